@@ -1,0 +1,109 @@
+"""The command line. Each command is a module of this package with a click command named `command`; it is imported
+only when it is called, so that `topicx --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from topicx import __version__
+
+# name -> (module, the one-line help), in the order of the flow.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "Train on the embedded corpus and show its topics: a first look, in seconds."),
+    "import": ("import_", "Read text in many formats and write a corpus file."),
+    "split": ("split", "Split a corpus into parts (training and test, say)."),
+    "prune": ("prune", "Drop words that are too rare or too common from a corpus."),
+    "train": ("train", "Learn a topic model from a corpus."),
+    "topics": ("topics", "Show a model's topics: words, weights, typical documents."),
+    "infer": ("infer", "Topic proportions of new documents under a trained model."),
+    "evaluate": ("evaluate", "Measure a model: held-out likelihood, coherence, diagnostics."),
+    "estimate": ("estimate", "Make a better model from a sampler's state: ours, MALLET's, WarpLDA's and others'."),
+    "export": ("export", "Write a corpus, model or state in another program's format."),
+    "info": ("info", "Say what a file is, what it holds, and where it came from."),
+    "datasets": ("datasets", "List and make synthetic corpora with known topics."),
+    "bench": ("bench", "Compare samplers, and other libraries, on your own corpus."),
+}
+
+
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        found: click.Command = import_module(f"topicx.cli.{COMMANDS[name][0]}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            raise click.UsageError(f"there is no command '{args[0]}'{hint}", ctx) from None
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="topicx", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Topic models from text: fast, exact, and the same answer every time.
+
+    \b
+    A first session:
+      topicx demo                                     see what it does
+      topicx import texts.tsv -o texts.corpus         text becomes a corpus
+      topicx train texts.corpus -k 50 -o texts.model  a corpus becomes a model
+      topicx topics texts.model                       read it
+
+    Results go to standard output, progress and messages to standard error. `-` is standard input or output, and names
+    ending in .gz are compressed. Exit status: 0 done, 1 a failure while running, 2 wrong usage or bad input, 130
+    interrupted.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line: every expected mistake is one line on standard error, never a traceback."""
+    from topicx.errors import TopicxError
+
+    try:
+        status = cli.main(arguments, prog_name="topicx", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "topicx"
+        _fail(f"{error.format_message()} (see '{command} --help')", 2)
+    except click.ClickException as error:
+        _fail(error.format_message(), 2)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", 130)
+    except TopicxError as error:
+        _fail(str(error), error.exit_status)
+    except BrokenPipeError:  # `topicx topics MODEL | head` is no mistake
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(128 + signal.SIGPIPE)
+    except MemoryError as error:
+        _fail(f"out of memory: {error}" if str(error) else "out of memory", 1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}", 1)
+
+
+def _fail(message: str, status: int) -> None:
+    print("topicx: " + " ".join(message.split()), file=sys.stderr)
+    sys.exit(status)

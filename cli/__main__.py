@@ -1,0 +1,5 @@
+"""python -m topicx.cli"""
+
+from topicx.cli import main
+
+main()

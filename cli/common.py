@@ -1,0 +1,77 @@
+"""Options that several commands share, each with one help text; and what commands do alike."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def option(*names: str, **settings: Any) -> Callable[[Function], Function]:
+    """A click option whose help shows its default."""
+    settings.setdefault("show_default", True)
+    return click.option(*names, **settings)
+
+
+class Number(click.ParamType):
+    """A finite number in a range; `nan`, infinities and words are refused with the option's name."""
+
+    name = "number"
+
+    def __init__(self, low: float = -math.inf, high: float = math.inf, *, above: float | None = None) -> None:
+        self.low, self.high, self.above = low, high, above
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        if self.above is not None and not number > self.above:
+            self.fail(f"{value} must be greater than {self.above:g}", param, ctx)
+        if not self.low <= number <= self.high:
+            limits = f"at least {self.low:g}" if self.high == math.inf else f"from {self.low:g} to {self.high:g}"
+            self.fail(f"{value} must be {limits}", param, ctx)
+        return number
+
+
+def positive() -> Number:
+    return Number(above=0)
+
+
+quiet = option("--quiet", "-q", is_flag=True, help="No progress and no messages.", show_default=False)
+verbose = option("--verbose", "-v", is_flag=True, help="More messages.", show_default=False)
+json_output = option("--json", "as_json", is_flag=True, help="Print JSON for programs.", show_default=False)
+seed = option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, help="Seed of every random choice.")
+threads = option(
+    "--threads", type=click.IntRange(0), default=0,
+    help="Threads to use (0: all cores). The result never depends on it.", show_default="all cores",
+)  # fmt: skip
+force_output = option("--output", "-o", required=True, metavar="FILE", help="The file to write; - is standard output.")
+
+
+def stack(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Several option decorators as one, in the order in which the help lists them."""
+
+    def decorate(function: Function) -> Function:
+        return functools.reduce(lambda inner, outer: outer(inner), reversed(decorators), function)
+
+    return decorate
+
+
+def say(text: str, *, quiet: bool = False) -> None:
+    """A message to the person at the terminal (standard error)."""
+    if not quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))

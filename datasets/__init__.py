@@ -1,0 +1,1 @@
+"""The embedded demonstration corpus and the synthetic generators."""

@@ -1,0 +1,66 @@
+"""The compiled kernels; everything else about the package stands in pyproject.toml.
+
+TOPICX_DEBUG=1 builds the kernels with bounds checks, overflow checks and C assertions.
+"""
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+
+def stop(message: str) -> None:
+    sys.exit(f"topicx: cannot build the kernels: {message}")
+
+
+try:
+    import numpy
+    from Cython.Build import cythonize
+except ImportError as missing:
+    stop(f"{missing.name} is missing (pip installs it for an isolated build)")
+
+if not Path(sysconfig.get_paths()["include"], "Python.h").exists():
+    stop("Python.h was not found: install the Python headers (Debian and Ubuntu: python3-dev, Fedora: python3-devel)")
+
+DEBUG = os.environ.get("TOPICX_DEBUG", "0") not in ("", "0")
+
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": DEBUG,
+    "wraparound": False,
+    "initializedcheck": DEBUG,
+    "cdivision": True,
+    "embedsignature": True,
+    "freethreading_compatible": True,
+}
+
+# Contraction of a*b+c into one instruction would give other bits on other CPUs; strict IEEE arithmetic otherwise.
+if sys.platform == "win32":
+    FLAGS = ["/O2", "/fp:precise"]
+else:
+    FLAGS = ["-O1", "-g"] if DEBUG else ["-O3"]
+    FLAGS += ["-std=c11", "-Wall", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+
+kernels = sorted(Path("topicx/_kernels").glob("*.pyx"))
+extensions = [
+    Extension(
+        f"topicx._kernels.{source.stem}",
+        [str(source)],
+        include_dirs=[numpy.get_include(), "topicx/_kernels"],
+        depends=[str(path) for pattern in ("*.h", "*.pxd") for path in Path("topicx/_kernels").glob(pattern)],
+        extra_compile_args=FLAGS,
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")] + ([] if DEBUG else [("NDEBUG", "1")]),
+    )
+    for source in kernels
+]
+
+setup(
+    ext_modules=cythonize(
+        extensions,
+        compiler_directives=DIRECTIVES,
+        build_dir="build/cython-debug" if DEBUG else "build/cython",
+        quiet=True,
+    )
+)

@@ -1,0 +1,41 @@
+"""topicx: topic models from text; fast, exact, and the same answer every time.
+
+>>> import topicx
+>>> corpus = topicx.Corpus.from_texts(["the cat sat on the mat", "stocks fell as rates rose"])
+>>> model = topicx.LDA(topics=2, iterations=50, seed=1).fit(corpus)
+>>> model.topic_word.shape[0]
+2
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from topicx.corpus.corpus import Corpus as Corpus
+    from topicx.errors import InputError as InputError
+    from topicx.errors import TopicxError as TopicxError
+    from topicx.models.lda import LDA as LDA
+    from topicx.models.model import Model as Model
+    from topicx.sampling.state import State as State
+
+# Names are resolved on first use, so that `topicx --help` does not pay for numpy and scipy.
+_HOME = {
+    "Corpus": "topicx.corpus.corpus",
+    "InputError": "topicx.errors",
+    "LDA": "topicx.models.lda",
+    "Model": "topicx.models.model",
+    "State": "topicx.sampling.state",
+    "TopicxError": "topicx.errors",
+}
+
+__all__ = [*_HOME, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'topicx' has no attribute {name!r}")

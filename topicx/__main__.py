@@ -1,0 +1,5 @@
+"""python -m topicx"""
+
+from topicx.cli import main
+
+main()

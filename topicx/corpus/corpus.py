@@ -1,0 +1,291 @@
+"""The corpus: documents as word ids in order, with what is known about each document.
+
+Memory is four bytes a token and a few arrays over documents; names are kept as bytes, not as Python objects.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx import files
+from topicx.strings import Strings
+
+if TYPE_CHECKING:
+    import pandas
+    import scipy.sparse
+
+    from topicx.corpus.tokenize import Tokenizer
+
+KIND = "corpus"
+
+
+def _no_strings() -> Strings:
+    return Strings.of([])
+
+
+@dataclass
+class Corpus:
+    """Documents, vocabulary and what each document carries.
+
+    Make one with `from_texts`, `from_documents`, `from_matrix`, `from_dataframe`, or `Corpus.load(path)`.
+    """
+
+    words: NDArray[np.uint32]
+    """Word ids of all tokens, document after document, in the order of the text."""
+    offsets: NDArray[np.int64]
+    """Document d is words[offsets[d]:offsets[d + 1]]."""
+    vocabulary: Strings
+    """The word types; a word id is an index into it."""
+    ids: Strings = field(default_factory=_no_strings)
+    """A name per document."""
+    label_names: Strings = field(default_factory=_no_strings)
+    """The distinct labels, sorted."""
+    label_offsets: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The labels of document d are label_ids[label_offsets[d]:label_offsets[d + 1]]; empty when there are none."""
+    label_ids: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    collection_names: Strings = field(default_factory=_no_strings)
+    """The distinct collections, sorted."""
+    collection: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    """The collection of each document (-1: none); empty when there are none at all."""
+    time: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0, np.float64))
+    """The time of each document as a number (a year; or days since 1970 where `meta["time"]` is "date"); NaN: unknown."""
+    columns: dict[str, Strings | NDArray[np.float64]] = field(default_factory=dict)
+    """Any further columns, by name: strings or numbers, one a document ("snippet" holds the beginning of the text)."""
+    meta: dict[str, Any] = field(default_factory=dict)
+    """How it was made: tokenising, inputs, counts of what was left out."""
+    digest: str = ""
+    """The content digest of the file it came from ('' if it never was in a file)."""
+
+    def __post_init__(self) -> None:
+        if not len(self.ids):
+            self.ids = Strings.of(str(d) for d in range(self.n_documents))
+
+    # -- sizes and counts --------------------------------------------------------------------------------------
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_tokens(self) -> int:
+        return len(self.words)
+
+    @property
+    def n_words(self) -> int:
+        return len(self.vocabulary)
+
+    def __len__(self) -> int:
+        return self.n_documents
+
+    def __repr__(self) -> str:
+        return f"Corpus({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_words:,} words)"
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens per document."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def word_frequencies(self) -> NDArray[np.int64]:
+        """Tokens per word type."""
+        return np.bincount(self.words, minlength=self.n_words).astype(np.int64)
+
+    @cached_property
+    def document_frequencies(self) -> NDArray[np.int64]:
+        """Documents per word type."""
+        counts = np.zeros(self.n_words, dtype=np.int64)
+        for begin, end in _batches(self.offsets):
+            documents = np.repeat(np.arange(end - begin), np.diff(self.offsets[begin : end + 1]))
+            tokens = self.words[self.offsets[begin] : self.offsets[end]].astype(np.int64)
+            pairs = np.unique(documents * self.n_words + tokens)
+            counts += np.bincount(pairs % max(self.n_words, 1), minlength=self.n_words)
+        return counts
+
+    # -- documents ---------------------------------------------------------------------------------------------
+
+    def document(self, index: int) -> list[str]:
+        """The tokens of one document as words."""
+        return [self.vocabulary[int(w)] for w in self.words[self.offsets[index] : self.offsets[index + 1]]]
+
+    def labels(self, index: int) -> list[str]:
+        """The labels of one document."""
+        if not len(self.label_offsets):
+            return []
+        chosen = self.label_ids[self.label_offsets[index] : self.label_offsets[index + 1]]
+        return [self.label_names[int(label)] for label in chosen]
+
+    def collection_of(self, index: int) -> str | None:
+        """The collection of one document."""
+        if not len(self.collection) or self.collection[index] < 0:
+            return None
+        return self.collection_names[int(self.collection[index])]
+
+    def select(self, documents: Any) -> Corpus:
+        """A corpus of these documents (indices or a mask), in this order; the vocabulary stays."""
+        chosen = np.asarray(documents)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
+        words, offsets = take_rows(self.words, self.offsets, chosen)
+        labels: dict[str, Any] = {}
+        if len(self.label_offsets):
+            label_ids, label_offsets = take_rows(self.label_ids, self.label_offsets, chosen)
+            labels = {"label_ids": label_ids, "label_offsets": label_offsets}
+        return replace(
+            self,
+            words=words,
+            offsets=offsets,
+            ids=self.ids.take(chosen) if len(chosen) else Strings.of([]),
+            collection=self.collection[chosen] if len(self.collection) else self.collection,
+            time=self.time[chosen] if len(self.time) else self.time,
+            columns={
+                name: column.take(chosen) if isinstance(column, Strings) else column[chosen]
+                for name, column in self.columns.items()
+            },
+            meta=dict(self.meta),
+            digest="",
+            **labels,
+        )
+
+    # -- files -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> str:
+        """Write the corpus to a file and return its digest."""
+        meta = dict(self.meta) | {"columns": sorted(self.columns)}
+        self.digest = files.write(path, KIND, self.arrays(), meta)
+        return self.digest
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays as a corpus file names them."""
+        arrays: dict[str, NDArray[Any]] = {
+            "words": self.words,
+            "offsets": self.offsets,
+            "label_offsets": self.label_offsets,
+            "label_ids": self.label_ids,
+            "collection": self.collection,
+            "time": self.time,
+            "word_frequencies": self.word_frequencies,
+            "document_frequencies": self.document_frequencies,
+            **self.vocabulary.arrays("vocabulary"),
+            **self.ids.arrays("ids"),
+            **self.label_names.arrays("label_names"),
+            **self.collection_names.arrays("collection_names"),
+        }
+        for name, column in self.columns.items():
+            key = f"column.{name}"
+            arrays |= column.arrays(key) if isinstance(column, Strings) else {key: column}
+        return arrays
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Corpus:
+        """Read a corpus file, every byte verified."""
+        file = files.read(path, KIND)
+        arrays = file.arrays
+        columns: dict[str, Strings | NDArray[np.float64]] = {}
+        for name in file.meta.get("columns", []):
+            key = f"column.{name}"
+            columns[name] = arrays[key] if key in arrays else Strings.from_arrays(arrays, key)
+        corpus = cls(
+            words=arrays["words"],
+            offsets=arrays["offsets"],
+            vocabulary=Strings.from_arrays(arrays, "vocabulary"),
+            ids=Strings.from_arrays(arrays, "ids"),
+            label_names=Strings.from_arrays(arrays, "label_names"),
+            label_offsets=arrays["label_offsets"],
+            label_ids=arrays["label_ids"],
+            collection_names=Strings.from_arrays(arrays, "collection_names"),
+            collection=arrays["collection"],
+            time=arrays["time"],
+            columns=columns,
+            meta={key: value for key, value in file.meta.items() if key != "columns"},
+            digest=file.digest,
+        )
+        corpus.word_frequencies = arrays["word_frequencies"]
+        corpus.document_frequencies = arrays["document_frequencies"]
+        return corpus
+
+    # -- from and to other forms (built in the modules named) --------------------------------------------------
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        *,
+        ids: Iterable[str] | None = None,
+        labels: Iterable[str | Sequence[str] | None] | None = None,
+        collections: Iterable[str | None] | None = None,
+        times: Iterable[Any] | None = None,
+        tokenizer: Tokenizer | None = None,
+        **pruning: Any,
+    ) -> Corpus:
+        """A corpus of these texts. `pruning` takes min_count, min_doc_freq and max_doc_freq."""
+        from topicx.corpus.convert import from_texts
+
+        return from_texts(
+            texts, ids=ids, labels=labels, collections=collections, times=times, tokenizer=tokenizer, **pruning
+        )
+
+    @classmethod
+    def from_documents(cls, documents: Iterable[Sequence[str]], **about: Any) -> Corpus:
+        """A corpus of documents that are already lists of words. `about` takes ids, labels, collections, times."""
+        from topicx.corpus.convert import from_documents
+
+        return from_documents(documents, **about)
+
+    @classmethod
+    def from_matrix(cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | NDArray[Any], vocabulary: Sequence[str] | None = None, **about: Any) -> Corpus:  # fmt: skip # noqa: E501
+        """A corpus from a documents × words matrix of counts (any scipy sparse matrix or an array)."""
+        from topicx.corpus.convert import from_matrix
+
+        return from_matrix(matrix, vocabulary, **about)
+
+    def to_matrix(self) -> scipy.sparse.csr_array:
+        """The documents × words counts as a scipy CSR array."""
+        from topicx.corpus.convert import to_matrix
+
+        return to_matrix(self)
+
+    @classmethod
+    def from_dataframe(cls, frame: pandas.DataFrame, text: str = "text", **fields: Any) -> Corpus:
+        """A corpus from a pandas frame. `fields` names the columns: id, label, collection, time, and a tokenizer."""
+        from topicx.corpus.convert import from_dataframe
+
+        return from_dataframe(frame, text, **fields)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A pandas frame with a row a document: id, words, labels, collection, time and further columns."""
+        from topicx.corpus.convert import to_dataframe
+
+        return to_dataframe(self)
+
+    def prune(self, **limits: Any) -> Corpus:
+        """A corpus without words that are too rare or too common: min_count, min_doc_freq, max_doc_freq (share), words."""
+        from topicx.corpus.convert import prune
+
+        return prune(self, **limits)
+
+
+def take_rows(
+    values: NDArray[Any], offsets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The named rows of a ragged array, and their offsets."""
+    lengths = np.diff(offsets)[rows]
+    new = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=new[1:])
+    index = np.arange(new[-1], dtype=np.int64) + np.repeat(offsets[:-1][rows] - new[:-1], lengths)
+    return values[index], new
+
+
+def _batches(offsets: NDArray[np.int64], tokens: int = 1 << 22) -> Iterator[tuple[int, int]]:
+    """Runs of documents of about this many tokens together."""
+    begin, last = 0, len(offsets) - 1
+    while begin < last:
+        end = int(np.searchsorted(offsets, offsets[begin] + tokens, side="right")) - 1
+        end = min(max(end, begin + 1), last)
+        yield begin, end
+        begin = end

@@ -1,0 +1,1 @@
+"""Who runs a schedule's cells: this process's threads."""

@@ -1,0 +1,1 @@
+"""From assignments to parameters: cgs and cgsp."""

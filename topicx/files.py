@@ -1,0 +1,426 @@
+"""Every file that topicx writes for itself: a safetensors file with checksums, replaced atomically.
+
+A file holds typed arrays and one metadata map. Everyone can open it with the public `safetensors` library; we write
+it ourselves because the library's writer orders its metadata at random (so the same run would give other bytes) and
+needs every array in memory (so a corpus could not be larger than it).
+
+What protects what:
+- each array has a SHA-256 in the metadata;
+- `header` is the SHA-256 of the whole header (the length prefix and padding too) with that field's digits zeroed;
+- `content` is the digest of kind, metadata and array checksums without the date: two runs that gave the same result
+  have the same `content`. Files name their parents by it.
+
+The date is the only thing that differs between two runs. SOURCE_DATE_EPOCH fixes it, and then the bytes are equal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import json
+import os
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from topicx import __version__
+from topicx.errors import InputError, TopicxError
+
+FORMAT_VERSION = 1
+_BUFFER = 1 << 22
+_ZEROS = "0" * 64
+_DTYPES = {
+    "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "uint32": "U32", "int32": "I32",
+    "uint64": "U64", "int64": "I64", "float32": "F32", "float64": "F64", "bool": "BOOL",
+}  # fmt: skip
+_NUMPY = {code: np.dtype(name) for name, code in _DTYPES.items()}
+
+
+class Spool:
+    """A one-dimensional array that grows on disk: what a streaming writer fills when it does not fit in memory."""
+
+    def __init__(self, dtype: Any, directory: str | os.PathLike[str] | None = None) -> None:
+        self.dtype = np.dtype(dtype)
+        self.size = 0
+        self._hash = hashlib.sha256()
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory, prefix=".topicx-")  # noqa: SIM115
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.size,)
+
+    def append(self, values: Any) -> None:
+        data = np.ascontiguousarray(values, dtype=self.dtype)
+        self._file.write(data.data)
+        self._hash.update(data.data)
+        self.size += data.size
+
+    def chunks(self, size: int = 1 << 20) -> Iterator[NDArray[Any]]:
+        """The values again, from the beginning, at most `size` at a time."""
+        self._file.flush()
+        self._file.seek(0)
+        while data := self._file.read(size * self.dtype.itemsize):
+            yield np.frombuffer(data, dtype=self.dtype)
+
+    def checksum(self) -> str:
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _bytes_of(array: NDArray[Any]) -> memoryview:
+    return memoryview(array.reshape(-1).view(np.uint8))
+
+
+@contextlib.contextmanager
+def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Iterator[IO[Any]]:
+    """Open an output that appears whole or not at all: a temporary neighbour, synced, then renamed.
+
+    `-` is standard output; a name that ends in `.gz` is compressed (without a date in it, so equal text gives equal
+    bytes). Devices and pipes (/dev/stdout, a FIFO) are written directly.
+    """
+    name = os.fspath(path)
+    if name == "-":
+        stream: IO[Any] = sys.stdout.buffer
+        with _text_or_binary(stream, binary, keep_open=True) as out:
+            yield out
+        return
+    target = Path(name)
+    try:
+        if target.is_dir():
+            raise InputError(f"{name}: is a directory, not a file to write")
+        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+            with target.open("wb") as device, _text_or_binary(device, binary, keep_open=True) as out:
+                yield out
+            return
+        target = target.resolve()  # a link keeps pointing at its file
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:80]}.", suffix=".tmp", dir=target.parent)
+    except OSError as error:
+        raise _cannot_write(name, error) from error
+    try:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.fchmod(handle, 0o666 & ~mask)
+        with os.fdopen(handle, "wb") as raw:
+            if name.endswith(".gz"):
+                with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
+                    with _text_or_binary(cast(BinaryIO, packed), binary, keep_open=True) as out:
+                        yield out
+            else:
+                with _text_or_binary(raw, binary, keep_open=True) as out:
+                    yield out
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.replace(temporary, target)
+        _sync_directory(target.parent)
+    except OSError as error:
+        raise _cannot_write(name, error) from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+@contextlib.contextmanager
+def _text_or_binary(stream: IO[Any], binary: bool, keep_open: bool) -> Iterator[IO[Any]]:
+    if binary:
+        yield stream
+        stream.flush()
+        return
+    text = io.TextIOWrapper(cast(BinaryIO, stream), encoding="utf-8", newline="\n", write_through=False)
+    try:
+        yield text
+        text.flush()
+    finally:
+        with contextlib.suppress(ValueError, OSError):
+            text.detach()  # closing belongs to whoever opened the stream
+
+
+def _sync_directory(directory: Path) -> None:
+    with contextlib.suppress(OSError):  # not every file system lets a directory be synced
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _cannot_write(name: str, error: OSError) -> TopicxError:
+    if isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError | IsADirectoryError):
+        return InputError(f"{name}: cannot be written: {error.strerror}")
+    return TopicxError(f"{name}: writing failed: {error.strerror or error}; the file was left as it was")
+
+
+def recorded_date() -> str:
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = int(seconds) if seconds.isdecimal() else int(time.time())
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _content_digest(kind: str, meta: str, checksums: str, parents: str) -> str:
+    return hashlib.sha256("\n".join((kind, meta, checksums, parents)).encode()).hexdigest()
+
+
+def write(
+    path: str | os.PathLike[str],
+    kind: str,
+    arrays: Mapping[str, NDArray[Any] | Spool],
+    meta: Mapping[str, Any],
+    parents: Mapping[str, str] | None = None,
+) -> str:
+    """Write a file of this kind and return its content digest. `parents` maps a role to a parent's digest."""
+    ready: dict[str, NDArray[Any] | Spool] = {}
+    for name, array in arrays.items():
+        if not isinstance(array, Spool):
+            array = np.asarray(array)
+            array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
+        if array.dtype.name not in _DTYPES:
+            raise TypeError(f"array {name!r} has dtype {array.dtype}, which cannot be stored")
+        ready[name] = array
+    # The widest types first, so that every array starts aligned, as the safetensors format advises.
+    order = sorted(ready, key=lambda name: (-ready[name].dtype.itemsize, name))
+    checksums = {}
+    table: dict[str, Any] = {}
+    position = 0
+    for name in order:
+        array = ready[name]
+        if isinstance(array, Spool):
+            checksums[name] = array.checksum()
+        else:
+            checksums[name] = hashlib.sha256(_bytes_of(array)).hexdigest()
+        size = array.size * array.dtype.itemsize
+        table[name] = {
+            "dtype": _DTYPES[array.dtype.name],
+            "shape": list(array.shape),
+            "data_offsets": [position, position + size],
+        }
+        position += size
+    sums, text, parent_text = _canonical(checksums), _canonical(dict(meta)), _canonical(dict(parents or {}))
+    digest = _content_digest(kind, text, sums, parent_text)
+    metadata = {
+        "format": f"topicx-{kind}",
+        "header": _ZEROS,
+        "version": str(FORMAT_VERSION),
+        "software": f"topicx {__version__}",
+        "created": recorded_date(),
+        "meta": text,
+        "parents": parent_text,
+        "checksums": sums,
+        "content": digest,
+    }
+    header = json.dumps({"__metadata__": metadata, **table}, ensure_ascii=False, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    header = len(header).to_bytes(8, "little") + header
+    header = _with_header_digest(header, hashlib.sha256(header).hexdigest())
+    with atomic_output(path) as out:
+        out.write(header)
+        for name in order:
+            array = ready[name]
+            if isinstance(array, Spool):
+                for chunk in array.chunks():
+                    out.write(chunk.data)
+            else:
+                out.write(_bytes_of(array))
+    return digest
+
+
+_HEADER_MARK = b'"header":"'
+
+
+def _with_header_digest(header: bytes, digest: str) -> bytes:
+    start = header.index(_HEADER_MARK) + len(_HEADER_MARK)  # the second entry of the map: nothing can imitate it
+    return header[:start] + digest.encode() + header[start + 64 :]
+
+
+@dataclass
+class File:
+    """A verified file: its metadata, and its arrays (all in memory after `read`, on disk after `open_file`)."""
+
+    path: str
+    kind: str
+    meta: dict[str, Any]
+    parents: dict[str, str]
+    software: str
+    created: str
+    digest: str
+    checksums: dict[str, str]
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    _table: dict[str, Any] = field(default_factory=dict, repr=False)
+    _start: int = 0
+    _handle: IO[bytes] | None = field(default=None, repr=False)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._table
+
+    def names(self) -> list[str]:
+        return sorted(self._table)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return tuple(self._entry(name)["shape"])
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        return _NUMPY[self._entry(name)["dtype"]]
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        if name not in self._table:
+            raise InputError(f"{self.path}: the {self.kind} has no array {name!r}")
+        return cast(dict[str, Any], self._table[name])
+
+    def slice(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """Rows `start` to `stop` of an array, read from disk (`open_file` has verified them)."""
+        entry, dtype = self._entry(name), self.dtype(name)
+        shape = entry["shape"]
+        stop = min(stop, shape[0])
+        row = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+        assert self._handle is not None
+        size = max(stop - start, 0) * row
+        data = bytearray(size)
+        view, position = memoryview(data), self._start + entry["data_offsets"][0] + start * row
+        while view:
+            got = os.preadv(self._handle.fileno(), [view], position)
+            if got == 0:
+                raise InputError(f"{self.path}: the file is truncated")
+            view, position = view[got:], position + got
+        return np.frombuffer(data, dtype=dtype).reshape([max(stop - start, 0), *shape[1:]])
+
+    def load(self, name: str) -> NDArray[Any]:
+        return self.slice(name, 0, self.shape(name)[0])
+
+    def close(self) -> None:
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_file(path: str | os.PathLike[str], kind: str | tuple[str, ...] | None = None) -> File:
+    """Open a file, verify every byte of it, and leave the arrays on disk for `File.slice`. Memory: one buffer."""
+    name = os.fspath(path)
+    handle = _open_seekable(name)
+    try:
+        file = _parse(name, handle)
+        if kind is not None and file.kind not in ((kind,) if isinstance(kind, str) else kind):
+            wanted = kind if isinstance(kind, str) else " or a ".join(kind)
+            raise InputError(f"{name}: is a topicx {file.kind}, but a {wanted} is needed here")
+        for array in file._table:
+            _verify(file, array, handle)
+        return file
+    except BaseException:
+        handle.close()
+        raise
+
+
+def read(path: str | os.PathLike[str], kind: str | tuple[str, ...] | None = None) -> File:
+    """Read a whole file into memory, every byte verified."""
+    with open_file(path, kind) as file:
+        file.arrays = {name: file.load(name) for name in file._table}
+    return file
+
+
+def is_topicx(path: str | os.PathLike[str]) -> bool:
+    """Whether this looks like a file that topicx wrote (it may still be damaged)."""
+    try:
+        with Path(path).open("rb") as stream:
+            start = stream.read(64)
+    except OSError:
+        return False
+    return start[8:].startswith(b'{"__metadata__":{"format":"topicx-')
+
+
+def _open_seekable(name: str) -> IO[bytes]:
+    try:
+        stream: IO[bytes] = sys.stdin.buffer if name == "-" else Path(name).open("rb")  # noqa: SIM115
+        if name != "-" and stream.seekable():
+            return stream
+        # Standard input and pipes: kept on disk, not in memory.
+        copy = tempfile.NamedTemporaryFile(prefix="topicx-")  # noqa: SIM115
+        while data := stream.read(_BUFFER):
+            copy.write(data)
+        copy.flush()
+        copy.seek(0)
+        return copy
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+def _parse(name: str, handle: IO[bytes]) -> File:
+    """Read and verify the header. The `safetensors` library then checks the layout as any other reader would."""
+    size = os.fstat(handle.fileno()).st_size
+    prefix = handle.read(8)
+    length = int.from_bytes(prefix, "little")
+    if len(prefix) < 8 or not 2 <= length <= size - 8 or length > 1 << 28:
+        raise InputError(f"{name}: not a topicx file, or a truncated one")
+    raw = handle.read(length)
+    if not raw.startswith(b'{"__metadata__":{"format":"topicx-'):
+        raise InputError(f"{name}: not a topicx file")
+    damaged = InputError(f"{name}: the file is damaged (its header does not match its checksum)")
+    try:
+        header = json.loads(raw)
+        metadata = header.pop("__metadata__")
+        kind = metadata["format"].removeprefix("topicx-")
+        version = int(metadata["version"])
+        if version > FORMAT_VERSION:
+            raise InputError(
+                f"{name}: written by {metadata['software']} in format {version}; "
+                f"this version of topicx reads formats up to {FORMAT_VERSION}"
+            )
+        expected = metadata["header"]
+        zeroed = _with_header_digest(prefix + raw, _ZEROS)
+        if hashlib.sha256(zeroed).hexdigest() != expected or len(expected) != 64:
+            raise damaged
+        meta, parents = json.loads(metadata["meta"]), json.loads(metadata["parents"])
+        checksums = json.loads(metadata["checksums"])
+        end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        raise damaged from None
+    if size < 8 + length + end:
+        raise InputError(f"{name}: the file is truncated ({size} bytes of {8 + length + end})")
+    if size > 8 + length + end:
+        raise InputError(f"{name}: the file is damaged ({size - 8 - length - end} bytes too many)")
+    try:
+        with safe_open(handle.name, framework="numpy"):
+            pass
+    except SafetensorError as error:
+        raise InputError(f"{name}: the file is damaged ({error})") from None
+    return File(
+        path=name, kind=kind, meta=meta, parents=parents, software=metadata["software"],
+        created=metadata["created"], digest=metadata["content"], checksums=checksums,
+        _table=header, _start=8 + length, _handle=handle,
+    )  # fmt: skip
+
+
+def _verify(file: File, array: str, handle: IO[bytes]) -> None:
+    begin, end = file._table[array]["data_offsets"]
+    digest, position = hashlib.sha256(), file._start + begin
+    handle.seek(position)
+    left = end - begin
+    while left:
+        data = handle.read(min(left, _BUFFER))
+        if not data:
+            raise InputError(f"{file.path}: the file is truncated")
+        digest.update(data)
+        left -= len(data)
+    if digest.hexdigest() != file.checksums[array]:
+        raise InputError(f"{file.path}: the file is damaged (array {array!r} does not match its checksum)")

@@ -1,0 +1,1 @@
+"""Other programs' states and models, in and out."""

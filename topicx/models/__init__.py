@@ -1,0 +1,1 @@
+"""What a trained model is, and what differs from model to model."""

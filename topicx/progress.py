@@ -1,0 +1,100 @@
+"""Progress for people: a bar on a terminal, a line per interval elsewhere, nothing when asked to be quiet.
+
+Everything goes to standard error; results alone go to standard output.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+
+class Progress:
+    """Reports on one task at a time: `with Progress("training", total=1000) as progress: progress.advance(1, ...)`.
+
+    The base class says nothing; `for_terminal` picks the right one.
+    """
+
+    def __init__(self, title: str, total: float | None = None, unit: str = "") -> None:
+        self.title = title
+        self.total = total
+        self.unit = unit
+        self.done = 0.0
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        """Say that this much more is done; `note` is shown beside it."""
+        self.done += amount
+
+    def message(self, text: str) -> None:
+        """A line of its own that does not disturb the bar."""
+
+
+class LineProgress(Progress):
+    """A line per interval: for log files and pipes."""
+
+    def __init__(self, title: str, total: float | None = None, unit: str = "", interval: float = 10.0) -> None:
+        super().__init__(title, total, unit)
+        self.interval = interval
+        self._last = self._start = time.monotonic()
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        super().advance(amount, note)
+        now = time.monotonic()
+        if now - self._last >= self.interval:
+            self._last = now
+            of = f" of {self.total:,.0f}" if self.total else ""
+            unit = f" {self.unit}" if self.unit else ""
+            extra = f", {note}" if note else ""
+            self.message(f"{self.title}: {self.done:,.0f}{of}{unit}{extra}, {now - self._start:.0f} s")
+
+    def message(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+
+class BarProgress(Progress):
+    """A bar that redraws itself: for terminals."""
+
+    def __enter__(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=30)]
+        columns += [MofNCompleteColumn()] if self.total else [TextColumn("{task.completed:,.0f}")]
+        columns += [TextColumn(self.unit), TextColumn("{task.fields[note]}", style="cyan"), TimeRemainingColumn()]
+        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task(self.title, total=self.total, note="")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        super().advance(amount, note)
+        fields = {"note": note} if note else {}
+        self._bar.update(self._task, completed=int(self.done), **fields)
+
+    def message(self, text: str) -> None:
+        self._bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def for_terminal(title: str, total: float | None = None, unit: str = "", *, quiet: bool = False) -> Progress:
+    """The kind of progress that suits where standard error goes."""
+    if quiet:
+        return Progress(title, total, unit)
+    if sys.stderr.isatty():
+        return BarProgress(title, total, unit)
+    return LineProgress(title, total, unit)

@@ -1,0 +1,1 @@
+"""Assignments, the schedule and the one chain loop; which samplers there are."""

@@ -1,0 +1,1 @@
+"""CVB0, CVB, VB and SCVB0: inference with soft assignments."""
