@@ -1,0 +1,200 @@
+"""A model: what was learnt, whoever learnt it. Everything after training works on this class alone.
+
+φ is kept as expected counts c_kw (whole numbers from a Gibbs state, fractions from CGS_p or a variational method):
+
+    φ_kw = (c_kw + β_w) / (Σ_w c_kw + Σ_w β_w)
+
+The counts are sparse by word. Where a dense estimate does not fit, only the large entries are kept and each word has a
+`remainder`, the mass left out, which belongs to all topics in proportion to `remainder_share`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx import files
+from topicx.errors import InputError
+from topicx.strings import Strings
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+    from topicx.sampling.state import State
+
+KIND = "model"
+
+
+@dataclass
+class Model:
+    """Topics (expected counts, priors) and what is known of their making."""
+
+    vocabulary: Strings
+    """The word types; columns of φ."""
+    alpha: NDArray[np.float64]
+    """α: a row per group of documents (usually one), a column per topic."""
+    beta: NDArray[np.float64]
+    """β: the prior weight of each word."""
+    indptr: NDArray[np.int64]
+    """The entries of word w are topics[indptr[w]:indptr[w + 1]] and values[...]."""
+    topics: NDArray[np.uint16]
+    values: NDArray[Any]
+    """Expected counts (int64, float32 or float64)."""
+    remainder: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0, np.float64))
+    """Per word, the expected count that is not in the entries; empty: none."""
+    remainder_share: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0, np.float64))
+    """Per topic, its share of every remainder."""
+    example_documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    """The most typical training documents of each topic (-1: fewer than asked for)."""
+    example_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0), np.float64))
+    """θ of those documents in that topic."""
+    example_ids: Strings = field(default_factory=lambda: Strings.of([]))
+    example_snippets: Strings = field(default_factory=lambda: Strings.of([]))
+    trace: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    """The chain's trace without its seconds: sweep, log_likelihood (joint, per token), and what the sampler adds."""
+    meta: dict[str, Any] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+    digest: str = ""
+
+    @property
+    def n_topics(self) -> int:
+        return self.alpha.shape[1]
+
+    @property
+    def n_words(self) -> int:
+        return len(self.beta)
+
+    def __repr__(self) -> str:
+        return f"Model({self.n_topics} topics, {self.n_words:,} words)"
+
+    @cached_property
+    def totals(self) -> NDArray[np.float64]:
+        """Σ_w c_kw: the expected number of tokens of each topic."""
+        totals = np.bincount(self.topics, weights=self.values, minlength=self.n_topics)
+        if len(self.remainder):
+            totals = totals + self.remainder.sum() * self.remainder_share
+        return totals.astype(np.float64)
+
+    @cached_property
+    def beta_sum(self) -> float:
+        return float(self.beta.sum())
+
+    @property
+    def topic_weights(self) -> NDArray[np.float64]:
+        """Each topic's share of the tokens."""
+        total = self.totals.sum()
+        return self.totals / total if total > 0 else np.full(self.n_topics, 1 / self.n_topics)
+
+    def counts(self) -> scipy.sparse.csr_array:
+        """The stored expected counts as a words × topics CSR array."""
+        import scipy.sparse
+
+        shape = (self.n_words, self.n_topics)
+        return scipy.sparse.csr_array((self.values, self.topics.astype(np.int32), self.indptr), shape=shape)
+
+    def phi_of(self, words: Any) -> NDArray[np.float64]:
+        """Rows φ_·w for these word ids: an array of words × topics."""
+        chosen = np.asarray(words, dtype=np.int64)
+        rows = np.asarray(self.counts()[chosen].toarray(), dtype=np.float64)
+        if len(self.remainder):
+            rows += np.outer(self.remainder[chosen], self.remainder_share)
+        return (rows + self.beta[chosen, None]) / (self.totals + self.beta_sum)
+
+    @cached_property
+    def topic_word(self) -> NDArray[np.float64]:
+        """φ: topics × words, each row sums to 1 (dense: K × V numbers; `phi_of` gives parts of it)."""
+        return np.ascontiguousarray(self.phi_of(np.arange(self.n_words)).T)
+
+    def top_words(self, number: int = 10, *, minimum: float = 0.0) -> list[list[tuple[str, float]]]:
+        """Each topic's most probable words and their probabilities; ties in vocabulary order."""
+        found: list[list[tuple[str, float]]] = []
+        counts = self.counts().tocsc()
+        base = (self.beta, self.totals + self.beta_sum)
+        for topic in range(self.n_topics):
+            begin, end = counts.indptr[topic], counts.indptr[topic + 1]
+            words, values = counts.indices[begin:end].astype(np.int64), counts.data[begin:end].astype(np.float64)
+            if len(self.remainder):
+                values = values + self.remainder[words] * self.remainder_share[topic]
+            values = (values + base[0][words]) / base[1][topic]
+            order = np.lexsort((words, -values))[:number]
+            found.append([(self.vocabulary[int(words[i])], float(values[i])) for i in order if values[i] > minimum])
+        return found
+
+    # -- files -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> str:
+        """Write the model to a file and return its digest."""
+        arrays: dict[str, NDArray[Any]] = {
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "indptr": self.indptr,
+            "topics": self.topics,
+            "values": self.values,
+            "remainder": self.remainder,
+            "remainder_share": self.remainder_share,
+            "example_documents": self.example_documents,
+            "example_weights": self.example_weights,
+            **self.vocabulary.arrays("vocabulary"),
+            **self.example_ids.arrays("example_ids"),
+            **self.example_snippets.arrays("example_snippets"),
+            **{f"trace.{name}": values for name, values in self.trace.items()},
+        }
+        self.digest = files.write(path, KIND, arrays, self.meta, self.parents)
+        return self.digest
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Model:
+        """Read a model file, every byte verified."""
+        file = files.read(path, KIND)
+        arrays = file.arrays
+        try:
+            return cls(
+                vocabulary=Strings.from_arrays(arrays, "vocabulary"),
+                alpha=arrays["alpha"],
+                beta=arrays["beta"],
+                indptr=arrays["indptr"],
+                topics=arrays["topics"],
+                values=arrays["values"],
+                remainder=arrays["remainder"],
+                remainder_share=arrays["remainder_share"],
+                example_documents=arrays["example_documents"],
+                example_weights=arrays["example_weights"],
+                example_ids=Strings.from_arrays(arrays, "example_ids"),
+                example_snippets=Strings.from_arrays(arrays, "example_snippets"),
+                trace={n.removeprefix("trace."): a for n, a in arrays.items() if n.startswith("trace.")},
+                meta=file.meta,
+                parents=file.parents,
+                digest=file.digest,
+            )
+        except KeyError as missing:
+            raise InputError(f"{file.path}: the model has no array {missing}") from None
+
+    def add_examples(self, state: State, number: int = 20) -> None:
+        """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""
+        indptr, topics, counts = state.document_topics()
+        lengths = state.lengths
+        documents = np.repeat(np.arange(state.n_documents), np.diff(indptr))
+        groups = state.groups[documents] if len(state.groups) else 0
+        alpha_sum = state.document_alpha()
+        theta = (counts + state.alpha[groups, topics]) / (lengths + alpha_sum)[documents]
+        # Very short documents are typical of nothing: from half the median length on.
+        floor = np.median(lengths[lengths > 0]) / 2 if np.any(lengths > 0) else 0
+        keep = lengths[documents] >= floor
+        documents, topics, theta = documents[keep], topics[keep], theta[keep]
+        order = np.lexsort((documents, -theta, topics))
+        starts = np.searchsorted(topics[order], np.arange(self.n_topics + 1))
+        self.example_documents = np.full((self.n_topics, number), -1, np.int64)
+        self.example_weights = np.zeros((self.n_topics, number))
+        for topic in range(self.n_topics):
+            chosen = order[starts[topic] : min(starts[topic + 1], starts[topic] + number)]
+            self.example_documents[topic, : len(chosen)] = documents[chosen]
+            self.example_weights[topic, : len(chosen)] = theta[chosen]
+        flat = self.example_documents.ravel()
+        self.example_ids = Strings.of(state.ids[int(d)] if d >= 0 else "" for d in flat)
+        if len(state.snippets):
+            self.example_snippets = Strings.of(state.snippets[int(d)] if d >= 0 else "" for d in flat)

@@ -1,0 +1,231 @@
+"""A state: every token's topic, and the priors. What sampling leaves behind, and what every estimator starts from.
+
+A state is complete in itself (tokens, topics, priors, names), so that it can come from any program and go to any.
+Counts are functions of it; the running chain keeps its own (see `topicx.sampling.gibbs`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx import files
+from topicx._kernels import counts as kernel
+from topicx.errors import InputError
+from topicx.strings import Strings
+
+KIND = "state"
+NONE = 0xFFFF
+"""The topic of a token that has not been placed yet."""
+MAX_TOPICS = 0xFFFF
+
+Csr = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.int64]]
+"""Row offsets, topics (ascending within a row) and counts."""
+
+
+@dataclass
+class Seeds:
+    """Topics steered by words: integer pseudo-counts of (word, topic) pairs, which add to the prior β of that pair.
+
+    They stand inside the word-topic counts and the topic totals, so that no kernel needs to know of them: a count
+    of s in advance is the same as a prior of β + s.
+    """
+
+    words: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    topics: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[int, int, int]]) -> Seeds:
+        """From (word, topic, count) triples; equal pairs are added."""
+        total: dict[tuple[int, int], int] = {}
+        for word, topic, count in entries:
+            total[word, topic] = total.get((word, topic), 0) + count
+        rows = sorted((word, topic, count) for (word, topic), count in total.items())
+        return cls(
+            np.array([r[0] for r in rows], np.uint32),
+            np.array([r[1] for r in rows], np.uint16),
+            np.array([r[2] for r in rows], np.int64),
+        )
+
+
+@dataclass
+class State:
+    """Tokens, their topics, and the priors they were sampled under."""
+
+    words: NDArray[np.uint32]
+    """Word ids of all tokens, document after document."""
+    offsets: NDArray[np.int64]
+    """Document d is words[offsets[d]:offsets[d + 1]]."""
+    z: NDArray[np.uint16]
+    """The topic of each token (65535: not placed)."""
+    alpha: NDArray[np.float64]
+    """α: a row per group of documents (usually one), a column per topic."""
+    beta: NDArray[np.float64]
+    """β: the prior weight of each word."""
+    vocabulary: Strings
+    ids: Strings
+    groups: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    """The row of `alpha` that each document uses; empty: all use the first."""
+    seeds: Seeds = field(default_factory=Seeds)
+    snippets: Strings = field(default_factory=lambda: Strings.of([]))
+    """The beginning of each document's text, if known."""
+    meta: dict[str, Any] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+    digest: str = ""
+
+    @property
+    def n_topics(self) -> int:
+        return self.alpha.shape[1]
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_tokens(self) -> int:
+        return len(self.words)
+
+    @property
+    def n_words(self) -> int:
+        return len(self.beta)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.offsets)
+
+    def __repr__(self) -> str:
+        return f"State({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_topics} topics)"
+
+    def document_alpha(self) -> NDArray[np.float64]:
+        """Σ_k α of each document's group."""
+        sums = self.alpha.sum(axis=1)
+        return sums[self.groups] if len(self.groups) else np.full(self.n_documents, sums[0])
+
+    def document_topics(self) -> Csr:
+        """n_dk as row offsets, topics and counts."""
+        return document_topics(self.z, self.offsets, self.n_topics)
+
+    def word_topics(self) -> Csr:
+        """n_kw as row offsets (a row a word), topics and counts; pseudo-counts of seed words included."""
+        return word_topics(self.words, self.z, self.n_words, self.n_topics, self.seeds)
+
+    def topic_totals(self) -> NDArray[np.int64]:
+        """n_k, pseudo-counts of seed words included."""
+        return topic_totals(self.z, self.n_topics, self.seeds)
+
+    def verify(self) -> None:
+        """Raise InputError unless every array fits every other."""
+        documents, words, topics = self.n_documents, self.n_words, self.n_topics
+        _require(self.alpha.ndim == 2 and 1 <= topics <= MAX_TOPICS, f"{topics} topics")
+        _require(len(self.offsets) > 0 and self.offsets[0] == 0, "offsets that do not start at 0")
+        _require(bool(np.all(np.diff(self.offsets) >= 0)), "document offsets that fall")
+        _require(self.offsets[-1] == len(self.words) == len(self.z), "arrays of different lengths")
+        _require(not len(self.words) or int(self.words.max()) < words, "a word id beyond the vocabulary")
+        placed = self.z[self.z != NONE]
+        _require(not len(placed) or int(placed.max()) < topics, "a topic beyond the number of topics")
+        _require(len(self.vocabulary) == words, "a vocabulary of another size")
+        _require(len(self.ids) == documents, "a number of ids that is not the number of documents")
+        _require(len(self.groups) in (0, documents), "groups of another number of documents")
+        _require(not len(self.groups) or int(self.groups.max()) < len(self.alpha), "a group without α")
+        for name, prior in (("alpha", self.alpha), ("beta", self.beta)):
+            _require(bool(np.all(np.isfinite(prior)) and np.all(prior > 0)), f"{name} that is not positive")
+        if len(self.seeds):
+            _require(int(self.seeds.words.max()) < words, "a seed word beyond the vocabulary")
+            _require(int(self.seeds.topics.max()) < topics, "a seed topic beyond the number of topics")
+            _require(int(self.seeds.counts.min()) > 0, "a seed count that is not positive")
+
+    # -- files -------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "words": self.words,
+            "offsets": self.offsets,
+            "z": self.z,
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "groups": self.groups,
+            "seed_words": self.seeds.words,
+            "seed_topics": self.seeds.topics,
+            "seed_counts": self.seeds.counts,
+            **self.vocabulary.arrays("vocabulary"),
+            **self.ids.arrays("ids"),
+            **self.snippets.arrays("snippets"),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> str:
+        self.digest = files.write(path, KIND, self.arrays(), self.meta, self.parents)
+        return self.digest
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> State:
+        return cls.from_file(files.read(path, KIND))
+
+    @classmethod
+    def from_file(cls, file: files.File) -> State:
+        arrays = file.arrays
+        try:
+            state = cls(
+                words=arrays["words"],
+                offsets=arrays["offsets"],
+                z=arrays["z"],
+                alpha=arrays["alpha"],
+                beta=arrays["beta"],
+                groups=arrays["groups"],
+                seeds=Seeds(arrays["seed_words"], arrays["seed_topics"], arrays["seed_counts"]),
+                vocabulary=Strings.from_arrays(arrays, "vocabulary"),
+                ids=Strings.from_arrays(arrays, "ids"),
+                snippets=Strings.from_arrays(arrays, "snippets"),
+                meta=file.meta,
+                parents=file.parents,
+                digest=file.digest,
+            )
+        except KeyError as missing:
+            raise InputError(f"{file.path}: the {file.kind} has no array {missing}") from None
+        state.verify()
+        return state
+
+
+def _require(holds: bool, problem: str) -> None:
+    if not holds:
+        raise InputError(f"the state is not consistent: it has {problem}")
+
+
+def document_topics(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: int) -> Csr:
+    """n_dk in linear time."""
+    indptr = np.zeros(len(offsets), np.int64)
+    kernel.count_distinct(z, offsets, topics, indptr)
+    np.cumsum(indptr, out=indptr)
+    columns = np.zeros(int(indptr[-1]), np.uint16)
+    values = np.zeros(int(indptr[-1]), np.int64)
+    kernel.fill_counts(z, offsets, topics, indptr, columns, values)
+    return indptr, columns, values
+
+
+def word_topics(
+    words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, topics: int, seeds: Seeds
+) -> Csr:
+    """n_kw, seeds included, in linear time: the tokens are grouped by word, then counted as documents are."""
+    if len(seeds):
+        extra = np.repeat(np.arange(len(seeds)), seeds.counts)
+        words = np.concatenate([words, seeds.words[extra]])
+        z = np.concatenate([z, seeds.topics[extra]])
+    offsets = np.zeros(n_words + 1, np.int64)
+    np.cumsum(np.bincount(words, minlength=n_words), out=offsets[1:])
+    grouped = np.empty_like(z)
+    kernel.group_by_word(words, z, offsets.copy(), grouped)
+    return document_topics(grouped, offsets, topics)
+
+
+def topic_totals(z: NDArray[np.uint16], topics: int, seeds: Seeds) -> NDArray[np.int64]:
+    totals = np.bincount(z, minlength=NONE + 1)[:topics].astype(np.int64)
+    np.add.at(totals, seeds.topics, seeds.counts)
+    return totals
