@@ -1,0 +1,105 @@
+/* The inner loops of the soft counts (see estimate.pyx): a row of counts times a vector of weights.
+
+   Every sum runs over 16 lanes that are added in a fixed tree, and every function is compiled for several CPUs from the
+   same plain loops; without contraction of a*b + c they all give the same bits. */
+#ifndef TOPICX_ESTIMATE_H
+#define TOPICX_ESTIMATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define EST_CLONES __attribute__((noinline, target_clones("avx512f", "avx2", "default")))
+#elif defined(__GNUC__)
+#define EST_CLONES __attribute__((noinline))
+#else
+#define EST_CLONES
+#endif
+
+#if defined(_MSC_VER)
+#define EST_RESTRICT __restrict
+#define EST_INDEPENDENT __pragma(loop(ivdep))
+#else
+#define EST_RESTRICT restrict
+#define EST_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+enum { EST_LANES = 16 };
+
+static inline double est_tree(const double *lane)
+{
+    double a[8], b[4];
+    for (int i = 0; i < 8; i++) a[i] = lane[i] + lane[i + 8];
+    for (int i = 0; i < 4; i++) b[i] = a[i] + a[i + 4];
+    return (b[0] + b[2]) + (b[1] + b[3]);
+}
+
+/* sum of a[k] over k < size (a multiple of 16) */
+static EST_CLONES double est_sum(const double *EST_RESTRICT a, ptrdiff_t size)
+{
+    double lane[EST_LANES] = {0};
+    for (ptrdiff_t k = 0; k < size; k += EST_LANES)
+        for (int i = 0; i < EST_LANES; i++) lane[i] += a[k + i];
+    return est_tree(lane);
+}
+
+/* sum of a[k] n[k]; size is a multiple of 16 */
+static EST_CLONES double est_dot(const double *EST_RESTRICT a, const int32_t *EST_RESTRICT n, ptrdiff_t size)
+{
+    double lane[EST_LANES] = {0};
+    for (ptrdiff_t k = 0; k < size; k += EST_LANES)
+        for (int i = 0; i < EST_LANES; i++) lane[i] += a[k + i] * (double)n[k + i];
+    return est_tree(lane);
+}
+
+/* sum of a[topic[i]] n[i] */
+static EST_CLONES double est_dot_sparse(const double *EST_RESTRICT a, const uint16_t *EST_RESTRICT topic,
+                                        const int32_t *EST_RESTRICT n, ptrdiff_t length)
+{
+    double lane[EST_LANES] = {0};
+    ptrdiff_t at = 0;
+    for (; at + EST_LANES <= length; at += EST_LANES)
+        for (int i = 0; i < EST_LANES; i++) lane[i] += a[topic[at + i]] * (double)n[at + i];
+    for (int i = 0; at + i < length; i++) lane[i] += a[topic[at + i]] * (double)n[at + i];
+    return est_tree(lane);
+}
+
+/* into[k] += weight n[k]; size is a multiple of 16 */
+static EST_CLONES void est_add(double *EST_RESTRICT into, const int32_t *EST_RESTRICT n, double weight, ptrdiff_t size)
+{
+    for (ptrdiff_t k = 0; k < size; k += EST_LANES)
+        for (int i = 0; i < EST_LANES; i++) into[k + i] += weight * (double)n[k + i];
+}
+
+/* into[topic[i]] += weight n[i]: the topics of a row differ, so the additions are independent */
+static inline void est_add_sparse(double *EST_RESTRICT into, const uint16_t *EST_RESTRICT topic,
+                                  const int32_t *EST_RESTRICT n, double weight, ptrdiff_t length)
+{
+    for (ptrdiff_t i = 0; i < length; i++) into[topic[i]] += weight * (double)n[i];
+}
+
+/* into[k] += weight a[k]; size is a multiple of 16 */
+static EST_CLONES void est_axpy(double *EST_RESTRICT into, const double *EST_RESTRICT a, double weight, ptrdiff_t size)
+{
+    for (ptrdiff_t k = 0; k < size; k += EST_LANES)
+        for (int i = 0; i < EST_LANES; i++) into[k + i] += weight * a[k + i];
+}
+
+/* out[k] = fix[k] + a[k] (sum[k] + shift), not below 0; size is a multiple of 16 */
+static EST_CLONES void est_finish(double *EST_RESTRICT out, const double *EST_RESTRICT fix, const double *EST_RESTRICT a,
+                                  const double *EST_RESTRICT sum, double shift, ptrdiff_t size)
+{
+    for (ptrdiff_t k = 0; k < size; k += EST_LANES)
+        for (int i = 0; i < EST_LANES; i++) {
+            double value = fix[k + i] + a[k + i] * (sum[k + i] + shift);
+            out[k + i] = value > 0 ? value : 0;
+        }
+}
+
+#if defined(__GNUC__)
+#define est_prefetch(address) __builtin_prefetch(address)
+#else
+#define est_prefetch(address) ((void)0)
+#endif
+
+#endif

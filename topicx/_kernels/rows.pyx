@@ -1,0 +1,260 @@
+"""Word rows: build, convert, export and check. The layout and the inline operations are in rows.pxd.
+
+A row is dense or sparse by what is cheaper to read. A kernel reads a dense row in ceil16(K) / 16 contiguous vectors
+and a sparse one in length / 16 gathers; one gather costs as much as several contiguous reads, so rows are converted
+between sweeps by their occupancy, with some slack in between so that a row does not go to and fro. The decision
+looks at the row alone: it is deterministic, and independent of threads.
+
+The order of a sparse row is history (a removed entry is replaced by the last one) and the order of summation follows
+it, so a checkpoint keeps these arrays as they are.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort
+
+import numpy as np
+
+cdef uint16_t NONE = 0xFFFF
+
+
+def topic_bits_for(int n_topics) -> int:
+    """Bits of a packed entry that hold the topic: enough for K - 1, at least one."""
+    return max(1, (n_topics - 1).bit_length())
+
+
+def aligned(int64_t n):
+    """A zeroed uint32 array of n entries whose first byte is on a 64-byte boundary."""
+    raw = np.zeros(n + 16, dtype=np.uint32)
+    skip = (-raw.ctypes.data % 64) // 4
+    return raw[skip : skip + n]
+
+
+def as_aligned(cells):
+    """The array itself if it is aligned, else an aligned copy (arrays read from files usually are not)."""
+    if cells.ctypes.data % 64 == 0 and cells.flags.c_contiguous and cells.flags.writeable:
+        return cells
+    copy = aligned(len(cells))
+    copy[:] = cells
+    return copy
+
+
+def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_freq, pseudo=None,
+          double dense_above=0.125, double sparse_below=0.08):
+    """Rows of an assignment: (row_start, row_cells, row_len, topic_bits).
+
+    word_freq holds each word's tokens in the corpus, placed or not: it bounds how many topics the row can ever have.
+    pseudo = (words uint32, topics uint16, counts int64) are prior counts added to the rows. Tokens with z = 0xFFFF
+    are left out. The last two arguments are those of `rebalance`.
+    """
+    cdef int64_t V = len(word_freq), N = words.shape[0], t
+    cdef int bits = topic_bits_for(n_topics)
+    cdef int64_t padded = (n_topics + 15) // 16 * 16
+    freq = np.asarray(word_freq, dtype=np.int64)
+    distinct = freq.copy()
+    total = freq.copy()
+    if pseudo is not None:
+        np.add.at(distinct, pseudo[0], 1)
+        np.add.at(total, pseudo[0], pseudo[2])
+    capacity = (np.minimum(distinct, n_topics) + 15) // 16 * 16
+    overflow = total >= (1 << (32 - bits))
+    capacity[overflow] = padded
+    start_array = np.zeros(V + 1, dtype=np.int64)
+    np.cumsum(capacity, out=start_array[1:])
+    cells_array = aligned(int(start_array[V]))
+    len_array = np.where(capacity >= padded, DENSE, 0).astype(np.int32)
+    cdef const int64_t[::1] start = start_array
+    cdef uint32_t[::1] cells = cells_array
+    cdef int32_t[::1] length = len_array
+    cdef uint32_t *base = &cells[0] if cells.shape[0] else NULL
+    with nogil:
+        for t in range(N):
+            if z[t] != NONE:
+                row_add(base + start[words[t]], &length[words[t]], bits, z[t], 1)
+    cdef const uint32_t[::1] pseudo_words
+    cdef const uint16_t[::1] pseudo_topics
+    cdef const int64_t[::1] pseudo_counts
+    if pseudo is not None:
+        pseudo_words = np.ascontiguousarray(pseudo[0], dtype=np.uint32)
+        pseudo_topics = np.ascontiguousarray(pseudo[1], dtype=np.uint16)
+        pseudo_counts = np.ascontiguousarray(pseudo[2], dtype=np.int64)
+        for t in range(pseudo_words.shape[0]):
+            if pseudo_counts[t] > 0:
+                row_add(base + start[pseudo_words[t]], &length[pseudo_words[t]], bits, pseudo_topics[t],
+                        <uint32_t> pseudo_counts[t])
+    rebalance(start, cells, length, bits, n_topics, total, dense_above, sparse_below)
+    return start_array, cells_array, len_array, bits
+
+
+def rebalance(const int64_t[::1] row_start, uint32_t[::1] row_cells, int32_t[::1] row_len, int topic_bits,
+              int n_topics, const int64_t[::1] word_total, double dense_above=0.125, double sparse_below=0.08):
+    """Convert rows between sweeps: dense above the first share of occupied topics, sparse below the second.
+
+    word_total is the largest count a row may ever hold (its tokens and pseudo-counts): a row whose count could
+    overflow a packed entry stays dense. Only slots that hold ceil16(K) entries can be dense. Returns how many rows
+    changed their form.
+    """
+    cdef int64_t V = row_len.shape[0], w, changed = 0
+    cdef int64_t padded = (n_topics + 15) // 16 * 16
+    cdef int64_t high = <int64_t> (dense_above * padded), low = <int64_t> (sparse_below * padded)
+    cdef int64_t limit = <int64_t> 1 << (32 - topic_bits)
+    cdef uint32_t *row
+    cdef uint32_t *scratch = <uint32_t *> malloc(padded * sizeof(uint32_t))
+    if scratch == NULL:
+        raise MemoryError
+    with nogil:
+        for w in range(V):
+            if row_start[w + 1] - row_start[w] < padded:
+                continue
+            row = &row_cells[row_start[w]]
+            if row_len[w] == DENSE:
+                if word_total[w] < limit and occupied(row, padded) < low:
+                    to_sparse(row, &row_len[w], padded, topic_bits)
+                    changed += 1
+            elif row_len[w] > high:
+                to_dense(row, &row_len[w], padded, topic_bits, scratch)
+                changed += 1
+    free(scratch)
+    return changed
+
+
+cdef int64_t occupied(const uint32_t *row, int64_t padded) noexcept nogil:
+    cdef int64_t k, n = 0
+    for k in range(padded):
+        n += row[k] != 0
+    return n
+
+
+cdef void to_sparse(uint32_t *row, int32_t *length, int64_t padded, int topic_bits) noexcept nogil:
+    cdef int64_t k, n = 0
+    cdef uint32_t count
+    for k in range(padded):  # n <= k: entries are written behind the reader
+        count = row[k]
+        if count:
+            row[k] = 0
+            row[n] = count << topic_bits | <uint32_t> k
+            n += 1
+    length[0] = <int32_t> n
+
+
+cdef void to_dense(uint32_t *row, int32_t *length, int64_t padded, int topic_bits, uint32_t *scratch) noexcept nogil:
+    cdef int64_t i
+    cdef uint32_t mask = (<uint32_t> 1 << topic_bits) - 1
+    for i in range(padded):
+        scratch[i] = 0
+    for i in range(length[0]):
+        scratch[row[i] & mask] = row[i] >> topic_bits
+    for i in range(padded):
+        row[i] = scratch[i]
+    length[0] = DENSE
+
+
+cdef int by_key(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t x = (<const uint64_t *> a)[0], y = (<const uint64_t *> b)[0]
+    return (x > y) - (x < y)
+
+
+def to_csr(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const int32_t[::1] row_len, int topic_bits,
+           int n_topics):
+    """The rows as compressed sparse rows: (indptr int64[V + 1], topics uint16, counts int64), topics ascending."""
+    cdef int64_t V = row_len.shape[0], w, i, j, n
+    cdef int64_t padded = (n_topics + 15) // 16 * 16
+    cdef uint32_t mask = (<uint32_t> 1 << topic_bits) - 1
+    cdef const uint32_t *row
+    indptr_array = np.zeros(V + 1, dtype=np.int64)
+    cdef int64_t[::1] indptr = indptr_array
+    with nogil:
+        for w in range(V):
+            n = occupied(&row_cells[row_start[w]], padded) if row_len[w] == DENSE else row_len[w]
+            indptr[w + 1] = indptr[w] + n
+    topics_array = np.empty(indptr[V], dtype=np.uint16)
+    counts_array = np.empty(indptr[V], dtype=np.int64)
+    cdef uint16_t[::1] topics = topics_array
+    cdef int64_t[::1] counts = counts_array
+    cdef uint64_t *keys = <uint64_t *> malloc(padded * sizeof(uint64_t))
+    if keys == NULL:
+        raise MemoryError
+    with nogil:
+        for w in range(V):
+            j = indptr[w]
+            if row_len[w] == DENSE:
+                row = &row_cells[row_start[w]]
+                for i in range(padded):
+                    if row[i]:
+                        topics[j] = <uint16_t> i
+                        counts[j] = row[i]
+                        j += 1
+            elif row_len[w] > 0:
+                row = &row_cells[row_start[w]]
+                for i in range(row_len[w]):
+                    keys[i] = <uint64_t> (row[i] & mask) << 32 | (row[i] >> topic_bits)
+                qsort(keys, row_len[w], sizeof(uint64_t), by_key)
+                for i in range(row_len[w]):
+                    topics[j + i] = <uint16_t> (keys[i] >> 32)
+                    counts[j + i] = <int64_t> <uint32_t> keys[i]
+    free(keys)
+    return indptr_array, topics_array, counts_array
+
+
+def totals(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const int32_t[::1] row_len, int topic_bits,
+           int n_topics):
+    """n_k, int64[K]: the sum of all rows, pseudo-counts included."""
+    result = np.zeros(n_topics, dtype=np.int64)
+    cdef int64_t[::1] sums = result
+    cdef int64_t w, i, K = n_topics
+    cdef uint32_t mask = (<uint32_t> 1 << topic_bits) - 1
+    cdef const uint32_t *row
+    with nogil:
+        for w in range(row_len.shape[0]):
+            if row_len[w] == DENSE:
+                row = &row_cells[row_start[w]]
+                for i in range(K):
+                    sums[i] += row[i]
+            elif row_len[w] > 0:
+                row = &row_cells[row_start[w]]
+                for i in range(row_len[w]):
+                    sums[row[i] & mask] += row[i] >> topic_bits
+    return result
+
+
+def check(row_start, row_cells, row_len, int topic_bits, int n_topics, words, z, word_freq, pseudo=None) -> str:
+    """What is wrong with the rows, in one line; empty when they are exactly the counts of z.
+
+    Looks at the form (bounds, alignment, unused entries zero, no topic twice) and at every count.
+    """
+    V = len(row_len)
+    if topic_bits != topic_bits_for(n_topics):
+        return f"topic_bits is {topic_bits}, but {n_topics} topics need {topic_bits_for(n_topics)}"
+    if len(row_start) != V + 1 or row_start[0] != 0 or row_start[V] != len(row_cells):
+        return "row_start does not fit row_len and row_cells"
+    slots = np.diff(row_start)
+    if (slots < 0).any() or (slots % 16).any():
+        return f"word {int(np.argmax((slots < 0) | (slots % 16 != 0)))}: its slot is not a multiple of 16 entries"
+    padded = (n_topics + 15) // 16 * 16
+    bad = (row_len < DENSE) | (row_len > slots) | ((row_len == DENSE) & (slots < padded))
+    if bad.any():
+        return f"word {int(np.argmax(bad))}: row length {row_len[np.argmax(bad)]} does not fit its slot"
+    if len(row_cells) and row_cells.ctypes.data % 64:
+        return "row_cells is not on a 64-byte boundary"
+    position = np.arange(len(row_cells)) - np.repeat(row_start[:V], slots)
+    used = np.repeat(np.where(row_len == DENSE, n_topics, row_len), slots)
+    if (row_cells[position >= used] != 0).any():
+        return "an unused entry of a row is not zero"
+    sparse = (position < used) & np.repeat(row_len != DENSE, slots)
+    entries = np.asarray(row_cells)[sparse]
+    if len(entries) and int((entries & ((1 << topic_bits) - 1)).max()) >= n_topics:
+        return "a row names a topic that does not exist"
+    if (entries >> topic_bits == 0).any():
+        return "a row has an entry that counts nothing"
+    have = to_csr(row_start, row_cells, row_len, topic_bits, n_topics)
+    fresh = build(words, z, n_topics, word_freq, pseudo)
+    want = to_csr(*fresh, n_topics)
+    if not np.array_equal(have[0], want[0]):
+        word = int(np.argmax(have[0] != want[0])) - 1
+        return f"word {word}: its row has {int(have[0][word + 1] - have[0][word])} topics, its tokens have " \
+               f"{int(want[0][word + 1] - want[0][word])}"
+    for what, mine, theirs in (("topics", have[1], want[1]), ("counts", have[2], want[2])):
+        if not np.array_equal(mine, theirs):
+            entry = int(np.argmax(mine != theirs))
+            word = int(np.searchsorted(want[0], entry, side="right")) - 1
+            return f"word {word}: the {what} of its row differ from those of its tokens"
+    return ""

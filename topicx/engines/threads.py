@@ -1,0 +1,56 @@
+"""An engine runs independent pieces of work and returns their results in the order given. Nothing else depends on it:
+who runs a piece, and how many at a time, never changes a result. This one uses the threads of this process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Engine(Protocol):
+    """What a chain asks of an engine."""
+
+    def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """work(item) for every item, in any order and place; the results in the items' order."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Threads:
+    """Threads of this process: the kernels release the GIL."""
+
+    def __init__(self, threads: int = 0) -> None:
+        self.threads = threads or available_cores()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        if self.threads == 1 or len(items) == 1:
+            return [work(item) for item in items]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="topicx")
+        return list(self._pool.map(work, items))
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

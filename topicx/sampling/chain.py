@@ -1,0 +1,228 @@
+"""The one loop that runs every chain: a plan of steps; after each step the updates between sweeps, the trace, the
+callbacks, the checkpoint. Samplers and models add nothing here: they are Methods and updates.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx import files
+from topicx.engines.threads import Engine
+from topicx.errors import InputError
+from topicx.sampling import registry
+from topicx.sampling.hyper import LearnPriors
+from topicx.sampling.method import Method
+from topicx.sampling.options import Options
+from topicx.sampling.state import NONE, State
+
+KIND = "checkpoint"
+
+GROWTH = ((0.02, 100), (0.04, 60), (0.08, 50), (0.16, 40), (0.32, 20), (0.6, 10))
+"""A growing start: shares of the documents and the sweeps over each, before the whole corpus is swept."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One sweep of the plan."""
+
+    kind: str
+    """grow, sweep or icm."""
+    share: float
+    """The share of the documents that it covers."""
+    sweep: int
+    """The number of the sweep over the whole corpus; 0 before the first."""
+
+
+def plan(options: Options, start: str) -> list[Step]:
+    """All steps of a run, in order: so that a checkpoint is a position in it."""
+    steps: list[Step] = []
+    if start == "growing":
+        steps += [Step("grow", share, 0) for share, sweeps in GROWTH for _ in range(sweeps)]
+    if start in ("growing", "progressive"):
+        steps.append(Step("grow", 1.0, 0))
+    steps += [Step("sweep", 1.0, number + 1) for number in range(options.iterations)]
+    steps += [Step("icm", 1.0, options.iterations + number + 1) for number in range(options.icm)]
+    return steps
+
+
+@dataclass(frozen=True)
+class Event:
+    """What callbacks are told after each step."""
+
+    step: Step
+    position: int
+    total: int
+    work: float
+    """What the step cost, in sweeps over the whole corpus."""
+    score: float | None
+    """The objective per token, when it was computed at this step."""
+    figures: dict[str, float]
+
+
+@dataclass
+class Trace:
+    """Columns of numbers, a row each time the objective was computed."""
+
+    columns: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, row: dict[str, float]) -> None:
+        rows = len(next(iter(self.columns.values()), []))
+        for name, value in row.items():
+            self.columns.setdefault(name, [float("nan")] * rows).append(value)
+        for values in self.columns.values():
+            if len(values) == rows:
+                values.append(float("nan"))
+
+    def arrays(self) -> dict[str, NDArray[np.float64]]:
+        return {name: np.array(values, np.float64) for name, values in self.columns.items()}
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """A tab-separated table."""
+        with files.atomic_output(path, binary=False) as out:
+            out.write("\t".join(self.columns) + "\n")
+            for row in zip(*self.columns.values(), strict=True):
+                out.write("\t".join(f"{value:.10g}" for value in row) + "\n")
+
+
+@dataclass
+class Checkpoints:
+    """Where and how often a chain saves itself."""
+
+    path: str
+    interval: int = 0
+    """Steps between checkpoints; 0: only when interrupted."""
+
+
+class Interrupted(Exception):
+    """The chain was asked to stop, and has finished the sweep (and saved a checkpoint, if it has a place for one)."""
+
+
+class Chain:
+    """A method, its plan, and how far it has come."""
+
+    def __init__(self, state: State, options: Options, engine: Engine) -> None:
+        state.verify()
+        self.options = options
+        self.engine = engine
+        self.sampler = registry.choose(state, options)
+        method_class = self.sampler.load()
+        self.start = choose_start(state, options, method_class)
+        self.steps = plan(options, self.start)
+        self.position = 0
+        self.seconds = 0.0
+        self.trace = Trace()
+        self.updates: list[LearnPriors] = [LearnPriors.of(options)]
+        self.method: Method = method_class(state, options, engine)
+
+    @property
+    def state(self) -> State:
+        return self.method.state
+
+    def run(
+        self,
+        callbacks: Sequence[Callable[[Event], None]] = (),
+        checkpoints: Checkpoints | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Run the rest of the plan. `stop` is asked after each step; when it says yes, Interrupted is raised."""
+        began = time.monotonic() - self.seconds
+        if self.position == 0:
+            self.method.start(random=self.start == "random")
+        for position in range(self.position, len(self.steps)):
+            step = self.steps[position]
+            figures = self.method.maximise(position) if step.kind == "icm" else self.method.sweep(position, step.share)
+            for update in self.updates:
+                if step.kind == "sweep" and update.due(step.sweep):
+                    update(self.method)
+            self.position = position + 1
+            self.seconds = time.monotonic() - began
+            last = self.position == len(self.steps)
+            score = self._record(step, figures, last)
+            event = Event(step, self.position, len(self.steps), step.share, score, figures)
+            for callback in callbacks:
+                callback(event)
+            stopping = stop() and not last
+            if checkpoints and (stopping or (checkpoints.interval and self.position % checkpoints.interval == 0)):
+                self.save(checkpoints.path)
+            if stopping:
+                raise Interrupted
+            if step.kind == "icm" and figures.get("changed") == 0:
+                break
+
+    def _record(self, step: Step, figures: dict[str, float], last: bool) -> float | None:
+        due = step.kind != "grow" and step.sweep % self.options.trace_interval == 0
+        if not (due or last):
+            return None
+        score = self.method.score()
+        state = self.method.state
+        row = {"sweep": float(step.sweep), "score": score, "seconds": self.seconds}
+        row |= {"alpha_sum": float(state.alpha.sum(axis=1).mean()), "beta": float(state.beta.mean())}
+        self.trace.add(row | figures)
+        return score
+
+    # -- checkpoints -------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Everything that the next step depends on."""
+        state = self.method.sync()
+        arrays: dict[str, NDArray[Any]] = dict(state.arrays())
+        arrays |= {f"method.{name}": array for name, array in self.method.arrays().items()}
+        arrays |= {f"trace.{name}": array for name, array in self.trace.arrays().items()}
+        meta = {
+            "options": self.options.to_meta(),
+            "sampler": self.sampler.name,
+            "start": self.start,
+            "position": self.position,
+            "steps": len(self.steps),
+            "seconds": round(self.seconds, 3),
+            "state": state.meta,
+        }
+        files.write(path, KIND, arrays, meta, state.parents)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], engine: Engine, iterations: int | None = None) -> Chain:
+        """Continue from a checkpoint, perhaps to another number of sweeps."""
+        file = files.read(path, KIND)
+        try:
+            options = Options.from_meta(file.meta["options"] | {"sampler": file.meta["sampler"]})
+            position, start = int(file.meta["position"]), str(file.meta["start"])
+            named = str(file.meta["options"]["sampler"])
+            state = State.from_file(replace(file, meta=file.meta["state"]))
+        except KeyError as missing:
+            raise InputError(f"{file.path}: the checkpoint lacks {missing}") from None
+        if iterations is not None and iterations != options.iterations:
+            done = len([step for step in plan(options, start)[:position] if step.kind != "grow"])
+            if options.icm and done > options.iterations:
+                raise InputError(f"{file.path}: the run has reached its last phase (icm) and cannot get more iterations")
+            if done > iterations:
+                raise InputError(f"{file.path}: has {done} iterations already, more than the {iterations} asked for")
+            options = replace(options, iterations=iterations)
+        chain = cls(state, options, engine)
+        chain.options = chain.method.options = replace(options, sampler=named)
+        chain.start, chain.steps, chain.position = start, plan(options, start), position
+        chain.seconds = float(file.meta["seconds"])
+        chain.trace = Trace({n.removeprefix("trace."): a.tolist() for n, a in file.arrays.items() if n.startswith("trace.")})
+        chain.method.restore({n.removeprefix("method."): a for n, a in file.arrays.items() if n.startswith("method.")})
+        return chain
+
+
+GROWING_FROM = 1_000_000
+"""Tokens from which a growing start pays (docs/performance.md)."""
+
+
+def choose_start(state: State, options: Options, method: type[Method]) -> str:
+    """The start that `auto` means for this corpus and method."""
+    if bool(np.any(state.z != NONE)):
+        return "random"  # assignments came with the state: they are the start
+    if options.start == "auto":
+        return "growing" if method.grows and state.n_tokens >= GROWING_FROM else "random"
+    if options.start != "random" and not method.grows:
+        raise InputError(f"start {options.start!r} is for samplers; {options.sampler} starts at random")
+    return options.start

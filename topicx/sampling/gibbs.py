@@ -1,0 +1,153 @@
+"""Collapsed Gibbs sampling over the schedule's cells: what every cell kernel shares. A kernel is a subclass of three lines.
+
+Griffiths & Steyvers 2004: p(z = k) ∝ (n_dk + α_gk) (n_kw + β_w) / (n_k + Σβ), all counts without the token itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels import rows
+from topicx.engines.threads import Engine
+from topicx.models.model import Model
+from topicx.sampling import streams
+from topicx.sampling.likelihood import joint_log_likelihood
+from topicx.sampling.method import Method
+from topicx.sampling.options import Options
+from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.sampling.state import NONE, Csr, State, document_topics, topic_totals
+
+
+class Gibbs(Method):
+    """Word rows, topics, totals, and the loop over epochs. Subclasses name their kernel."""
+
+    kernel: ClassVar[str]
+    """The module of `topicx._kernels` whose `sweep_cell` renews a cell (see `dense.pyx` for what it takes)."""
+
+    def __init__(self, state: State, options: Options, engine: Engine) -> None:
+        super().__init__(state, options, engine)
+        self._sweep_cell = import_module(f"topicx._kernels.{self.kernel}").sweep_cell
+        partitions = options.partitions or default_partitions(state.n_tokens, state.n_documents)
+        partitions = max(1, min(partitions, state.n_documents, state.n_words))
+        self.schedule = Schedule(state.words, state.offsets, state.n_words, partitions, options.seed, options.chain)
+        self.words = self.schedule.arranged(state.words)
+        self.z: NDArray[np.uint16] = np.zeros(0, np.uint16)
+        seeds = state.seeds
+        self.pseudo = (seeds.words, seeds.topics, seeds.counts)
+        self.word_tokens = np.bincount(state.words, minlength=state.n_words).astype(np.int64)
+        self.row_capacity = self.word_tokens.copy()
+        np.add.at(self.row_capacity, seeds.words, seeds.counts)
+        self.set_priors(state.alpha, state.beta)
+
+    def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
+        super().set_priors(np.ascontiguousarray(alpha), np.ascontiguousarray(beta))
+        self._beta32 = self.state.beta.astype(np.float32)
+        self._beta_sum = float(self.state.beta.sum())
+
+    def start(self, random: bool) -> None:
+        state, options = self.state, self.options
+        if not random:
+            z = np.full(state.n_tokens, NONE, np.uint16)
+        elif np.any(state.z != NONE):
+            z = state.z.copy()  # assignments that came with the state
+        else:
+            draw = streams.generator(options.seed, options.chain, streams.START)
+            z = draw.integers(0, state.n_topics, state.n_tokens, dtype=np.uint16)
+        self._adopt(z)
+
+    def _adopt(self, z: NDArray[np.uint16]) -> None:
+        """Take these assignments (corpus order) and build the rows from them."""
+        self.z = np.ascontiguousarray(self.schedule.arranged(z))
+        built = rows.build(self.words, self.z, self.state.n_topics, self.word_tokens, self.pseudo)
+        self.row_start, self.row_cells, self.row_len, self.topic_bits = built
+        self.totals = topic_totals(self.z, self.state.n_topics, self.state.seeds)
+
+    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
+        return self._sweep(step, share, maximise=False)
+
+    def maximise(self, step: int) -> dict[str, float]:
+        return self._sweep(step, 1.0, maximise=True)
+
+    def _sweep(self, step: int, share: float, maximise: bool) -> dict[str, float]:
+        changed = 0
+        work: Callable[[Cell], tuple[int, NDArray[np.int64]]] = partial(self._cell, step, share, maximise)
+        for cells in self.schedule.epochs():
+            before = self.totals
+            results = self.engine.map(work, cells)
+            self.totals = before + sum(after - before for _, after in results)
+            changed += sum(count for count, _ in results)
+        rows.rebalance(
+            self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics, self.row_capacity
+        )
+        return {"changed": changed / max(self.state.n_tokens, 1)}
+
+    def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
+        options, schedule = self.options, self.schedule
+        number = cell.shard * schedule.partitions + cell.block
+        totals = self.totals.copy()
+        changed = self._sweep_cell(
+            self.words, self.z, self.state.offsets, schedule.segments, schedule.partitions,
+            schedule.active(cell.shard, share), cell.block, self.row_start, self.row_cells, self.row_len,
+            self.topic_bits, totals, self.state.alpha, self.state.groups, self._beta32, self._beta_sum,
+            streams.key(options.seed, options.chain, streams.CELL, step, number), maximise,
+        )  # fmt: skip
+        return int(changed), totals
+
+    def score(self) -> float:
+        return joint_log_likelihood(
+            self.document_topics(), self.word_topics(), self.totals, self.state.alpha, self.state.groups,
+            self.state.beta, self.state.seeds,
+        )  # fmt: skip
+
+    def document_topics(self) -> Csr:
+        return document_topics(self.z, self.state.offsets, self.state.n_topics)
+
+    def word_topics(self) -> Csr:
+        found: Csr = rows.to_csr(self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics)
+        return found
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        # The order of a row's entries is history, and decides which topic a number falls on: kept verbatim.
+        return {"row_cells": self.row_cells, "row_len": self.row_len}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self._adopt(self.state.z)
+        self.row_cells = rows.as_aligned(arrays["row_cells"])
+        self.row_len = arrays["row_len"].copy()
+
+    def sync(self) -> State:
+        self.state.z = self.schedule.restored(self.z)
+        return self.state
+
+    def model(self, theta: str, phi: str) -> Model:
+        from topicx.estimate import estimate
+
+        return estimate(self.sync(), theta=theta, phi=phi)
+
+    def verify(self) -> None:
+        """Raise AssertionError unless rows and totals are the counts of z (what tests and debugging call)."""
+        problem = rows.check(
+            self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics, self.words, self.z,
+            self.word_tokens, self.pseudo,
+        )  # fmt: skip
+        assert not problem, problem
+        assert np.array_equal(self.totals, topic_totals(self.z, self.state.n_topics, self.state.seeds)), "n_k"
+        self.sync().verify()
+
+
+class Dense(Gibbs):
+    """Every topic of every token, sixteen at a time."""
+
+    kernel = "dense"
+
+
+class Sparse(Gibbs):
+    """SparseLDA's three buckets (Yao, Mimno & McCallum 2009), sixteen topics of a word at a time."""
+
+    kernel = "sparse"

@@ -1,0 +1,66 @@
+"""Which samplers and inference methods there are: a line each. A new one is a kernel, a line here, a row in the tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from topicx.errors import InputError
+
+if TYPE_CHECKING:
+    from topicx.sampling.method import Method
+    from topicx.sampling.options import Options
+    from topicx.sampling.state import State
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A sampler by name."""
+
+    name: str
+    group: str
+    summary: str
+    home: str
+    """module:class, imported when it is used."""
+    exact: bool = True
+    """Whether its stationary distribution is the posterior (up to floating point)."""
+
+    def load(self) -> type[Method]:
+        module, _, name = self.home.partition(":")
+        found: type[Method] = getattr(import_module(module), name)
+        return found
+
+
+EXACT, MH, APPROXIMATE, VARIATIONAL = (
+    "exact Gibbs", "Metropolis-Hastings (exact in the limit of a chain)", "approximate", "variational (soft assignments)",
+)  # fmt: skip
+
+_GIBBS = "topicx.sampling.gibbs"
+ENTRIES = {
+    entry.name: entry
+    for entry in (
+        Entry("dense", EXACT, "every topic of every token; simple, best for few topics", f"{_GIBBS}:Dense"),
+        Entry("sparse", EXACT, "SparseLDA: only the topics that a word has; best for most corpora", f"{_GIBBS}:Sparse"),
+    )
+}
+
+
+def find(name: str) -> Entry:
+    """The entry of this name, or InputError listing the names."""
+    if name not in ENTRIES:
+        raise InputError(f"there is no sampler {name!r}; choose one of {', '.join(names())}")
+    return ENTRIES[name]
+
+
+def names() -> list[str]:
+    return ["auto", *ENTRIES]
+
+
+def choose(state: State, options: Options) -> Entry:
+    """The entry that the options name; `auto` looks at the number of topics and the corpus (docs/samplers.md)."""
+    if options.sampler != "auto":
+        return find(options.sampler)
+    if options.topics <= 24:
+        return ENTRIES["dense"]
+    return ENTRIES["sparse"]

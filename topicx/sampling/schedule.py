@@ -1,0 +1,110 @@
+"""The schedule: what runs at the same time, decided by the corpus and the options, never by the machine.
+
+Documents are cut into P shards and the vocabulary into P blocks, both balanced by tokens. In epoch e of a sweep the P
+cells (shard i, block (i + e) mod P) share no document and no word, so they may run at once; only the topic totals are
+stale within an epoch, and are summed in a fixed order at its end. P = 1 is the textbook serial chain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels import layout
+from topicx.sampling import streams
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Documents of one shard, words of one block."""
+
+    shard: int
+    block: int
+
+
+class Schedule:
+    """Shards, blocks, and the order of tokens within documents that makes a cell's tokens of a document adjacent."""
+
+    def __init__(
+        self, words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: int, partitions: int, seed: int, chain: int
+    ) -> None:
+        self.partitions = partitions
+        documents = len(offsets) - 1
+        lengths = np.diff(offsets)
+        # Contiguous shards of about equal tokens; within a shard the order is shuffled, so that a prefix of it is a
+        # random sample of documents (what a growing start needs).
+        ends = np.searchsorted(offsets[1:], offsets[-1] * np.arange(1, partitions) / partitions, side="left") + 1
+        bounds = np.concatenate([[0], np.minimum(ends, documents), [documents]])
+        self.shards: list[NDArray[np.uint32]] = []
+        for shard in range(partitions):
+            order = np.arange(bounds[shard], bounds[shard + 1], dtype=np.uint32)
+            streams.generator(seed, chain, streams.SHUFFLE, shard).shuffle(order)
+            self.shards.append(order[lengths[order] > 0])
+        self._words, self._offsets = words, offsets
+        self.segments: NDArray[np.int64]
+        if partitions == 1:
+            self.block_of_word = np.zeros(n_words, np.uint16)
+            self.segments = np.ascontiguousarray(np.stack([offsets[:-1], offsets[1:]], axis=1).ravel())
+            return
+        self.block_of_word = balanced_blocks(np.bincount(words, minlength=n_words), partitions)
+        self.segments = np.empty(documents * (partitions + 1), np.int64)
+        layout.segment(words, offsets, self.block_of_word, partitions, self.segments)
+
+    def epochs(self) -> list[list[Cell]]:
+        """The cells of a sweep: those of one inner list may run at once."""
+        p = self.partitions
+        return [[Cell(i, (i + epoch) % p) for i in range(p)] for epoch in range(p)]
+
+    def active(self, shard: int, share: float) -> NDArray[np.uint32]:
+        """The first documents of a shard: this share of them, rounded up."""
+        documents = self.shards[shard]
+        return documents[: int(np.ceil(share * len(documents)))]
+
+    def arranged(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Token values from corpus order into the schedule's order."""
+        return self._reorder(values, back=False)
+
+    def restored(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Token values from the schedule's order back into corpus order."""
+        return self._reorder(values, back=True)
+
+    def _reorder(self, values: NDArray[Any], back: bool) -> NDArray[Any]:
+        if self.partitions == 1:
+            return values
+        out = np.empty_like(values)
+        cursor = np.zeros(self.partitions, np.int64)
+        layout.arrange(
+            self._words, self._offsets, self.block_of_word, self.partitions, self.segments, values, out, cursor, back
+        )
+        return out
+
+
+def balanced_blocks(frequencies: NDArray[np.int64], partitions: int) -> NDArray[np.uint16]:
+    """A block for each word: the most frequent first, each to the block with the fewest tokens so far."""
+    import heapq
+
+    blocks = np.zeros(len(frequencies), np.uint16)
+    order = np.lexsort((np.arange(len(frequencies)), -frequencies))
+    heap = [(0, block) for block in range(partitions)]
+    # Past the head of the vocabulary all words are alike: dealing them out in turn stays balanced and is quick.
+    head = order[: 64 * partitions]
+    for word in head.tolist():
+        load, block = heapq.heappop(heap)
+        blocks[word] = block
+        heapq.heappush(heap, (load + int(frequencies[word]), block))
+    tail = order[64 * partitions :]
+    ranked = [block for _, block in sorted(heap)]
+    turn = np.arange(len(tail)) % (2 * partitions)  # 0, 1, …, P-1, P-1, …, 1, 0: the longer words go to each in turn
+    turn = np.where(turn < partitions, turn, 2 * partitions - 1 - turn)
+    blocks[tail] = np.array(ranked, np.uint16)[turn]
+    return blocks
+
+
+def default_partitions(tokens: int, documents: int) -> int:
+    """P by the size of the corpus alone: small corpora gain nothing from cells."""
+    if tokens < 50_000 or documents < 64:
+        return 1
+    return 4 if tokens < 50_000_000 else 8

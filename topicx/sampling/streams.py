@@ -1,0 +1,33 @@
+"""Random streams are derived, never carried: a key for each (seed, chain, step, cell), so that a checkpoint holds no
+generator and a lost cell can be run again with the same result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_MASK = (1 << 64) - 1
+
+# What a stream is for: the first word mixed in, so that no two uses share a stream.
+CELL, SHUFFLE, START, UPDATE, WARP_WORD, WARP_DOCUMENT, PHI, SPLIT, CHAIN = range(1, 10)
+
+
+def _mix(x: int) -> int:
+    """The finaliser of splitmix64 (Steele, Lea & Flood 2014): every bit of x reaches every bit of the result."""
+    x = (x + 0x9E3779B97F4A7C15) & _MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
+    return x ^ (x >> 31)
+
+
+def key(*parts: int) -> int:
+    """A 64-bit key of these numbers, in this order."""
+    state = 0
+    for part in parts:
+        state = _mix(state ^ (part & _MASK))
+    return state
+
+
+def generator(*parts: int) -> np.random.Generator:
+    """A NumPy generator for this use: what is drawn between sweeps."""
+    return np.random.Generator(np.random.Philox(key=key(*parts)))
