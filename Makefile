@@ -1,0 +1,64 @@
+# Two commands: `make demo` and `make test`. Both make their own environment in .venv from a clean clone.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(wildcard topicx/_kernels/*.pyx topicx/_kernels/*.pxd topicx/_kernels/*.h) setup.py pyproject.toml
+
+.PHONY: help demo test test-installed test-kernels-debug lint bench docs clean check-tools
+
+help:
+	@echo "make demo    build, install and run the main job on the embedded corpus"
+	@echo "make test    build, install and run all tests"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   speed and quality beside tomotopy, lda, gensim and scikit-learn"
+	@echo "make clean   remove what the other targets made"
+
+check-tools:
+	@command -v $(PYTHON) >/dev/null || { echo "topicx: $(PYTHON) was not found: install Python 3.11 or later"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "topicx: Python 3.11 or later is needed, $(PYTHON) is older: use make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "topicx: Python's venv module is missing: install it (Debian and Ubuntu: python3-venv)"; exit 1; }
+	@command -v $${CC:-cc} >/dev/null || { echo "topicx: no C compiler ($${CC:-cc}): install gcc or clang"; exit 1; }
+	@$(PYTHON) -c 'import sysconfig, pathlib, sys; sys.exit(not pathlib.Path(sysconfig.get_paths()["include"], "Python.h").exists())' || \
+	  { echo "topicx: Python.h was not found: install the Python headers (Debian and Ubuntu: python3-dev)"; exit 1; }
+
+$(BIN)/python: | check-tools
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+
+# The package is installed in place, so that tests see the sources; the kernels are rebuilt when one changes.
+$(VENV)/installed: $(SOURCES) | $(BIN)/python
+	@echo "building the kernels (about a minute the first time) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,lint]"
+	@touch $@
+
+demo: $(VENV)/installed
+	$(BIN)/topicx demo -o topicx-demo
+
+test: $(VENV)/installed test-kernels-debug test-installed
+	$(BIN)/python -m pytest tests
+
+# The kernels' tests once more on a build with bounds checks, kept apart from the ordinary one.
+test-kernels-debug: $(VENV)/installed
+	$(BIN)/python tests/debug_build.py $(VENV)/debug
+
+# sdist -> wheel -> an empty environment, with nothing from the checkout on the path.
+test-installed: $(VENV)/installed
+	$(BIN)/python tests/installed_wheel.py
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[peers,plot]"
+	$(BIN)/topicx datasets make zipf -o $(VENV)/bench.corpus --seed 1
+	$(BIN)/topicx bench $(VENV)/bench.corpus
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info topicx-demo
+	find . -name '*.so' -not -path './$(VENV)/*' -delete
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

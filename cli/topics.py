@@ -1,0 +1,111 @@
+"""topicx topics: read a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from topicx.cli.common import json_output, option, print_json
+
+if TYPE_CHECKING:
+    from topicx.models.model import Model
+
+
+@click.command()
+@click.argument("model")
+@option("--words", "-n", type=click.IntRange(0), default=10, help="Words a topic.")
+@option("--documents", "-d", type=click.IntRange(0), default=0, help="Typical documents a topic (a model keeps 20).")
+@option("--probabilities", "-p", is_flag=True, help="Print each word's probability too.", show_default=False)
+@option("--topic", "-t", "chosen", type=click.IntRange(0), multiple=True, help="Only these topics (repeatable).")
+@option("--sort", type=click.Choice(["weight", "number"]), default="number", help="Order of the topics.")
+@option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
+@json_output
+def command(
+    model: str, words: int, documents: int, probabilities: bool, chosen: tuple[int, ...], sort: str,
+    compare: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
+
+    \b
+      topicx topics news.model -n 15 -d 3
+      topicx topics news.model --json | jq '.[0].words'
+      topicx topics new.model --compare old.model
+    """
+    from topicx.errors import InputError
+    from topicx.models.model import Model
+
+    loaded = Model.load(model)
+    for topic in chosen:
+        if topic >= loaded.n_topics:
+            raise InputError(f"--topic {topic}: the model has topics 0 to {loaded.n_topics - 1}")
+    if compare:
+        _compare(loaded, Model.load(compare), words, as_json, chosen)
+        return
+    rows = describe(loaded, words, documents)
+    rows = [row for row in rows if not chosen or row["topic"] in chosen]
+    if sort == "weight":
+        rows.sort(key=lambda row: -row["weight"])
+    if as_json:
+        print_json(rows)
+        return
+    width = len(str(loaded.n_topics - 1))
+    for row in rows:
+        named = (f"{w['word']} ({w['probability']:.4f})" if probabilities else w["word"] for w in row["words"])
+        click.echo(f"{row['topic']:>{width}}  {row['weight']:6.2%}  {' '.join(named)}")
+        for document in row["documents"]:
+            text = f"  {document['snippet']}" if document["snippet"] else ""
+            click.echo(f"{'':>{width}}    {document['weight']:4.0%}  {document['id']}{text}")
+
+
+def describe(model: Model, words: int = 10, documents: int = 3) -> list[dict[str, Any]]:
+    """Each topic as plain data: what every report prints."""
+    top = model.top_words(words)
+    weights = model.topic_weights
+    rows: list[dict[str, Any]] = []
+    for topic in range(model.n_topics):
+        examples: list[dict[str, Any]] = []
+        for rank in range(min(documents, model.example_documents.shape[1])):
+            if model.example_documents[topic, rank] < 0:
+                break
+            flat = topic * model.example_documents.shape[1] + rank
+            snippet = model.example_snippets[flat] if len(model.example_snippets) else ""
+            weight = round(float(model.example_weights[topic, rank]), 6)
+            examples.append({"id": model.example_ids[flat], "weight": weight, "snippet": snippet})
+        rows.append({
+            "topic": topic,
+            "weight": round(float(weights[topic]), 8),
+            "alpha": float(model.alpha[0, topic]),
+            "words": [{"word": word, "probability": round(value, 8)} for word, value in top[topic]],
+            "documents": examples,
+        })  # fmt: skip
+    return rows
+
+
+def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
+    from topicx.estimate.align import align
+
+    tops = new.top_words(words), old.top_words(words)
+    rows = []
+    for pair in align(new, old):
+        mine = [word for word, _ in tops[0][pair.a]] if pair.a is not None else []
+        theirs = [word for word, _ in tops[1][pair.b]] if pair.b is not None else []
+        rows.append({
+            "topic": pair.a, "other": pair.b, "distance": pair.distance,
+            "kept": [word for word in mine if word in theirs],
+            "new": [word for word in mine if word not in theirs],
+            "gone": [word for word in theirs if word not in mine],
+        })  # fmt: skip
+    rows = [row for row in rows if not chosen or row["topic"] in chosen]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        first = "-" if row["topic"] is None else row["topic"]
+        second = "-" if row["other"] is None else row["other"]
+        distance = "" if row["distance"] is None else f"  distance {row['distance']:.3f}"
+        click.echo(f"{first} ~ {second}{distance}  {' '.join(row['kept'])}")
+        if row["new"]:
+            click.echo(f"    + {' '.join(row['new'])}")
+        if row["gone"]:
+            click.echo(f"    - {' '.join(row['gone'])}")

@@ -1,0 +1,343 @@
+"""topicx train: a corpus becomes a model."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from topicx.cli.common import Number, option, positive, quiet, say, seed, stack, threads, verbose
+from topicx.errors import InputError
+
+if TYPE_CHECKING:
+    from topicx.models.model import Model
+    from topicx.sampling.chain import Chain, Checkpoints, Event
+    from topicx.sampling.options import Options
+    from topicx.sampling.state import State
+
+# The names stand here so that `--help` need not import the samplers; a test compares them with the registry.
+SAMPLERS: dict[str, tuple[str, ...]] = {
+    "exact Gibbs": ("dense", "sparse", "tree"),
+    "Metropolis-Hastings, exact in the limit": ("alias", "light"),
+    "other Gibbs": ("partial", "warp"),
+    "variational": ("cvb0", "cvb", "vb", "scvb0"),
+}
+SAMPLER_HELP = (
+    "How assignments are found. "
+    + "; ".join(f"{group}: {', '.join(members)}" for group, members in SAMPLERS.items())
+    + ". auto picks by the number of topics and the corpus, and says what it picked."
+)
+
+model_options = stack(
+    option("--topics", "-k", type=click.IntRange(1, 65535), default=100, help="Number of topics."),
+    option(
+        "--sampler", type=click.Choice(["auto", *(name for group in SAMPLERS.values() for name in group)]),
+        default="auto", help=SAMPLER_HELP, metavar="NAME",
+    ),
+    option("--iterations", type=click.IntRange(0), default=1000, help="Sweeps over the whole corpus."),
+    option(
+        "--start", type=click.Choice(["auto", "growing", "progressive", "random"]), default="auto",
+        help="growing: from a few documents to all of them; progressive: each token given those before it; random. "
+        "auto: growing for large corpora.",
+    ),
+    option(
+        "--alpha", type=str, default=None, metavar="NUMBER|FILE", show_default="0.1",
+        help="α of each topic (not their sum): one number, or a file with one number a topic.",
+    ),
+    option("--alpha-sum", type=positive(), default=None, help="Σα over all topics, spread evenly (MALLET's --alpha)."),
+    option("--beta", type=positive(), default=0.01, help="β of each word."),
+    option("--word-prior", type=str, default=None, metavar="FILE", help="Lines 'word β': a prior for single words."),
+    option(
+        "--seed-words", type=str, default=None, metavar="FILE",
+        help="Lines 'topic word word …' (topics from 0): words that a topic shall have.",
+    ),
+    option("--seed-weight", type=click.IntRange(1, 1_000_000), default=50, help="How many tokens a seed word counts as."),
+    option(
+        "--optimize-interval", type=click.IntRange(0), default=0,
+        help="Re-estimate the priors every N sweeps (0: never). MALLET users often take 10.",
+    ),
+    option("--optimize-burn-in", type=click.IntRange(0), default=50, help="Sweeps before the first re-estimation."),
+    option(
+        "--optimize", default="alpha+beta", metavar="WHAT",
+        help="What is re-estimated, joined by +: alpha (a weight a topic), symmetric-alpha, beta.",
+    ),
+    option("--mh-steps", type=click.IntRange(1, 64), default=2, help="Proposals a token (light, warp)."),
+    option("--sparse-phi", is_flag=True, help="Draw φ sparsely, by Poisson variables (partial).", show_default=False),
+    option("--batch-documents", type=click.IntRange(1), default=256, help="Documents in a minibatch (scvb0)."),
+    option("--icm", type=click.IntRange(0), default=0, help="At the end, sweeps in which tokens take their best topic."),
+    option(
+        "--partitions", type=click.IntRange(0, 1024), default=0, show_default="by the size of the corpus",
+        help="Shards and blocks of the schedule: at most that many threads work at once. Part of the result.",
+    ),
+    option("--trace-interval", type=click.IntRange(1), default=10, help="Sweeps between records of the likelihood."),
+    seed,
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("corpus", required=False)
+@option("--output", "-o", required=True, metavar="MODEL", help="The model file to write.", show_default=False)
+@model_options
+@option("--chains", type=click.IntRange(1, 1000), default=1, help="Independent chains, one after another.")
+@option(
+    "--keep", type=click.Choice(["best", "all"]), default="best",
+    help="Of several chains: the one with the best score, or all (MODEL.0, MODEL.1, …).",
+)  # fmt: skip
+@option("--estimator", type=click.Choice(["cgs", "cgsp"]), default=None, help="Sets both --theta and --phi.")
+@option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgsp", help="Estimator of θ.")
+@option(
+    "--phi", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgs",
+    help="Estimator of φ (cgsp: slightly better, but a dense and larger model).",
+)  # fmt: skip
+@option("--state", "state_path", default=None, metavar="FILE", help="Also write the state: every token's topic.")
+@option("--doc-topics", default=None, metavar="FILE", help="Also write θ of every document (tsv, jsonl, npz by name).")
+@option("--trace", "trace_path", default=None, metavar="FILE", help="Also write the trace, with seconds, as a table.")
+@option("--init-state", default=None, metavar="STATE", help="Start from the assignments of a state (ours, MALLET's …).")
+@option("--checkpoint", default=None, metavar="FILE", show_default="MODEL.checkpoint", help="Where to save the chain.")
+@option(
+    "--checkpoint-interval", type=click.IntRange(0), default=0,
+    help="Save the chain every N sweeps (0: only when interrupted).",
+)  # fmt: skip
+@option("--resume", default=None, metavar="FILE", help="Go on from a checkpoint; of its options only --iterations may change.")  # noqa: E501
+@threads
+@quiet
+@verbose
+@click.pass_context
+def command(
+    context: click.Context, corpus: str | None, output: str, chains: int, keep: str, estimator: str | None,
+    theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, trace_path: str | None,
+    init_state: str | None, checkpoint: str | None, checkpoint_interval: int, resume: str | None, threads: int,
+    quiet: bool, verbose: bool, **settings: Any,
+) -> None:  # fmt: skip
+    """Learn a topic model from CORPUS (a file that 'topicx import' wrote).
+
+    \b
+      topicx train news.corpus -k 100 -o news.model
+      topicx train news.corpus -k 100 -o news.model --optimize-interval 10 --state news.state
+      topicx train --resume news.model.checkpoint -o news.model
+
+    The same corpus, options and seed give the same model, whatever the threads, and whether or not the run was
+    interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint and says how to go on.
+    """
+    from topicx.engines.threads import Threads
+    from topicx.models import lda
+    from topicx.sampling.chain import Chain, Checkpoints
+
+    if resume and (corpus or init_state or chains > 1):
+        raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS, --init-state or --chains")
+    estimators = {"theta": theta or estimator or "cgsp", "phi": phi or estimator or "cgs"}
+    _check_output(output, state_path, doc_topics, trace_path, checkpoint)
+    checkpoints = Checkpoints(checkpoint or f"{output}.checkpoint", checkpoint_interval)
+    if output == "-" and not checkpoint:
+        checkpoints.path = "topicx.checkpoint"
+    best: tuple[float, Model, State, Chain] | None = None
+    with Threads(threads) as engine:
+        for number in range(chains):
+            if resume:
+                given = _given(context)
+                stray = [name for name in given if name in settings and name != "iterations"]
+                if stray:
+                    raise InputError(f"--{stray[0].replace('_', '-')} cannot change when a run is resumed")
+                chain = Chain.load(resume, engine, settings["iterations"] if "iterations" in given else None)
+            else:
+                chain = _new_chain(corpus, init_state, number, settings, engine)
+            if not quiet:
+                _announce(chain, settings["sampler"])
+            _run(chain, checkpoints, quiet, output, engine)
+            model = lda.finish(chain, **estimators)
+            state = chain.method.sync()
+            state.meta = dict(state.meta) | lda.run_meta(chain)
+            score = chain.trace.columns["score"][-1] if chain.trace.columns else 0.0
+            if chains > 1:
+                say(f"chain {number}: {chain.method.objective} {score:.5f}", quiet=quiet)
+            if keep == "all" and chains > 1:
+                _write(model, state, chain, f"{output}.{number}", _suffixed(state_path, number),
+                       _suffixed(doc_topics, number), _suffixed(trace_path, number), estimators, quiet)
+            elif best is None or score > best[0]:
+                best = (score, model, state, chain)
+        if best is not None:
+            _write(best[1], best[2], best[3], output, state_path, doc_topics, trace_path, estimators, quiet)
+    if not checkpoint:
+        Path(checkpoints.path).unlink(missing_ok=True)
+
+
+def _given(context: click.Context) -> list[str]:
+    """The options that stand on the command line."""
+    return [
+        name for name in context.params
+        if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+    ]  # fmt: skip
+
+
+def _check_output(*paths: str | None) -> None:
+    """Refuse before hours of work what could not be written after them."""
+    for path in paths:
+        if path and path != "-":
+            folder = Path(path).resolve().parent
+            if not folder.is_dir():
+                raise InputError(f"{path}: the folder {folder} does not exist")
+            if Path(path).is_dir():
+                raise InputError(f"{path}: is a directory, not a file to write")
+
+
+def _new_chain(corpus: str | None, init_state: str | None, number: int, settings: dict[str, Any], engine: Any) -> Chain:
+    from topicx.corpus.corpus import Corpus
+    from topicx.models import lda
+    from topicx.sampling.chain import Chain
+    from topicx.sampling.options import Options
+
+    settings = dict(settings)
+    seed_words, word_prior = settings.pop("seed_words"), settings.pop("word_prior")
+    seed_weight = settings.pop("seed_weight")
+    topics = settings["topics"]
+    if init_state:
+        from topicx.interop.read import read_state
+
+        if corpus:
+            raise InputError("--init-state brings its own corpus: give no CORPUS beside it")
+        if seed_words or word_prior:
+            raise InputError("--seed-words and --word-prior do not go with --init-state: a state has its own priors")
+        state = read_state(init_state)
+        options = Options(**settings | {"topics": state.n_topics, "chain": number})
+        return Chain(state, options, engine)
+    if not corpus:
+        raise InputError("give a CORPUS to train on (or --init-state, or --resume)")
+    settings["alpha"] = _alpha(settings["alpha"], topics)
+    options = Options(**settings, chain=number)
+    state = lda.initial_state(
+        Corpus.load(corpus), options, seed_weight=seed_weight,
+        seed_words=_seed_words(seed_words) if seed_words else None,
+        word_prior=_word_prior(word_prior) if word_prior else None,
+    )  # fmt: skip
+    return Chain(state, options, engine)
+
+
+def _alpha(text: str | None, topics: int) -> float | list[float] | None:
+    if text is None:
+        return None
+    with contextlib.suppress(click.BadParameter, ValueError):
+        return Number(above=0).convert(float(text), None, None)
+    if Path(text).is_file():
+        values = [_number(text, n, field) for n, line in _lines(text) for field in line.split()]
+        if len(values) != topics:
+            raise InputError(f"{text}: holds {len(values)} numbers for {topics} topics (--alpha)")
+        return values
+    raise InputError(f"--alpha: {text!r} is neither a number greater than 0 nor a file")
+
+
+def _seed_words(path: str) -> dict[int, list[str]]:
+    seeds: dict[int, list[str]] = {}
+    for number, line in _lines(path):
+        topic, *words = line.replace(",", " ").split()
+        if not topic.isdecimal() or not words:
+            raise InputError(f"{path}:{number}: a line is 'topic word word …', not {line.strip()!r}")
+        seeds.setdefault(int(topic), []).extend(words)
+    return seeds
+
+
+def _word_prior(path: str) -> dict[str, float]:
+    prior: dict[str, float] = {}
+    for number, line in _lines(path):
+        fields = line.split()
+        if len(fields) != 2:
+            raise InputError(f"{path}:{number}: a line is 'word β', not {line.strip()!r}")
+        prior[fields[0]] = _number(path, number, fields[1])
+    return prior
+
+
+def _number(path: str, line: int, text: str) -> float:
+    try:
+        return Number(above=0).convert(text, None, None)
+    except click.BadParameter as error:
+        raise InputError(f"{path}:{line}: {error.message}") from None
+
+
+def _lines(path: str) -> Iterator[tuple[int, str]]:
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line
+
+
+def _announce(chain: Chain, asked: str) -> None:
+    state, options = chain.state, chain.options
+    how = f"{chain.sampler.name} ({chain.sampler.group})" if asked == "auto" else chain.sampler.name
+    say(
+        f"{state.n_documents:,} documents, {state.n_tokens:,} tokens, {state.n_words:,} words; {state.n_topics} topics, "
+        f"sampler {how}, {chain.start} start, {options.iterations} iterations, seed {options.seed}"
+    )
+    if state.n_topics > state.n_words:
+        say(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
+    empty = int((state.lengths == 0).sum())
+    if empty:
+        say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
+
+
+def _run(chain: Chain, checkpoints: Checkpoints, quiet: bool, output: str, engine: Any) -> None:
+    """Run the chain with progress; SIGINT and SIGTERM end it after the sweep, with a checkpoint."""
+    from topicx.progress import for_terminal
+    from topicx.sampling.chain import Interrupted
+
+    total = sum(step.share for step in chain.steps)
+    stopping = False
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        nonlocal stopping
+        if stopping:  # a second time: at once
+            raise KeyboardInterrupt
+        stopping = True
+        say("finishing the sweep (once more: stop at once) …", quiet=quiet)
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with for_terminal("training", total, "sweeps", quiet=quiet) as progress:
+            done = sum(step.share for step in chain.steps[: chain.position])
+            progress.advance(done)
+
+            def report(event: Event) -> None:
+                note = f"{chain.method.objective} {event.score:.4f}" if event.score is not None else ""
+                progress.advance(event.work, note)
+
+            chain.run([report], checkpoints, lambda: stopping)
+    except Interrupted:
+        say(f"stopped after step {chain.position} of {len(chain.steps)}; everything is saved. To go on:")
+        say(f"  topicx train --resume {checkpoints.path} -o {output}")
+        raise click.exceptions.Exit(130) from None
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    tokens = chain.state.n_tokens * sum(step.share for step in chain.steps[: chain.position])
+    say(f"{chain.seconds:.1f} s, {tokens / max(chain.seconds, 1e-9) / 1e6:.1f} million tokens a second; "
+        f"{chain.method.objective} {chain.method.score():.4f}", quiet=quiet)  # fmt: skip
+
+
+def _suffixed(path: str | None, number: int) -> str | None:
+    return f"{path}.{number}" if path else None
+
+
+def _write(
+    model: Model, state: State, chain: Chain, output: str, state_path: str | None, doc_topics: str | None,
+    trace_path: str | None, estimators: dict[str, str], quiet: bool,
+) -> None:  # fmt: skip
+    if state_path:
+        model.parents["state"] = state.save(state_path)
+        say(f"wrote the state to {state_path}", quiet=quiet)
+    if doc_topics:
+        from topicx.estimate import write_document_topics
+
+        write_document_topics(state, estimators["theta"], doc_topics)
+        say(f"wrote θ of {state.n_documents:,} documents to {doc_topics}", quiet=quiet)
+    if trace_path:
+        chain.trace.write(trace_path)
+    model.save(output)
+    say(f"wrote the model to {output}", quiet=quiet)
