@@ -61,6 +61,8 @@ setup(
         extensions,
         compiler_directives=DIRECTIVES,
         build_dir="build/cython-debug" if DEBUG else "build/cython",
+        nthreads=0 if sys.platform == "win32" else os.cpu_count() or 1,
         quiet=True,
-    )
+    ),
+    options={"build_ext": {"parallel": os.cpu_count() or 1}},
 )

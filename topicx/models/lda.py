@@ -160,9 +160,9 @@ class LDA:
     @property
     def document_topic(self) -> NDArray[np.float64]:
         """θ: documents × topics of the training corpus, by the estimator `theta`; each row sums to 1."""
-        from topicx.estimate import document_topic
+        from topicx.estimate import theta
 
-        return document_topic(self.state, self.theta)
+        return theta(self.state, self.theta, threads=self.threads)
 
     @property
     def topic_word_counts(self) -> scipy.sparse.csr_array:

@@ -42,6 +42,7 @@ ENTRIES = {
     for entry in (
         Entry("dense", EXACT, "every topic of every token; simple, best for few topics", f"{_GIBBS}:Dense"),
         Entry("sparse", EXACT, "SparseLDA: only the topics that a word has; best for most corpora", f"{_GIBBS}:Sparse"),
+        Entry("light", MH, "LightLDA: proposals of documents and words by turns, in constant time", "topicx.sampling.light:Light"),
     )
 }
 

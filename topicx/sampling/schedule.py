@@ -83,23 +83,24 @@ class Schedule:
 
 
 def balanced_blocks(frequencies: NDArray[np.int64], partitions: int) -> NDArray[np.uint16]:
-    """A block for each word: the most frequent first, each to the block with the fewest tokens so far."""
+    """A block for each word, about equal in tokens: the most frequent first, each to the block with the fewest so far."""
     import heapq
 
     blocks = np.zeros(len(frequencies), np.uint16)
     order = np.lexsort((np.arange(len(frequencies)), -frequencies))
     heap = [(0, block) for block in range(partitions)]
-    # Past the head of the vocabulary all words are alike: dealing them out in turn stays balanced and is quick.
-    head = order[: 64 * partitions]
+    head, tail = order[: 1024 * partitions], order[1024 * partitions :]
     for word in head.tolist():
         load, block = heapq.heappop(heap)
         blocks[word] = block
         heapq.heappush(heap, (load + int(frequencies[word]), block))
-    tail = order[64 * partitions :]
-    ranked = [block for _, block in sorted(heap)]
-    turn = np.arange(len(tail)) % (2 * partitions)  # 0, 1, …, P-1, P-1, …, 1, 0: the longer words go to each in turn
-    turn = np.where(turn < partitions, turn, 2 * partitions - 1 - turn)
-    blocks[tail] = np.array(ranked, np.uint16)[turn]
+    # The rare words fill up what each block lacks, a run of them a block: no heap over millions of words.
+    loads = np.array([load for load, _ in sorted(heap, key=lambda item: item[1])])
+    rare = np.cumsum(frequencies[tail])
+    lacking = np.maximum((frequencies.sum() / partitions) - loads, 0.0)
+    if len(tail) and lacking.sum() > 0:
+        filled = np.cumsum(lacking) / lacking.sum() * rare[-1]
+        blocks[tail] = np.minimum(np.searchsorted(filled, rare, side="left"), partitions - 1)
     return blocks
 
 

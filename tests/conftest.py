@@ -1,0 +1,56 @@
+"""Small corpora and helpers that several test files use."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from topicx.corpus.corpus import Corpus
+from topicx.strings import Strings
+
+
+def lda_corpus(documents: int = 120, length: int = 40, words: int = 60, topics: int = 4, seed: int = 0) -> Corpus:
+    """A corpus drawn from an LDA model, with some empty documents."""
+    rng = np.random.default_rng(seed)
+    phi = rng.dirichlet(np.full(words, 0.1), topics)
+    texts = []
+    for d in range(documents):
+        theta = rng.dirichlet(np.full(topics, 0.2))
+        n = 0 if d % 40 == 7 else int(rng.integers(1, 2 * length))
+        texts.append(np.array([rng.choice(words, p=phi[k]) for k in rng.choice(topics, n, p=theta)], np.uint32))
+    offsets = np.zeros(documents + 1, np.int64)
+    offsets[1:] = np.cumsum([len(text) for text in texts])
+    return Corpus(np.concatenate(texts).astype(np.uint32), offsets, Strings.of(f"w{i:03}" for i in range(words)))
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    return lda_corpus()
+
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def run_topicx(*arguments: object, cwd: Path | None = None, **settings: object) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own."""
+    environment = os.environ | {"SOURCE_DATE_EPOCH": "0", **{k: str(v) for k, v in settings.pop("env", {}).items()}}  # type: ignore[attr-defined]
+    return subprocess.run(
+        [sys.executable, "-m", "topicx", *map(str, arguments)],
+        cwd=cwd, text=True, capture_output=True, env=environment, timeout=120, check=False, **settings,  # type: ignore[call-overload]
+    )  # fmt: skip
+
+
+@pytest.fixture
+def topicx(tmp_path: Path) -> Run:
+    """Run the command line in an empty folder."""
+
+    def run(*arguments: object, **settings: object) -> subprocess.CompletedProcess[str]:
+        return run_topicx(*arguments, cwd=tmp_path, **settings)
+
+    return run

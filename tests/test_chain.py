@@ -1,0 +1,283 @@
+"""The chain: the same bits whatever the threads, whenever it is interrupted; priors learnt; the trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import gammaln
+
+from tests.conftest import lda_corpus
+from topicx.engines.threads import Threads
+from topicx.errors import InputError
+from topicx.models.lda import initial_state
+from topicx.sampling import hyper, registry, streams
+from topicx.sampling.chain import Chain, Checkpoints, Event, Interrupted, choose_start, plan
+from topicx.sampling.gibbs import Dense
+from topicx.sampling.likelihood import joint_log_likelihood
+from topicx.sampling.options import Options
+from topicx.sampling.schedule import Schedule, balanced_blocks
+from topicx.sampling.state import NONE, Seeds, State
+
+SAMPLERS = [name for name in registry.ENTRIES if name != "scvb0"]
+
+
+def start_chain(threads: int = 1, **options: object) -> Chain:
+    settings = {"topics": 5, "iterations": 12, "sampler": "dense", "partitions": 3, "trace_interval": 4} | options
+    chosen = Options(**settings)  # type: ignore[arg-type]
+    return Chain(initial_state(lda_corpus(), chosen), chosen, Threads(threads))
+
+
+def run_chain(threads: int = 1, **options: object) -> Chain:
+    chain = start_chain(threads, **options)
+    chain.run()
+    return chain
+
+
+def test_the_schedule_covers_every_token_once() -> None:
+    corpus = lda_corpus()
+    schedule = Schedule(corpus.words, corpus.offsets, corpus.n_words, 3, seed=1, chain=0)
+    words = schedule.arranged(corpus.words)
+    seen = np.zeros(corpus.n_tokens, int)
+    for cells in schedule.epochs():
+        assert len({cell.shard for cell in cells}) == len({cell.block for cell in cells}) == 3
+        for cell in cells:
+            for document in schedule.shards[cell.shard]:
+                begin, end = schedule.segments[document * 4 + cell.block : document * 4 + cell.block + 2]
+                assert corpus.offsets[document] <= begin <= end <= corpus.offsets[document + 1]
+                assert np.all(schedule.block_of_word[words[begin:end]] == cell.block)
+                seen[begin:end] += 1
+    assert np.all(seen == 1)
+    assert np.array_equal(schedule.restored(words), corpus.words)
+
+
+def test_blocks_are_balanced() -> None:
+    frequencies = (1e6 / np.arange(1, 20_001)).astype(np.int64)
+    loads = np.bincount(balanced_blocks(frequencies, 8), weights=frequencies)
+    # The largest word alone is more than a block's fair share; the others share what is left.
+    assert loads.max() <= max(frequencies.max(), 1.02 * frequencies.sum() / 8)
+    assert np.sort(loads)[:-1].std() < 0.02 * loads.mean()
+
+
+def test_streams_do_not_repeat() -> None:
+    keys = {streams.key(s, c, u, n, k) for s in range(4) for c in range(3) for u in range(4) for n in range(6) for k in range(5)}
+    assert len(keys) == 4 * 3 * 4 * 6 * 5
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_threads_do_not_change_bits(sampler: str) -> None:
+    chains = [run_chain(threads, sampler=sampler, iterations=6, optimize_interval=2, optimize_burn_in=2) for threads in (1, 2, 8)]
+    first = chains[0]
+    for chain in chains[1:]:
+        assert np.array_equal(chain.method.sync().z, first.method.sync().z)
+        assert np.array_equal(chain.state.alpha, first.state.alpha)
+        assert np.array_equal(chain.method.model("cgsp", "cgs").values, first.method.model("cgsp", "cgs").values)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("start", ["random", "growing"])
+def test_an_interrupted_chain_ends_in_the_same_bits(sampler: str, start: str, tmp_path: Path) -> None:
+    options = {"sampler": sampler, "start": start, "iterations": 8, "optimize_interval": 3, "optimize_burn_in": 2}
+    try:
+        whole = start_chain(**options)
+    except InputError as error:
+        assert "starts at random" in str(error)
+        return
+    whole.run()
+    asked = [0]
+
+    def stop() -> bool:
+        asked[0] += 1
+        return asked[0] % 3 == 0
+
+    chain, restarts = start_chain(**options), 0
+    if start == "growing":  # go quickly through the long early stages
+        asked[0] = -270
+    while True:
+        try:
+            chain.run(checkpoints=Checkpoints(str(tmp_path / "checkpoint")), stop=stop)
+            break
+        except Interrupted:
+            chain = Chain.load(tmp_path / "checkpoint", Threads(2))
+            restarts += 1
+    assert restarts >= 2
+    assert np.array_equal(chain.method.sync().z, whole.method.sync().z)
+    assert np.array_equal(chain.state.alpha, whole.state.alpha)
+    assert np.array_equal(chain.state.beta, whole.state.beta)
+    assert np.array_equal(chain.method.model("cgsp", "cgs").values, whole.method.model("cgsp", "cgs").values)
+    for name, column in whole.trace.columns.items():
+        if name != "seconds":
+            assert np.array_equal(chain.trace.columns[name], column, equal_nan=True), name
+
+
+def test_a_finished_chain_can_be_extended(tmp_path: Path) -> None:
+    short = start_chain(iterations=5)
+    short.run(checkpoints=Checkpoints(str(tmp_path / "checkpoint"), interval=5))
+    longer = Chain.load(tmp_path / "checkpoint", Threads(1), iterations=9)
+    longer.run()
+    assert np.array_equal(longer.method.sync().z, run_chain(iterations=9).method.sync().z)
+    with pytest.raises(InputError, match="has 5 iterations already"):
+        Chain.load(tmp_path / "checkpoint", Threads(1), iterations=4)
+
+
+@pytest.mark.parametrize("sampler", ["dense", "sparse"])
+@pytest.mark.parametrize("start", ["random", "progressive", "growing"])
+def test_counts_stay_those_of_the_assignments(sampler: str, start: str) -> None:
+    chain = start_chain(sampler=sampler, start=start, iterations=4, icm=2)
+
+    def verify(event: Event) -> None:
+        method = chain.method
+        assert isinstance(method, Dense | type(method))
+        method.verify()  # type: ignore[attr-defined]
+
+    chain.run([verify])
+    assert not np.any(chain.method.sync().z == NONE)
+
+
+def test_plans() -> None:
+    options = Options(topics=3, iterations=4, icm=2)
+    assert [step.kind for step in plan(options, "random")] == ["sweep"] * 4 + ["icm"] * 2
+    growing = plan(options, "growing")
+    shares = [step.share for step in growing]
+    assert shares == sorted(shares)
+    assert [step.sweep for step in growing if step.kind == "sweep"] == [1, 2, 3, 4]
+
+
+def test_auto_start_is_random_for_small_corpora() -> None:
+    chain = start_chain(start="auto")
+    assert chain.start == "random"
+    assert choose_start(chain.state, Options(topics=5, start="growing"), Dense) == "growing"
+
+
+def test_icm_never_lowers_the_likelihood_of_a_serial_chain() -> None:
+    chain = start_chain(iterations=3, icm=10, partitions=1, trace_interval=1)
+    chain.run()
+    scores = chain.trace.columns["score"][3:]
+    assert len(scores) >= 2
+    # Each token's conditional is maximised in turn, so the joint cannot fall (ties and float32 aside).
+    assert np.all(np.diff(scores) > -1e-6)
+
+
+def test_learnt_alpha_maximises_its_likelihood() -> None:
+    state = run_chain(iterations=30).method.sync()
+    indptr, topics, counts = state.document_topics()
+    dense = np.zeros((state.n_documents, 5))
+    dense[np.repeat(np.arange(state.n_documents), np.diff(indptr)), topics] = counts
+
+    def loss(log_alpha: np.ndarray) -> float:
+        alpha = np.exp(log_alpha)
+        rising = gammaln(dense + alpha).sum() - state.n_documents * gammaln(alpha).sum()
+        return -(rising - gammaln(dense.sum(1) + alpha.sum()).sum() + state.n_documents * gammaln(alpha.sum()))
+
+    alpha = state.alpha
+    for _ in range(20):
+        alpha = hyper.learn_alpha((indptr, topics, counts), alpha, state.groups, symmetric=False)
+    best = minimize(loss, np.log(alpha[0] * 1.5), method="BFGS")
+    assert np.allclose(alpha[0], np.exp(best.x), rtol=2e-3)
+
+
+def test_learnt_beta_maximises_its_likelihood_with_seeds_as_prior() -> None:
+    seeds = Seeds.of([(1, 0, 20), (7, 3, 5)])
+    corpus = lda_corpus()
+    options = Options(topics=5, iterations=20, sampler="dense")
+    state = initial_state(corpus, options)
+    state.seeds = seeds
+    chain = Chain(state, options, Threads(1))
+    chain.run()
+    counts = chain.method.word_topics()
+
+    def loss(factor: float) -> float:
+        beta = state.beta * factor
+        totals = chain.method.totals  # type: ignore[attr-defined]
+        return -joint_log_likelihood(
+            state.document_topics(), counts, totals, state.alpha, state.groups, beta, seeds
+        )
+
+    beta = state.beta
+    for _ in range(20):
+        beta = hyper.learn_beta(counts, beta, 5, seeds)
+    factor = beta[0] / state.beta[0]
+    assert loss(factor) <= min(loss(factor * 1.01), loss(factor / 1.01))
+
+
+def test_likelihood_is_the_product_of_the_conditionals() -> None:
+    """log p(w, z) built up token by token by the chain rule, seeds as prior counts."""
+    chain = run_chain(iterations=2)
+    state = chain.method.sync()
+    state.seeds = Seeds.of([(2, 1, 4), (3, 0, 2)])
+    documents, words, totals = np.zeros((state.n_documents, 5)), np.zeros((state.n_words, 5)), np.zeros(5)
+    for w, k, c in zip(state.seeds.words, state.seeds.topics, state.seeds.counts):
+        words[w, k] += c
+        totals[k] += c
+    expected = 0.0
+    for d in range(state.n_documents):
+        for n, i in enumerate(range(state.offsets[d], state.offsets[d + 1])):
+            w, k = state.words[i], state.z[i]
+            expected += np.log((documents[d, k] + state.alpha[0, k]) / (n + state.alpha.sum()))
+            expected += np.log((words[w, k] + state.beta[w]) / (totals[k] + state.beta.sum()))
+            documents[d, k] += 1
+            words[w, k] += 1
+            totals[k] += 1
+    found = joint_log_likelihood(
+        state.document_topics(), state.word_topics(), state.topic_totals(), state.alpha, state.groups, state.beta, state.seeds
+    )
+    assert found == pytest.approx(expected / state.n_tokens, rel=1e-10)
+
+
+def test_seed_words_steer_their_topic() -> None:
+    free = run_chain(iterations=60)
+    corpus, options = lda_corpus(), Options(topics=5, iterations=60, sampler="dense", seed=2)
+    weights = free.method.model("cgs", "cgs").topic_weights
+    top = [word for word, _ in free.method.model("cgs", "cgs").top_words(3)[int(weights.argmax())]]
+    for topic in (0, 3):  # the same words, steered to one topic and to another
+        chain = Chain(initial_state(corpus, options, seed_words={topic: top}, seed_weight=200), options, Threads(1))
+        chain.run()
+        chain.method.verify()  # type: ignore[attr-defined]
+        z = chain.method.sync().z
+        ids = [list(corpus.vocabulary).index(word) for word in top]
+        assert np.mean(z[np.isin(corpus.words, ids)] == topic) > 0.6
+
+
+def test_word_priors_and_bad_seeds_are_checked() -> None:
+    corpus, options = lda_corpus(), Options(topics=5)
+    assert initial_state(corpus, options, word_prior={"w001": 0.5}).beta[1] == 0.5
+    for wrong in ({"seed_words": {0: ["unknown"]}}, {"seed_words": {9: ["w001"]}}, {"word_prior": {"w001": -1.0}}):
+        with pytest.raises(InputError):
+            initial_state(corpus, options, **wrong)  # type: ignore[arg-type]
+
+
+def test_state_verify_finds_what_is_wrong() -> None:
+    def broken(**changes: object) -> State:
+        state = run_chain(iterations=1).method.sync()
+        for name, value in changes.items():
+            setattr(state, name, value)
+        return state
+
+    good = broken()
+    good.verify()
+    z = good.z.copy()
+    z[0] = 5
+    words = good.words.copy()
+    words[0] = 60
+    wrongs: list[dict[str, object]] = [
+        {"z": z}, {"words": words}, {"offsets": good.offsets[:-1]}, {"offsets": good.offsets[::-1].copy()},
+        {"alpha": -good.alpha}, {"beta": good.beta * np.nan}, {"groups": np.ones(good.n_documents, np.uint32)},
+        {"seeds": Seeds.of([(60, 0, 1)])}, {"ids": good.ids[:3]},
+    ]  # fmt: skip
+    for wrong in wrongs:
+        with pytest.raises(InputError, match="not consistent"):
+            broken(**wrong).verify()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("topics", 0), ("topics", 70_000), ("topics", 2.5), ("iterations", -1), ("alpha", 0.0), ("alpha", float("nan")),
+     ("alpha", [0.1, 0.2]), ("beta", float("inf")), ("beta", -1.0), ("alpha_sum", 0.0), ("start", "big"), ("optimize", "gamma"),
+     ("mh_steps", 0), ("partitions", -1), ("sampler", "best")],
+)  # fmt: skip
+def test_bad_options_are_named(name: str, value: object) -> None:
+    settings: dict[str, object] = {"topics": 5, name: value}
+    with pytest.raises(InputError, match=name):
+        registry.choose(run_chain(iterations=0).state, Options(**settings))  # type: ignore[arg-type]
