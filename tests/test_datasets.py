@@ -37,7 +37,7 @@ SMALL = {
     "zipf": {"documents": 40, "tokens": 30, "words": 200, "topics": 5},
 }
 
-# -- the texts -----------------------------------------------------------------------------------------------------
+# -- the texts ------------------------------------------------------------------------------------------
 
 
 def test_texts_are_enough_and_have_their_fields():
@@ -92,7 +92,7 @@ def test_embedded_corpus():
     assert "the" not in set(corpus.vocabulary) and "telescope" in set(corpus.vocabulary)
 
 
-# -- the draws -----------------------------------------------------------------------------------------------------
+# -- the draws ------------------------------------------------------------------------------------------
 
 
 def test_log_and_exp_agree_with_numpy():
@@ -125,7 +125,7 @@ def test_dirichlet_and_choose():
         assert stats.chisquare(counts[p[row] > 0], 50_000 * p[row][p[row] > 0]).pvalue > 1e-3
 
 
-# -- the generators ------------------------------------------------------------------------------------------------
+# -- the generators -------------------------------------------------------------------------------------
 
 
 def fingerprint(corpus: Corpus) -> str:
@@ -156,7 +156,8 @@ def test_same_seed_same_corpus(name):
 @pytest.mark.skipif(sys.platform != "linux", reason="one system is enough")
 def test_same_corpus_without_vector_units():
     code = (
-        "import json, sys; sys.path.insert(0, sys.argv[1]); import test_datasets as t; from topicx import datasets;"
+        "import json, sys; sys.path.insert(0, sys.argv[1]); import test_datasets as t;"
+        "from topicx import datasets;"
         "print(json.dumps({n: t.fingerprint(datasets.make(n, 7, **t.SMALL[n])) for n in t.GENERATORS}))"
     )
     features = [
@@ -177,7 +178,8 @@ def test_same_corpus_without_vector_units():
 @pytest.mark.parametrize("name", list(GENERATORS))
 def test_shapes_and_files(name, tmp_path):
     corpus = datasets.make(name, 3, **SMALL[name])
-    assert corpus.words.dtype == np.uint32 and corpus.offsets[-1] == len(corpus.words) == len(corpus.truth["z"])
+    assert corpus.words.dtype == np.uint32
+    assert corpus.offsets[-1] == len(corpus.words) == len(corpus.truth["z"])
     assert corpus.words.max() < corpus.n_words
     assert corpus.truth["z"].dtype == np.uint16
     corpus.save(tmp_path / "corpus")
@@ -211,7 +213,7 @@ def word_given_topic(corpus: Corpus) -> float:
 
 
 def topic_given_document(corpus: Corpus) -> float:
-    """Topics of tokens against θ, summed over the documents (normal approximation, the smallest p over topics)."""
+    """Topics of tokens against θ, summed over the documents (normal approximation, smallest p)."""
     theta = corpus.truth["document_topic"].astype(float)
     z = corpus.truth["z"]
     p = []
@@ -270,14 +272,15 @@ def test_hmm():
 
 def test_zipf_is_lda_with_zipfian_words():
     corpus = datasets.make("zipf", seed=6, documents=20_000, tokens=50, words=5000, topics=20, alpha=0.2)
-    assert corpus.n_tokens == 1_000_000 and 25 <= corpus.lengths.min() < 30 and 70 < corpus.lengths.max() <= 75
+    assert corpus.n_tokens == 1_000_000
+    assert 25 <= corpus.lengths.min() < 30 and 70 < corpus.lengths.max() <= 75
     np.testing.assert_allclose(corpus.truth["topic_word"].sum(axis=1), 1, rtol=1e-5)
     assert word_given_topic(corpus) > 1e-3
     ranks = np.arange(1, 1001)
     slope = stats.linregress(np.log(ranks), np.log(np.sort(corpus.word_frequencies)[::-1][:1000])).slope
     assert -1.15 < slope < -0.9
-    # Dirichlet-multinomial: the share of pairs of tokens of a document that have one topic is (α + 1)/(Kα + 1), here
-    # of the first with the last token, which are independent from document to document.
+    # Dirichlet-multinomial: two tokens of a document have the same topic with probability (α + 1)/(Kα + 1).
+    # One pair a document, so that the pairs are independent.
     z = corpus.truth["z"]
     same = int((z[corpus.offsets[:-1]] == z[corpus.offsets[1:] - 1]).sum())
     assert stats.binomtest(same, len(corpus), 1.2 / 5).pvalue > 1e-3
@@ -329,7 +332,7 @@ def test_every_size_is_known():
     assert datasets.names() == list(GENERATORS) == list(SMALL)
 
 
-# -- the command ---------------------------------------------------------------------------------------------------
+# -- the command ----------------------------------------------------------------------------------------
 
 
 def run(*arguments: str) -> str:
@@ -349,7 +352,8 @@ def test_list():
 
 def test_make(tmp_path):
     path = tmp_path / "c"
-    run("make", "zipf", "-o", str(path), "--seed", "9", "--documents", "20", "-k", "3", "--words", "50", "--alpha", "0.5")
+    options = "--seed 9 --documents 20 -k 3 --words 50 --alpha 0.5"
+    run("make", "zipf", "-o", str(path), *options.split())
     sizes = {"documents": 20, "topics": 3, "words": 50, "alpha": 0.5}
     assert fingerprint(Corpus.load(path)) == fingerprint(datasets.make("zipf", 9, **sizes))
 

@@ -6,7 +6,7 @@ Memory is four bytes a token and a few arrays over documents; names are kept as 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,8 @@ class Corpus:
     """Any further columns, by name: strings or numbers, one a document ("snippet" holds the beginning of the text)."""
     meta: dict[str, Any] = field(default_factory=dict)
     """How it was made: tokenising, inputs, counts of what was left out."""
+    truth: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """The parameters that a synthetic corpus was drawn from, by name ("topic_word", "document_topic", "z", …)."""
     digest: str = ""
     """The content digest of the file it came from ('' if it never was in a file)."""
 
@@ -136,6 +138,11 @@ class Corpus:
         if len(self.label_offsets):
             label_ids, label_offsets = take_rows(self.label_ids, self.label_offsets, chosen)
             labels = {"label_ids": label_ids, "label_offsets": label_offsets}
+        truth = dict(self.truth)
+        if "z" in truth:
+            truth["z"] = take_rows(truth["z"], self.offsets, chosen)[0]
+        if "document_topic" in truth:
+            truth["document_topic"] = truth["document_topic"][chosen]
         return replace(
             self,
             words=words,
@@ -148,16 +155,17 @@ class Corpus:
                 for name, column in self.columns.items()
             },
             meta=dict(self.meta),
+            truth=truth,
             digest="",
             **labels,
         )
 
     # -- files -------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> str:
-        """Write the corpus to a file and return its digest."""
+    def save(self, path: str | os.PathLike[str], parents: Mapping[str, str] | None = None) -> str:
+        """Write the corpus to a file and return its digest. `parents` maps a role to the digest of a file it is from."""
         meta = dict(self.meta) | {"columns": sorted(self.columns)}
-        self.digest = files.write(path, KIND, self.arrays(), meta)
+        self.digest = files.write(path, KIND, self.arrays(), meta, parents)
         return self.digest
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -175,6 +183,7 @@ class Corpus:
             **self.ids.arrays("ids"),
             **self.label_names.arrays("label_names"),
             **self.collection_names.arrays("collection_names"),
+            **{f"truth.{name}": array for name, array in self.truth.items()},
         }
         for name, column in self.columns.items():
             key = f"column.{name}"
@@ -185,9 +194,13 @@ class Corpus:
     def load(cls, path: str | os.PathLike[str]) -> Corpus:
         """Read a corpus file, every byte verified."""
         file = files.read(path, KIND)
-        arrays = file.arrays
+        return cls.from_arrays(file.arrays, file.meta, file.digest)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any], digest: str = "") -> Corpus:
+        """A corpus from the arrays and the metadata of a file."""
         columns: dict[str, Strings | NDArray[np.float64]] = {}
-        for name in file.meta.get("columns", []):
+        for name in meta.get("columns", []):
             key = f"column.{name}"
             columns[name] = arrays[key] if key in arrays else Strings.from_arrays(arrays, key)
         corpus = cls(
@@ -202,8 +215,9 @@ class Corpus:
             collection=arrays["collection"],
             time=arrays["time"],
             columns=columns,
-            meta={key: value for key, value in file.meta.items() if key != "columns"},
-            digest=file.digest,
+            meta={key: value for key, value in meta.items() if key != "columns"},
+            truth={name[6:]: array for name, array in arrays.items() if name.startswith("truth.")},
+            digest=digest,
         )
         corpus.word_frequencies = arrays["word_frequencies"]
         corpus.document_frequencies = arrays["document_frequencies"]
