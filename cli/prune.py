@@ -1,0 +1,55 @@
+"""topicx prune"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from topicx.cli.common import option, quiet, say
+from topicx.cli.import_ import ImportCommand, limits, stop_options
+
+
+@click.command("prune", cls=ImportCommand)
+@click.argument("corpus")
+@option("--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output.")
+@limits
+@option("--keep-most", type=click.IntRange(1), metavar="N", help="Keep the N most frequent of the words that are left.",
+        show_default="all")  # fmt: skip
+@option("--words", metavar="FILE", help="Keep only the words in this file, one a line.", show_default="all")
+@stop_options
+@quiet
+def command(corpus: str, output: str, keep_most: int | None, words: str | None, quiet: bool, **chosen: Any) -> None:
+    """Drop words that are too rare or too common from a corpus.
+
+    The words that stay keep their order. Words that are in no document are always dropped.
+
+    \b
+    Examples:
+      topicx prune texts.corpus -o small.corpus --min-count 5 --max-doc-freq 0.5
+      topicx prune texts.corpus -o small.corpus --keep-most 10000 --remove-stopwords de
+    """
+    from dataclasses import replace
+
+    from topicx.cli.import_ import chosen_stopwords
+    from topicx.corpus.corpus import Corpus
+    from topicx.corpus.source import read_words
+    from topicx.corpus.tokenize import Tokenizer
+
+    stop = chosen_stopwords(chosen)
+    wanted = None if words is None else read_words(words)
+    whole = Corpus.load(corpus)
+    pruned = whole.prune(
+        min_count=chosen["min_count"], min_doc_freq=chosen["min_doc_freq"], max_doc_freq=chosen["max_doc_freq"],
+        drop_empty=chosen["drop_empty"], stopwords=stop, words=wanted, keep_most=keep_most,
+    )  # fmt: skip
+    if stop and pruned.meta.get("tokenizer"):
+        tokenizer = Tokenizer.from_meta(pruned.meta["tokenizer"])
+        pruned.meta["tokenizer"] = replace(tokenizer, stopwords=tokenizer.stopwords | stop).to_meta()
+    pruned.save(output, {"corpus": whole.digest})
+    say(f"{output}: {pruned.n_documents:,} documents, {pruned.n_tokens:,} tokens, {pruned.n_words:,} words; left out "
+        f"{whole.n_words - pruned.n_words:,} words, {whole.n_tokens - pruned.n_tokens:,} tokens, "
+        f"{whole.n_documents - pruned.n_documents:,} documents", quiet=quiet)  # fmt: skip
+    empty = pruned.meta["counts"]["empty_documents"]
+    if empty:
+        say(f"{empty:,} documents are empty and were kept (--drop-empty drops them)", quiet=quiet)

@@ -1,0 +1,94 @@
+"""topicx split"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from topicx.cli.common import option, quiet, say, seed
+
+
+@click.command("split")
+@click.argument("corpus")
+@option("--output", "-o", "prefix", required=True, metavar="PREFIX",
+        help="Beginning of the files' names: part NAME is written to PREFIX.NAME.corpus.")  # fmt: skip
+@option("--fractions", metavar="SHARES", help="The parts' shares of the documents, parted by commas; if they sum to less "
+        "than 1, the rest is left out.", show_default="0.9,0.1")  # fmt: skip
+@option("--names", metavar="NAMES", help="The parts' names, parted by commas.",
+        show_default="train,test for two parts, train,valid,test for three, else part1,part2 …")  # fmt: skip
+@option("--stratify", is_flag=True, show_default=False,
+        help="Give each part the same share of every label (of every combination of labels).")  # fmt: skip
+@option("--ids", multiple=True, metavar="FILE", help="Instead of shares: a file with the ids of a part's documents, one a "
+        "line (the part has the file's name), or with lines 'id TAB part'. May be repeated.")  # fmt: skip
+@seed
+@quiet
+def command(
+    corpus: str, prefix: str, fractions: str | None, names: str | None, stratify: bool, ids: tuple[str, ...],
+    seed: int, quiet: bool,
+) -> None:  # fmt: skip
+    """Split a corpus into parts (training and test, say).
+
+    The parts keep the vocabulary and the order of the documents. The same seed gives the same parts.
+
+    \b
+    Examples:
+      topicx split texts.corpus -o texts                      texts.train.corpus, texts.test.corpus
+      topicx split texts.corpus -o texts --fractions 0.8,0.1,0.1 --stratify
+      topicx split texts.corpus -o texts --ids train.txt --ids test.txt
+    """
+    from topicx.corpus.convert import recount
+    from topicx.corpus.corpus import Corpus
+    from topicx.corpus.split import check_fractions, parts_by_ids, random_parts
+    from topicx.errors import InputError
+
+    if ids and (fractions is not None or stratify or names is not None):
+        raise click.UsageError("--ids cannot go with --fractions, --names or --stratify", click.get_current_context())
+    shares = _shares(fractions or "0.9,0.1")
+    check_fractions(shares)
+    titles = _titles(names, len(shares))
+    whole = Corpus.load(corpus)
+    missing: list[str] = []
+    if ids:
+        parts, missing = parts_by_ids(whole, ids)
+        if not parts:
+            raise InputError(f"--ids {ids[0]}: has no ids in it")
+    else:
+        parts = dict(zip(titles, random_parts(whole, shares, seed=seed, stratify=stratify)))
+    if missing:
+        say(f"{len(missing):,} ids are not in the corpus, the first is {missing[0]!r}", quiet=quiet)
+    for title, documents in parts.items():
+        if not len(documents):
+            raise InputError(f"the part {title!r} would have no document of {whole.n_documents:,}")
+    how = {"ids": list(ids)} if ids else {"fractions": shares, "stratify": stratify, "seed": seed}
+    for title, documents in parts.items():
+        part = whole.select(documents)
+        part.meta["split"] = how | {"part": title, "of_documents": whole.n_documents}
+        part.meta["counts"] = dict(part.meta.get("counts", {})) | recount(part)
+        target = f"{prefix}.{title}.corpus"
+        part.save(target, {"corpus": whole.digest})
+        say(f"{target}: {part.n_documents:,} documents, {part.n_tokens:,} tokens", quiet=quiet)
+    left = whole.n_documents - sum(map(len, parts.values()))
+    if left:
+        say(f"{left:,} documents are in no part", quiet=quiet)
+
+
+def _shares(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is not a list of numbers parted by commas", param_hint="--fractions"
+        ) from None
+
+
+def _titles(text: str | None, n: int) -> list[str]:
+    usual = {2: ["train", "test"], 3: ["train", "valid", "test"]}
+    if text is None:
+        return usual.get(n, [f"part{i}" for i in range(1, n + 1)])
+    titles = [part.strip() for part in text.split(",")]
+    if len(titles) != n:
+        raise click.BadParameter(f"{len(titles)} names for {n} parts", param_hint="--names")
+    if len(set(titles)) != n or not all(titles) or any(Path(title).name != title for title in titles):
+        raise click.BadParameter(f"{text!r}: names must differ and fit in a file's name", param_hint="--names")
+    return titles

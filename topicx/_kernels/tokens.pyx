@@ -1,0 +1,434 @@
+"""Text to word ids: the inner loops of import and of streaming inference.
+
+`Words` is a hash table from a word (as UTF-8) to its id, numbered by first appearance, and the scanner that fills it.
+A word is a maximal run of characters of one class, where a joiner (an apostrophe, a zero-width joiner) is part of the
+word between two characters that allow it; topicx/corpus/tokenize.py gives the classes, states the same rule as a
+`regex` pattern, and the tests hold the two equal. Text is read in CPython's own representation (one, two or four
+bytes a character), so nothing is decoded or copied but the word itself.
+
+The functions below the class work on plain arrays: joining pairs of words, dropping stop words, and counting words,
+documents and pairs in one pass over a batch. They validate nothing.
+"""
+
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+
+cdef enum:
+    WORD = 1  # part of a word
+    BEFORE = 2  # may stand before a joiner
+    AFTER = 4  # may stand after a joiner
+    JOINER = 8  # joins
+    FOLD = 16  # written as a straight apostrophe
+
+cdef uint32_t NONE = 0xFFFFFFFF
+
+ctypedef fused unit:
+    uint8_t
+    uint16_t
+    uint32_t
+
+
+cdef class Characters:
+    """The class of every character, asked for a page of 256 at a time: `classify(page) -> 256 bytes`."""
+
+    cdef uint8_t *bits
+    cdef uint8_t *known
+    cdef object classify
+
+    def __cinit__(self, classify):
+        self.classify = classify
+        self.bits = <uint8_t *>calloc(0x110000, 1)  # pages that no text touches cost nothing
+        self.known = <uint8_t *>calloc(0x1100, 1)
+        if self.bits == NULL or self.known == NULL:
+            raise MemoryError
+        self.fill(0)
+
+    def __dealloc__(self):
+        free(self.bits)
+        free(self.known)
+
+    cdef int fill(self, uint32_t page) except -1:
+        cdef bytes values = self.classify(page)
+        memcpy(self.bits + 256 * <size_t>page, <const char *>values, 256)
+        self.known[page] = 1
+        return 0
+
+    cdef inline int of(self, uint32_t character) except -1:
+        if not self.known[character >> 8]:
+            self.fill(character >> 8)
+        return self.bits[character]
+
+
+cdef inline uint64_t _hash(const uint8_t *word, Py_ssize_t length) noexcept nogil:
+    """Eight bytes a step; `word` has eight readable zero bytes behind it."""
+    cdef uint64_t h = 0x9E3779B97F4A7C15ULL ^ <uint64_t>length, part
+    cdef Py_ssize_t i
+    for i in range(0, length, 8):
+        memcpy(&part, word + i, 8)
+        h = (h ^ part) * 0xD6E8FEB86659FD93ULL
+        h ^= h >> 32
+    return h * 0xD6E8FEB86659FD93ULL
+
+
+cdef inline Py_ssize_t _put(uint8_t *buffer, Py_ssize_t at, uint32_t c) noexcept nogil:
+    """Append a character as UTF-8."""
+    if c < 0x80:
+        buffer[at] = <uint8_t>c
+        return at + 1
+    if c < 0x800:
+        buffer[at] = <uint8_t>(0xC0 | (c >> 6))
+        buffer[at + 1] = <uint8_t>(0x80 | (c & 0x3F))
+        return at + 2
+    if 0xD800 <= c < 0xE000:  # half of a pair alone: nothing can write it
+        buffer[at] = 63
+        return at + 1
+    if c < 0x10000:
+        buffer[at] = <uint8_t>(0xE0 | (c >> 12))
+        buffer[at + 1] = <uint8_t>(0x80 | ((c >> 6) & 0x3F))
+        buffer[at + 2] = <uint8_t>(0x80 | (c & 0x3F))
+        return at + 3
+    buffer[at] = <uint8_t>(0xF0 | (c >> 18))
+    buffer[at + 1] = <uint8_t>(0x80 | ((c >> 12) & 0x3F))
+    buffer[at + 2] = <uint8_t>(0x80 | ((c >> 6) & 0x3F))
+    buffer[at + 3] = <uint8_t>(0x80 | (c & 0x3F))
+    return at + 4
+
+
+cdef class Words:
+    """Words and their ids. After `freeze()` no word is added, and unknown ones get the id 0xFFFFFFFF."""
+
+    cdef uint8_t *arena      # all words, one after the other
+    cdef int64_t *starts     # word i is arena[starts[i]:starts[i + 1]]
+    cdef uint64_t *slots     # hash (upper half) and id + 1 (lower half); 0 is free
+    cdef uint8_t *buffer     # the word being read
+    cdef uint32_t *out       # ids of the batch being read
+    cdef Py_ssize_t arena_room, starts_room, buffer_room, out_room, n_out
+    cdef uint64_t mask
+    cdef Py_ssize_t count
+    cdef bint frozen
+
+    def __cinit__(self):
+        self.arena_room, self.starts_room, self.buffer_room, self.out_room = 1 << 16, 1 << 12, 1 << 10, 1 << 16
+        self.mask = (1 << 13) - 1
+        self.arena = <uint8_t *>malloc(self.arena_room)
+        self.starts = <int64_t *>malloc(self.starts_room * sizeof(int64_t))
+        self.slots = <uint64_t *>calloc(self.mask + 1, sizeof(uint64_t))
+        self.buffer = <uint8_t *>malloc(self.buffer_room)
+        self.out = <uint32_t *>malloc(self.out_room * sizeof(uint32_t))
+        if not (self.arena and self.starts and self.slots and self.buffer and self.out):
+            raise MemoryError
+        self.starts[0] = 0
+
+    def __dealloc__(self):
+        free(self.arena)
+        free(self.starts)
+        free(self.slots)
+        free(self.buffer)
+        free(self.out)
+
+    def __len__(self):
+        return self.count
+
+    def freeze(self):
+        self.frozen = True
+
+    def word(self, Py_ssize_t index):
+        """The word of an id."""
+        return self.arena[self.starts[index] : self.starts[index + 1]].decode("utf-8")
+
+    def arrays(self):
+        """All words: their UTF-8 bytes and their offsets (copies)."""
+        data = np.empty(self.starts[self.count], dtype=np.uint8)
+        offsets = np.empty(self.count + 1, dtype=np.int64)
+        cdef uint8_t[::1] to_data = data
+        cdef int64_t[::1] to_offsets = offsets
+        if len(data):
+            memcpy(&to_data[0], self.arena, len(data))
+        memcpy(&to_offsets[0], self.starts, (self.count + 1) * sizeof(int64_t))
+        return data, offsets
+
+    def add(self, str word):
+        """The id of a word, which is added if it is new (unless frozen: then 0xFFFFFFFF)."""
+        return self._text_id(word)
+
+    def find(self, str word):
+        """The id of a word, or 0xFFFFFFFF."""
+        cdef bint frozen = self.frozen
+        self.frozen = True
+        try:
+            return self._text_id(word)
+        finally:
+            self.frozen = frozen
+
+    def encode(self, list texts, Characters characters):
+        """The ids of all words of these texts, and the number of words of each."""
+        lengths = np.empty(len(texts), dtype=np.int64)
+        cdef int64_t[::1] counts = lengths
+        cdef Py_ssize_t i, before, n
+        cdef str text
+        self.n_out = 0
+        for i in range(len(texts)):
+            text = texts[i]
+            before = self.n_out
+            n = PyUnicode_GET_LENGTH(text)
+            self._reserve_buffer(4 * n)
+            if PyUnicode_KIND(text) == 1:
+                self._scan[uint8_t](<const uint8_t *>PyUnicode_DATA(text), n, characters)
+            elif PyUnicode_KIND(text) == 2:
+                self._scan[uint16_t](<const uint16_t *>PyUnicode_DATA(text), n, characters)
+            else:
+                self._scan[uint32_t](<const uint32_t *>PyUnicode_DATA(text), n, characters)
+            counts[i] = self.n_out - before
+        return self._taken(), lengths
+
+    def encode_words(self, list documents):
+        """The same for documents that are already lists of words."""
+        lengths = np.empty(len(documents), dtype=np.int64)
+        cdef int64_t[::1] counts = lengths
+        cdef Py_ssize_t i
+        self.n_out = 0
+        for i in range(len(documents)):
+            for word in documents[i]:
+                self._emit(self._text_id(word))
+            counts[i] = len(documents[i])
+        return self._taken(), lengths
+
+    cdef _taken(self):
+        ids = np.empty(self.n_out, dtype=np.uint32)
+        cdef uint32_t[::1] to = ids
+        if self.n_out:
+            memcpy(&to[0], self.out, self.n_out * sizeof(uint32_t))
+        return ids
+
+    cdef int _reserve_buffer(self, Py_ssize_t size) except -1:
+        if size + 16 > self.buffer_room:
+            self.buffer_room = 2 * size + 16
+            self.buffer = <uint8_t *>_grown(self.buffer, self.buffer_room)
+        return 0
+
+    cdef uint32_t _text_id(self, str word) except? 0xFFFFFFFE:
+        cdef Py_ssize_t size
+        cdef const char *data = PyUnicode_AsUTF8AndSize(word, &size)
+        self._reserve_buffer(size)
+        memcpy(self.buffer, data, size)
+        return self._id(size)
+
+    cdef int _scan(self, const unit *text, Py_ssize_t n, Characters characters) except -1:
+        cdef Py_ssize_t i = 0, length
+        cdef uint32_t c
+        cdef int kind, last
+        cdef const uint8_t *bits = characters.bits
+        cdef uint8_t *buffer = self.buffer
+        while i < n:
+            c = text[i]
+            i += 1
+            if unit is uint8_t:
+                kind = bits[c]
+            else:
+                kind = characters.of(c)
+            if not kind & WORD:
+                continue
+            length = 0
+            while True:
+                length = _put(buffer, length, c)
+                if i >= n:
+                    break
+                last = kind
+                c = text[i]
+                if unit is uint8_t:
+                    kind = bits[c]
+                else:
+                    kind = characters.of(c)
+                if kind & WORD:
+                    i += 1
+                    continue
+                if kind & JOINER and last & BEFORE and i + 1 < n and characters.of(text[i + 1]) & AFTER:
+                    length = _put(buffer, length, 39 if kind & FOLD else c)
+                    c = text[i + 1]
+                    kind = characters.of(c)
+                    i += 2
+                    continue
+                i += 1
+                break
+            self._emit(self._id(length))
+        return 0
+
+    cdef inline int _emit(self, uint32_t word) except -1:
+        if self.n_out == self.out_room:
+            self.out_room *= 2
+            self.out = <uint32_t *>_grown(self.out, self.out_room * sizeof(uint32_t))
+        self.out[self.n_out] = word
+        self.n_out += 1
+        return 0
+
+    cdef uint32_t _id(self, Py_ssize_t length) except? 0xFFFFFFFE:
+        """The id of the word in the buffer."""
+        memset(self.buffer + length, 0, 8)
+        cdef uint64_t h = _hash(self.buffer, length), at = h & self.mask, slot
+        cdef uint64_t upper = h & 0xFFFFFFFF00000000ULL
+        cdef Py_ssize_t word
+        while True:
+            slot = self.slots[at]
+            if slot == 0:
+                break
+            if slot & 0xFFFFFFFF00000000ULL == upper:
+                word = <Py_ssize_t>(slot & 0xFFFFFFFF) - 1
+                if self.starts[word + 1] - self.starts[word] == length:
+                    if memcmp(self.arena + self.starts[word], self.buffer, length) == 0:
+                        return <uint32_t>word
+            at = (at + 1) & self.mask
+        if self.frozen:
+            return NONE
+        word = self.count
+        if word >= 0xFFFFFF00:
+            raise OverflowError("more than four thousand million different words")
+        if word + 2 > self.starts_room:
+            self.starts_room *= 2
+            self.starts = <int64_t *>_grown(self.starts, self.starts_room * sizeof(int64_t))
+        if self.starts[word] + length > self.arena_room:
+            self.arena_room = 2 * (self.starts[word] + length)
+            self.arena = <uint8_t *>_grown(self.arena, self.arena_room)
+        memcpy(self.arena + self.starts[word], self.buffer, length)
+        self.starts[word + 1] = self.starts[word] + length
+        self.slots[at] = upper | <uint64_t>(word + 1)
+        self.count = word + 1
+        if 2 * <uint64_t>self.count > self.mask:
+            self._rehash()
+        return <uint32_t>word
+
+    cdef int _rehash(self) except -1:
+        cdef uint64_t mask = 2 * self.mask + 1, at, h
+        cdef uint64_t *slots = <uint64_t *>calloc(mask + 1, sizeof(uint64_t))
+        cdef Py_ssize_t word, length
+        cdef uint8_t *copy
+        if slots == NULL:
+            raise MemoryError
+        for word in range(self.count):
+            length = self.starts[word + 1] - self.starts[word]
+            self._reserve_buffer(length)
+            copy = self.buffer
+            memcpy(copy, self.arena + self.starts[word], length)
+            memset(copy + length, 0, 8)
+            h = _hash(copy, length)
+            at = h & mask
+            while slots[at]:
+                at = (at + 1) & mask
+            slots[at] = (h & 0xFFFFFFFF00000000ULL) | <uint64_t>(word + 1)
+        free(self.slots)
+        self.slots, self.mask = slots, mask
+        return 0
+
+
+cdef void *_grown(void *block, size_t size) except NULL:
+    cdef void *new = realloc(block, size)
+    if new == NULL:
+        raise MemoryError
+    return new
+
+
+# -- passes over the ids of a batch ---------------------------------------------------------------------------------
+# Tables of pairs: open addressing, `keys` (a power of two of them, 2**64 - 1 is free) and a value each.
+
+cdef uint64_t FREE = 0xFFFFFFFFFFFFFFFF
+
+
+cdef inline Py_ssize_t _slot(const uint64_t[::1] keys, uint64_t key) noexcept nogil:
+    """Where a key is, or the free place where it would be."""
+    cdef uint64_t mask = <uint64_t>keys.shape[0] - 1
+    cdef uint64_t at = key * 0x9E3779B97F4A7C15ULL
+    at = (at ^ (at >> 32)) & mask
+    while keys[at] != key and keys[at] != FREE:
+        at = (at + 1) & mask
+    return <Py_ssize_t>at
+
+
+cdef inline uint64_t _pair(uint32_t a, uint32_t b) noexcept nogil:
+    return (<uint64_t>a << 32) | b
+
+
+def settle(
+    const uint32_t[::1] ids, const int64_t[::1] lengths, const uint8_t[::1] flags,
+    const uint64_t[::1] pair_keys, const int64_t[::1] pair_words,
+    int64_t document, int64_t[::1] tokens, int64_t[::1] documents, int64_t[::1] last,
+    uint32_t[::1] out, int64_t[::1] out_lengths,
+):
+    """Join pairs, drop words with a flag (1: stop word, 2: unknown) and count the rest.
+
+    `tokens` and `documents` grow by each word's frequency and document frequency; `last` remembers the last document
+    of each word. Returns how many tokens were kept, how many were unknown, and how many were stop words.
+    """
+    cdef Py_ssize_t d, i = 0, end = 0, kept = 0, before, at
+    cdef Py_ssize_t n_pairs = pair_keys.shape[0]
+    cdef int64_t unknown = 0, stopped = 0
+    cdef uint32_t w
+    with nogil:
+        for d in range(lengths.shape[0]):
+            end += lengths[d]
+            before = kept
+            while i < end:
+                w = ids[i]
+                i += 1
+                if n_pairs and i < end:
+                    at = _slot(pair_keys, _pair(w, ids[i]))
+                    if pair_keys[at] != FREE:
+                        w = <uint32_t>pair_words[at]
+                        i += 1
+                if w == NONE or flags[w] == 2:
+                    unknown += 1
+                elif flags[w] == 1:
+                    stopped += 1
+                else:
+                    out[kept] = w
+                    kept += 1
+                    tokens[w] += 1
+                    if last[w] != document + d:
+                        last[w] = document + d
+                        documents[w] += 1
+            out_lengths[d] = kept - before
+    return kept, unknown, stopped
+
+
+def count_pairs(
+    const uint32_t[::1] ids, const int64_t[::1] lengths, const uint8_t[::1] wanted,
+    uint64_t[::1] keys, int64_t[::1] counts, Py_ssize_t used, Py_ssize_t most, Py_ssize_t document,
+):
+    """Count adjacent pairs of wanted words from this document on, until the table holds `most` pairs.
+
+    Returns the pairs in the table and the first document that was not counted.
+    """
+    cdef Py_ssize_t d, i, start = 0, at
+    cdef uint64_t key
+    with nogil:
+        for d in range(document):
+            start += lengths[d]
+        d = document
+        while d < lengths.shape[0] and used < most:
+            for i in range(start, start + lengths[d] - 1):
+                if wanted[ids[i]] and wanted[ids[i + 1]]:
+                    key = _pair(ids[i], ids[i + 1])
+                    at = _slot(keys, key)
+                    if keys[at] == FREE:
+                        if used + 2 >= keys.shape[0]:  # a document longer than the table: its further pairs wait
+                            continue
+                        keys[at] = key
+                        used += 1
+                    counts[at] += 1
+            start += lengths[d]
+            d += 1
+    return used, d
+
+
+def insert_pairs(const uint64_t[::1] new, const int64_t[::1] values, uint64_t[::1] keys, int64_t[::1] to):
+    """Put pairs and their values into a table that has room."""
+    cdef Py_ssize_t i, at
+    for i in range(new.shape[0]):
+        at = _slot(keys, new[i])
+        keys[at] = new[i]
+        to[at] = values[i]

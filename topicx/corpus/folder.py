@@ -1,0 +1,54 @@
+"""A folder of texts: a document a file, and the folder it lies in is its label."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from topicx.corpus.read import Batch, ReadOptions
+from topicx.corpus.source import BLOCK, Source
+from topicx.errors import InputError
+
+
+def read(root: str, options: ReadOptions) -> Iterator[tuple[Batch, int]]:
+    """Batches, and the bytes that each took. Files are read in the order of their names; hidden ones are left out."""
+    ids: list[str | None] = []
+    texts: list[str] = []
+    labels: list[tuple[str, ...]] = []
+    size = taken = 0
+    found = False
+    for name in _walk(Path(root)):
+        found = True
+        with Source(str(name)) as source:
+            text = "".join(source.texts(options.encoding, options.encoding_errors))
+            taken += source.consumed
+        inside = name.relative_to(root)
+        label = inside.parent.as_posix()
+        ids.append(inside.as_posix())
+        texts.append(text)
+        labels.append(() if label in (".", *options.no_label) else (label,))
+        size += len(text)
+        if size >= BLOCK or len(texts) >= 10_000:
+            yield Batch(root, None, texts, ids, labels), taken
+            ids, texts, labels, size, taken = [], [], [], 0, 0
+    if not found:
+        raise InputError(f"{root}: has no files in it")
+    if texts:
+        yield Batch(root, None, texts, ids, labels), taken
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror or error}") from None
+    for name, is_folder in names:
+        if name.startswith("."):
+            continue
+        path = folder / name
+        if is_folder:
+            yield from _walk(path)
+        elif path.is_file():
+            yield path

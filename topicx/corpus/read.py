@@ -1,0 +1,290 @@
+"""Documents from inputs in any format, in batches: what import, and inference on a stream, read.
+
+A format is a module with `read(source, options) -> Iterator[Batch]`; `FORMATS` lists them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx import files
+from topicx.corpus.source import Source, total_size
+from topicx.errors import InputError
+
+# name -> (module, what it is)
+FORMATS = {
+    "lines": ("lines", "a document a line: name, label, text (MALLET's habit)"),
+    "text": ("lines", "a document a line, all of it text"),
+    "dir": ("folder", "a document a file, a folder a label"),
+    "jsonl": ("jsonl", "a JSON object a line"),
+    "csv": ("delimited", "rows with a header, separated by commas"),
+    "tsv": ("delimited", "rows with a header, separated by tabs"),
+    "parquet": ("parquet", "a Parquet table (needs the parquet extra)"),
+    "uci": ("uci", "counts as the UCI repository's docword files have them"),
+    "ldac": ("ldac", "counts as Blei's lda-c reads them"),
+    "svmlight": ("svmlight", "counts as features of SVMlight and LIBSVM"),
+}
+COUNTS = ("uci", "ldac", "svmlight")
+
+LINE_REGEX = r"^(\S*)[\s,]*(\S*)[\s,]*(.*)$"
+
+
+@dataclass
+class ReadOptions:
+    """How inputs are read. Fields that are None have a default that depends on the format."""
+
+    format: str = "auto"
+    encoding: str = "utf-8"
+    encoding_errors: str = "strict"
+    line_regex: str = LINE_REGEX
+    name: int = 1
+    label: int = 2
+    data: int = 3
+    text_field: str | None = None
+    id_field: str | None = None
+    label_field: str | None = None
+    collection_field: str | None = None
+    time_field: str | None = None
+    label_delimiter: str | None = None
+    no_label: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    delimiter: str | None = None
+    header: bool = True
+    quotes: bool = True
+    vocab: str | None = None
+    index_base: int | None = None
+
+
+@dataclass
+class Batch:
+    """Some documents of one input. A list that is None stands for no such data in this format."""
+
+    source: str
+    lines: Sequence[int] | None
+    """The line of each document in its file, for messages."""
+    texts: Sequence[str] = ()
+    ids: Sequence[str | None] | None = None
+    labels: Sequence[Sequence[str]] | None = None
+    collections: Sequence[str | None] | None = None
+    times: Sequence[Any] | None = None
+    columns: dict[str, Sequence[Any]] = field(default_factory=dict)
+    counts: Counts | None = None
+    """Instead of texts: words and how often, for formats of counts."""
+
+    def __len__(self) -> int:
+        return len(self.counts.lengths) if self.counts else len(self.texts)
+
+    def place(self, document: int) -> str:
+        """`file:line` of a document (or its number, where it came from no file)."""
+        if not self.source and self.lines is not None:
+            return f"document {self.lines[document]}"
+        return self.source if self.lines is None else f"{self.source}:{self.lines[document]}"
+
+
+@dataclass
+class Counts:
+    """Word indices (into `vocabulary`) and counts, document after document, `lengths` pairs each."""
+
+    words: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    vocabulary: Sequence[str] | None
+    """The words; None: a word is its number, counted from `base`."""
+    base: int = 0
+
+
+class Reader:
+    """Iterates over the batches of all inputs; says through `say` which format each input has."""
+
+    def __init__(self, inputs: Sequence[str], options: ReadOptions, say: Callable[[str], None] | None = None) -> None:
+        if not inputs:
+            raise InputError("no input is named (- is standard input)")
+        self.inputs = list(inputs)
+        self.options = options
+        self.say = say or (lambda _: None)
+        self.total = total_size(self.inputs)
+        self.formats: list[str] = []
+        self._done = 0
+        self._source: Source | None = None
+
+    @property
+    def consumed(self) -> int:
+        """How many bytes have been read so far."""
+        return self._done + (self._source.consumed if self._source else 0)
+
+    def __iter__(self) -> Iterator[Batch]:
+        for name in self.inputs:
+            if name != "-" and Path(name).is_dir():
+                yield from self._folder(name)
+                continue
+            with Source(name) as source:
+                self._source = source
+                chosen, why = self._format(name, source)
+                self._note(source.shown, chosen, why)
+                module = import_module(f"topicx.corpus.{FORMATS[chosen][0]}")
+                yield from module.read(source, self._options(chosen))
+                self._done += source.consumed
+                self._source = None
+
+    def _options(self, chosen: str) -> ReadOptions:
+        from dataclasses import replace
+
+        return replace(self.options, format=chosen)
+
+    def _folder(self, name: str) -> Iterator[Batch]:
+        from topicx.corpus import folder
+
+        if self.options.format not in ("auto", "dir"):
+            raise InputError(f"{name}: is a directory, but --format {self.options.format} reads files")
+        self._note(name, "dir", "")
+        for batch, size in folder.read(name, self._options("dir")):
+            self._done += size
+            yield batch
+
+    def _note(self, name: str, chosen: str, why: str) -> None:
+        if chosen not in self.formats:
+            self.formats.append(chosen)
+        self.say(f"{name}: read as {chosen} ({FORMATS[chosen][1]}{'; ' + why if why else ''})")
+
+    def _format(self, name: str, source: Source) -> tuple[str, str]:
+        if self.options.format == "dir":
+            raise InputError(f"{name}: --format dir needs a directory")
+        if self.options.format != "auto":
+            return self.options.format, ""
+        if name != "-" and files.is_topicx(name):
+            raise InputError(f"{name}: is a topicx file already (see 'topicx info {name}')")
+        return detect(name, source.peek(), self.options)
+
+
+def read_documents(
+    inputs: Sequence[str], options: ReadOptions | None = None, say: Callable[[str], None] | None = None
+) -> Reader:
+    """The documents of these inputs as batches."""
+    return Reader(inputs, options or ReadOptions(), say)
+
+
+def detect(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
+    """The format of a file by its name and its beginning, and why where that is not plain."""
+    base = Path(name).name.lower().removesuffix(".gz")
+    suffix = Path(base).suffix
+    if start[:4] == b"PAR1" or suffix == ".parquet":
+        return "parquet", ""
+    if base.startswith("docword.") or suffix == ".uci":
+        return "uci", ""
+    known = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".ldac": "ldac", ".ldac-c": "ldac"}
+    known |= {".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
+    if suffix in known:
+        return known[suffix], ""
+    text = start.decode("utf-8-sig" if options.encoding.lower() in ("utf-8", "utf8") else options.encoding, "replace")
+    lines = text.splitlines()[:20]
+    first = lines[0] if lines else ""
+    if suffix == ".tsv":
+        fields = next(csv.reader(io.StringIO(first), delimiter="\t"), [])
+        if options.text_field is not None or "text" in fields or not options.header:
+            return "tsv", ""
+        if len(fields) in (2, 3):
+            return "lines", "its first line is no header with a field 'text'"
+        raise InputError(
+            f"{name}:1: no field 'text' in the header ({', '.join(fields)[:80]}); name it by --text-field, or say "
+            "--no-header with its number, or --format lines"
+        )
+    if first.lstrip().startswith("{"):
+        try:
+            if isinstance(json.loads(first), dict):
+                return "jsonl", "by its content"
+        except ValueError:
+            pass
+    if len(lines) >= 4 and all(line.strip().isdigit() for line in lines[:3]):
+        if len(lines[3].split()) == 3 and all(part.isdigit() for part in lines[3].split()):
+            return "uci", "by its content"
+    # Of the formats a document a line, `lines` is told by a tab after the first word (the name).
+    filled = [line for line in lines[:-1] or lines if line.strip()]
+    if filled and all("\t" in line for line in filled):
+        return "lines", "by its tabs"
+    if suffix in (".txt", ".text") or name == "-" or not suffix:
+        return "text", "by its content; --format lines takes a name and a label from each line"
+    return "text", "nothing says otherwise; see --format"
+
+
+def split_labels(value: Any, options: ReadOptions) -> tuple[str, ...]:
+    """The labels in a field: a text (parted by the delimiter, if there is one), a number, or a list of them."""
+    if value is None:
+        return ()
+    parts: Sequence[Any]
+    if isinstance(value, (list, tuple)):
+        parts = value
+    elif isinstance(value, str):
+        parts = value.split(options.label_delimiter) if options.label_delimiter else (value,)
+    else:
+        parts = (value,)
+    found = [part.strip() if isinstance(part, str) else plain(part) for part in parts if part is not None]
+    return tuple(dict.fromkeys(label for label in found if label and label not in options.no_label))
+
+
+def plain(value: Any) -> str:
+    """A value of a field as text."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+@dataclass
+class Fields:
+    """Which fields hold what, for the formats that have named fields."""
+
+    text: str
+    id: str | None
+    label: str | None
+    collection: str | None
+    time: str | None
+    columns: tuple[str, ...]
+
+    @classmethod
+    def choose(cls, names: Sequence[str] | None, options: ReadOptions, where: str) -> Fields:
+        """The fields by the options, or by their usual names where they are there (None: any name may be there)."""
+
+        def pick(asked: str | None, option: str, *usual: str) -> str | None:
+            if asked is not None:
+                if names is not None and asked not in names:
+                    raise InputError(f"{where}: no field {asked!r} ({option}); there are: {_listed(names)}")
+                return asked or None
+            return next((name for name in usual if names is None or name in names), None)
+
+        text = pick(options.text_field, "--text-field", "text")
+        if text is None:
+            raise InputError(
+                f"{where}: no field 'text'; name the field of the text by --text-field; there are: {_listed(names or ())}"
+            )
+        for column in options.columns:
+            pick(column, "--column")
+        return cls(
+            text=text,
+            id=pick(options.id_field, "--id-field", "id"),
+            label=pick(options.label_field, "--label-field", "label"),
+            collection=pick(options.collection_field, "--collection-field", "collection"),
+            time=pick(options.time_field, "--time-field", "time"),
+            columns=options.columns,
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:12])
+    return (shown if len(shown) <= 200 else shown[:200]) + (", …" if len(names) > 12 else "")

@@ -1,0 +1,292 @@
+"""Text to words: the rule, the stop words, the phrases; and `Tokenizer`, which does to new text what import did.
+
+The default rule, as a pattern of the `regex` package:
+
+    [\\p{L}\\p{M}\\p{N}]+(?:(?<=[\\p{L}\\p{M}])['’\\u200c\\u200d](?=\\p{L})[\\p{L}\\p{M}\\p{N}]+)*
+
+A word is a run of letters, marks and digits; an apostrophe or a zero-width joiner is part of it between two letters, and
+a curly apostrophe becomes a straight one. So `don't`, `naïve`, `C3PO` and `हिन्दी` are one word each. A hyphen parts
+words: `well-known` is `well`, `known`. Text is lower-cased (unless the case is kept) and then brought to Unicode's
+composed form (NFC), so that one word has one spelling.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from topicx._kernels.tokens import Characters, Words, insert_pairs, settle
+from topicx.errors import InputError
+from topicx.strings import Strings
+
+NONE = np.uint32(0xFFFFFFFF)
+"""The id of a word that a fixed vocabulary does not have."""
+
+LANGUAGES = ("de", "en", "es", "fr", "it", "nl")
+"""The languages that have a list of stop words."""
+
+PATTERNS = {
+    "words": r"[\p{L}\p{M}\p{N}]+(?:(?<=[\p{L}\p{M}])['’\u200c\u200d](?=\p{L})[\p{L}\p{M}\p{N}]+)*",
+    "mallet": r"\p{L}[\p{L}\p{P}]+\p{L}",
+    "whitespace": r"\S+",
+}
+"""The patterns that have a name. `words` is the default; `mallet` is MALLET's own; `whitespace` suits tokenised text."""
+
+TIMEOUT = 20.0
+"""Seconds after which a pattern is given up on one text (a pattern can take for ever)."""
+
+_JOINERS = "'’\u200c\u200d"
+
+@functools.cache
+def characters(name: str) -> Characters:
+    """The character classes of a named pattern, which the kernel asks for a page at a time."""
+    word = regex.compile(r"[\p{L}\p{M}\p{N}]" if name == "words" else r"\S")
+    before, after = regex.compile(r"[\p{L}\p{M}]"), regex.compile(r"\p{L}")
+
+    def classify(page: int) -> bytes:
+        values = bytearray(256)
+        for i in range(256):
+            character = chr(256 * page + i)
+            kind = 1 if word.match(character) else 0
+            if name == "words":
+                kind |= 2 if before.match(character) else 0
+                kind |= 4 if after.match(character) else 0
+                kind |= 8 if character in _JOINERS else 0
+                kind |= 16 if character == "’" else 0
+            values[i] = kind
+        return bytes(values)
+
+    return Characters(classify)
+
+
+@functools.cache
+def stopwords(language: str) -> frozenset[str]:
+    """The stop words of a language (`de`, `en`, `es`, `fr`, `it`, `nl`)."""
+    if language not in LANGUAGES:
+        raise InputError(f"no stop words for the language {language!r}; there are {', '.join(LANGUAGES)}")
+    text = Path(__file__).with_name(f"stopwords_{language}.txt").read_text(encoding="utf-8")
+    return frozenset(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How text becomes words. Everything is in `to_meta()`, so that a model can read new text as its corpus was read."""
+
+    pattern: str = "words"
+    """A name of `PATTERNS`, or a pattern of the `regex` package; its whole match is a word."""
+    lowercase: bool = True
+    """Whether text is lower-cased first."""
+    stopwords: frozenset[str] = frozenset()
+    """Words to leave out, compared in lower case unless they have capitals and the case is kept."""
+    phrases: tuple[tuple[str, str], ...] = ()
+    """Pairs of words that become one word with an underscore, found by `bigrams` at import."""
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.lowercase:
+            object.__setattr__(self, "stopwords", frozenset(word.lower() for word in self.stopwords))
+        if self.pattern not in PATTERNS:
+            try:
+                self.compiled()
+            except (regex.error, ValueError, OverflowError) as error:
+                raise InputError(f"token pattern {self.pattern!r}: {error}") from None
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def to_meta(self) -> dict[str, Any]:
+        """The options as a dictionary for JSON."""
+        return {
+            "pattern": self.pattern,
+            "regex": PATTERNS.get(self.pattern, self.pattern),
+            "lowercase": self.lowercase,
+            "stopwords": sorted(self.stopwords),
+            "phrases": [list(pair) for pair in self.phrases],
+        }
+
+    @classmethod
+    def from_meta(cls, meta: Mapping[str, Any] | None) -> Tokenizer:
+        """The tokenizer of a corpus or model file (`meta["tokenizer"]`); the default one where there was no text."""
+        if not meta:
+            return cls()
+        return cls(
+            pattern=meta["pattern"],
+            lowercase=bool(meta["lowercase"]),
+            stopwords=frozenset(meta.get("stopwords", ())),
+            phrases=tuple((a, b) for a, b in meta.get("phrases", ())),
+        )
+
+    # -- use -----------------------------------------------------------------------------------------------------
+
+    def prepare(self, text: str) -> str:
+        """The text as the pattern sees it."""
+        if self.lowercase:
+            text = text.lower()
+        return text if text.isascii() else normalize("NFC", text)
+
+    def compiled(self) -> regex.Pattern[str]:
+        """The pattern, compiled."""
+        found: regex.Pattern[str] = regex.compile(PATTERNS.get(self.pattern, self.pattern))
+        return found
+
+    def split(self, text: str) -> list[str]:
+        """The words of a text by the pattern alone, with stop words, and without phrases."""
+        if self.pattern in ("words", "whitespace"):
+            words = Words()
+            ids, _ = words.encode([_clean(self.prepare(text))], characters(self.pattern))
+            return [words.word(i) for i in ids.tolist()]
+        return _matches(self.compiled(), _clean(self.prepare(text)))
+
+    def tokenize(self, text: str) -> list[str]:
+        """The words of a text, as import would keep them (without the limits on frequency)."""
+        phrases = set(self.phrases)
+        result: list[str] = []
+        words = self.split(text)
+        i = 0
+        while i < len(words):
+            word = words[i]
+            i += 1
+            if phrases and i < len(words) and (word, words[i]) in phrases:
+                word = f"{word}_{words[i]}"
+                i += 1
+            if not self.is_stopword(word):
+                result.append(word)
+        return result
+
+    def is_stopword(self, word: str) -> bool:
+        return word in self.stopwords or (not self.lowercase and word.lower() in self.stopwords)
+
+    def ids(self, texts: Sequence[str], words: Words) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of all words of these texts in a table of words, and how many each text has. Nothing is left out."""
+        ready = [self.prepare(text) for text in texts]
+        if self.pattern in ("words", "whitespace"):
+            return words.encode(ready, characters(self.pattern))  # type: ignore[no-any-return]
+        compiled = self.compiled()
+        return words.encode_words([_matches(compiled, _clean(text)) for text in ready])  # type: ignore[no-any-return]
+
+    def encode(
+        self, texts: Sequence[str], vocabulary: Sequence[str]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
+        """The texts as word ids of this vocabulary: ids, offsets, and how many words it does not have.
+
+        The table for the vocabulary is kept, so encoding batch after batch against the same object is fast.
+        """
+        encoder = self._cache.get("encoder")
+        if encoder is None or encoder.vocabulary is not vocabulary:
+            encoder = self._cache["encoder"] = Encoder(self, vocabulary)
+        words, lengths = encoder.encode(texts)
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return words, offsets, encoder.last_unknown
+
+
+class Encoder:
+    """Words to ids of a fixed vocabulary: stop words vanish, phrases are joined, unknown words are counted."""
+
+    def __init__(self, tokenizer: Tokenizer, vocabulary: Sequence[str]) -> None:
+        self.tokenizer = tokenizer
+        self.vocabulary = vocabulary
+        self.words = Words()
+        for word in vocabulary:
+            self.words.add(word)
+        if len(self.words) != len(vocabulary):
+            raise InputError("the vocabulary holds a word twice")
+        self.n_words = len(vocabulary)
+        pairs = {(a, b): self.words.add(f"{a}_{b}") for a, b in tokenizer.phrases}
+        self.pairs = PairTable.of({(self.words.add(a), self.words.add(b)): word for (a, b), word in pairs.items()})
+        known = len(self.words)
+        for word in sorted(tokenizer.stopwords):
+            self.words.add(word)
+        self.words.freeze()
+        self.flags = np.full(len(self.words), 2, dtype=np.uint8)
+        self.flags[: self.n_words] = 0
+        for i in range(self.n_words, len(self.words)):
+            if i >= known or tokenizer.is_stopword(self.words.word(i)):
+                self.flags[i] = 1
+        self.tokens = np.zeros(len(self.words), dtype=np.int64)
+        self.documents = np.zeros(len(self.words), dtype=np.int64)
+        self._last = np.full(len(self.words), -1, dtype=np.int64)
+        self.unknown = self.last_unknown = self.stopped = self.n_documents = 0
+
+    def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Ids and the number of them in each text. Counts go on in `tokens`, `documents`, `unknown` and `stopped`."""
+        return self.settle(*self.tokenizer.ids(texts, self.words))
+
+    def settle(
+        self, ids: NDArray[np.uint32], lengths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The same from the ids of the table of words."""
+        out, out_lengths = np.empty(len(ids), dtype=np.uint32), np.empty(len(lengths), dtype=np.int64)
+        kept, self.last_unknown, stopped = settle(
+            ids, lengths, self.flags, self.pairs.keys, self.pairs.values, self.n_documents,
+            self.tokens, self.documents, self._last, out, out_lengths,
+        )  # fmt: skip
+        self.unknown += self.last_unknown
+        self.stopped += stopped
+        self.n_documents += len(lengths)
+        return out[:kept], out_lengths
+
+
+class PairTable:
+    """A hash table from pairs of word ids to numbers, as the kernel reads it."""
+
+    def __init__(self, room: int = 0) -> None:
+        size = 0 if room == 0 else 1 << max(2 * room, 8).bit_length()
+        self.keys = np.full(size, 2**64 - 1, dtype=np.uint64)
+        self.values = np.zeros(size, dtype=np.int64)
+
+    @classmethod
+    def of(cls, pairs: Mapping[tuple[int, int], int]) -> PairTable:
+        table = cls(len(pairs))
+        keys = np.array([(a << 32) | b for a, b in pairs], dtype=np.uint64)
+        insert_pairs(keys, np.array(list(pairs.values()), dtype=np.int64), table.keys, table.values)
+        return table
+
+
+def _matches(pattern: regex.Pattern[str], text: str) -> list[str]:
+    try:
+        if pattern.groups:
+            found = [match.group() for match in pattern.finditer(text, timeout=TIMEOUT)]
+        else:
+            found = pattern.findall(text, timeout=TIMEOUT)
+    except TimeoutError:
+        start = " ".join(text[:40].split())
+        raise InputError(
+            f"token pattern {pattern.pattern!r} took more than {TIMEOUT:g} seconds on the text beginning {start!r}"
+        ) from None
+    return [word for word in found if word]
+
+
+def _clean(text: str) -> str:
+    """Without lone surrogates, which no encoding can write."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def make_stopwords(languages: Iterable[str] = (), files: Iterable[str] = (), extra: Iterable[str] = ()) -> frozenset[str]:
+    """Stop words of these languages, files (a word a line, or several with spaces) and words."""
+    words: set[str] = set(extra)
+    for language in languages:
+        words |= stopwords(language)
+    for name in files:
+        try:
+            text = Path(name).read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            raise InputError(f"{name}:{line}: is not UTF-8 ({error.reason})") from None
+        words.update(text.split())
+    return frozenset(normalize("NFC", word.replace("’", "'")) for word in words)
