@@ -48,7 +48,7 @@ def positive() -> Number:
 
 
 quiet = option("--quiet", "-q", is_flag=True, help="No progress and no messages.", show_default=False)
-verbose = option("--verbose", "-v", is_flag=True, help="More messages.", show_default=False)
+verbose = option("--verbose", "-v", is_flag=True, help="A message for every record of the trace.", show_default=False)
 json_output = option("--json", "as_json", is_flag=True, help="Print JSON for programs.", show_default=False)
 seed = option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, help="Seed of every random choice.")
 threads = option(

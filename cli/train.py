@@ -146,9 +146,7 @@ def command(
                 chain = Chain.load(resume, engine, settings["iterations"] if "iterations" in given else None)
             else:
                 chain = _new_chain(corpus, init_state, number, settings, engine)
-            if not quiet:
-                _announce(chain, settings["sampler"])
-            _run(chain, checkpoints, quiet, output, engine)
+            _run(chain, checkpoints, output, quiet, verbose)
             model = lda.finish(chain, **estimators)
             state = chain.method.sync()
             state.meta = dict(state.meta) | lda.run_meta(chain)
@@ -269,9 +267,9 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _announce(chain: Chain, asked: str) -> None:
+def _announce(chain: Chain) -> None:
     state, options = chain.state, chain.options
-    how = f"{chain.sampler.name} ({chain.sampler.group})" if asked == "auto" else chain.sampler.name
+    how = chain.sampler.name + (f" ({chain.sampler.group})" if options.sampler == "auto" else "")
     say(
         f"{state.n_documents:,} documents, {state.n_tokens:,} tokens, {state.n_words:,} words; {state.n_topics} topics, "
         f"sampler {how}, {chain.start} start, {options.iterations} iterations, seed {options.seed}"
@@ -283,7 +281,7 @@ def _announce(chain: Chain, asked: str) -> None:
         say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
 
 
-def _run(chain: Chain, checkpoints: Checkpoints, quiet: bool, output: str, engine: Any) -> None:
+def _run(chain: Chain, checkpoints: Checkpoints, output: str, quiet: bool, verbose: bool) -> None:
     """Run the chain with progress; SIGINT and SIGTERM end it after the sweep, with a checkpoint."""
     from topicx.progress import for_terminal
     from topicx.sampling.chain import Interrupted
@@ -300,13 +298,17 @@ def _run(chain: Chain, checkpoints: Checkpoints, quiet: bool, output: str, engin
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
+        if not quiet:
+            _announce(chain)
         with for_terminal("training", total, "sweeps", quiet=quiet) as progress:
-            done = sum(step.share for step in chain.steps[: chain.position])
-            progress.advance(done)
+            progress.advance(sum(step.share for step in chain.steps[: chain.position]))
 
             def report(event: Event) -> None:
                 note = f"{chain.method.objective} {event.score:.4f}" if event.score is not None else ""
                 progress.advance(event.work, note)
+                if verbose and event.score is not None:
+                    figures = "".join(f", {name} {value:.4g}" for name, value in event.figures.items())
+                    progress.message(f"sweep {event.step.sweep}: {note}, {chain.seconds:.1f} s{figures}")
 
             chain.run([report], checkpoints, lambda: stopping)
     except Interrupted:

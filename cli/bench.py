@@ -1,0 +1,111 @@
+"""topicx bench: samplers and other libraries side by side on your own corpus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from topicx.cli.common import Number, option, positive, print_json, quiet, say, seed
+
+
+@click.command()
+@click.argument("corpus", metavar="CORPUS")
+@option(
+    "--samplers", default="auto", metavar="NAME,…",
+    help="Samplers to run, as in 'topicx train --sampler'. Options of train follow after colons: "
+    "sparse:start=random:partitions=1.",
+)
+@option(
+    "--peers", default="tomotopy,lda,gensim,sklearn", metavar="NAME,…",
+    help="Other libraries to run, where they are installed (pip install 'topicx[peers]'); none: no other.",
+)
+@option("--topics", "-k", type=click.IntRange(1, 65535), default=100, help="Number of topics.")
+@option("--iterations", type=click.IntRange(1), default=200, help="Sweeps over the corpus.")
+@option("--held-out", type=Number(above=0), default=0.1, help="Share of the documents kept for measuring perplexity.")
+@option("--alpha", type=positive(), default=0.1, help="α of each topic.")
+@option("--beta", type=positive(), default=0.01, help="β of each word.")
+@option("--threads", type=click.IntRange(1), default=1, help="Threads for each program (lda has one only).")
+@option("--limit", type=positive(), default=300.0, help="Seconds of training after which a program is stopped.")
+@option(
+    "--reference", default="", metavar="NAME", show_default="tomotopy, or else the first program",
+    help="The program with whose last perplexity the others are compared.",
+)
+@seed
+@option(
+    "--json", "json_file", is_flag=False, flag_value="-", default=None, metavar="[FILE]", show_default=False,
+    help="Write JSON: to FILE, or alone (at the end of the line) instead of the table on standard output.",
+)
+@option("--plot", "plot_file", default=None, metavar="FILE", help="Draw quality against seconds (png, svg or pdf).")
+@option("--output", "-o", default=None, metavar="DIR", help="Folder for bench.txt, bench.json and bench.png.")
+@quiet
+def command(
+    corpus: str, samplers: str, peers: str, topics: int, iterations: int, held_out: float, alpha: float, beta: float,
+    threads: int, limit: float, reference: str, seed: int, json_file: str | None, plot_file: str | None,
+    output: str | None, quiet: bool,
+) -> None:  # fmt: skip
+    """Run samplers and other topic-model libraries one after another on CORPUS and compare them.
+
+    All train on the same documents, with the same α, β, sweeps and threads, each in a process of its own. A part of
+    the documents is held out; perplexity is that of the held-out documents, computed by one function from every
+    program's topics. Seconds are of training alone. The last columns tell how soon each program has the perplexity
+    (and likelihood) that the reference has at its end.
+
+    \b
+    Example:
+      topicx bench texts.corpus -k 50 --samplers auto,dense,light -o comparison
+    """
+    from topicx.corpus.corpus import Corpus
+    from topicx.errors import InputError
+    from topicx.files import atomic_output
+    from topicx.report import bench
+    from topicx.report.programs import PEERS
+
+    others = [{"scikit-learn": "sklearn"}.get(name, name) for name in names(peers) if name != "none"]
+    for name in others:
+        if name not in PEERS:
+            raise InputError(f"--peers: {name!r} is not one of {', '.join(PEERS)}")
+    own = names(samplers)
+    for name in own:
+        if bench.parse_program(name)[0] in PEERS:
+            raise InputError(f"--samplers: {name!r} is another library: name it in --peers")
+    if held_out >= 1:
+        raise InputError(f"--held-out {held_out:g}: must be less than 1")
+    if plot_file:
+        bench.check_plot(plot_file)
+    settings = bench.Settings(
+        topics=topics, iterations=iterations, held_out=held_out, alpha=alpha, beta=beta, threads=threads, seed=seed,
+        limit=limit,
+    )  # fmt: skip
+    loaded = Corpus.load(corpus)
+    result = bench.compare(
+        loaded, [*own, *others], settings, reference={"scikit-learn": "sklearn"}.get(reference, reference),
+        about={"file": Path(corpus).name, "digest": loaded.digest}, say=lambda text: say(text, quiet=quiet),
+    )  # fmt: skip
+    text = bench.table(result)
+    if json_file == "-":
+        print_json(result.to_json())
+    else:
+        click.echo(text)
+    if json_file and json_file != "-":
+        with atomic_output(json_file, binary=False) as out:
+            out.write(json.dumps(result.to_json(), indent=1) + "\n")
+    if plot_file:
+        bench.plot(result, plot_file)
+    if output:
+        folder = Path(output)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in (("bench.txt", text), ("bench.json", json.dumps(result.to_json(), indent=1))):
+            with atomic_output(folder / name, binary=False) as out:
+                out.write(content + "\n")
+        if bench.can_plot():
+            bench.plot(result, folder / "bench.png")
+        else:
+            say("bench.png is not written: plots need matplotlib (pip install 'topicx[plot]')", quiet=quiet)
+
+
+def names(text: str) -> list[str]:
+    """A list of names with commas between."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+

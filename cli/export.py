@@ -1,0 +1,146 @@
+"""topicx export: corpora, states and models in other programs' formats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from topicx.cli.common import Number, option, quiet, say, threads
+from topicx.errors import InputError
+
+if TYPE_CHECKING:
+    from topicx.models.model import Model
+    from topicx.sampling.state import State
+
+CORPUS = ("lines", "jsonl", "uci", "ldac", "svmlight")
+STATE = ("mallet-state", "mallet-doc-topics", "warplda", "pyldavis")
+MODEL = ("mallet-topic-keys", "mallet-topic-word-weights", "mallet-word-topic-counts", "mallet-diagnostics")
+
+
+@click.command("export")
+@click.argument("file")
+@option(
+    "--format", "format", type=click.Choice([*CORPUS, *STATE, *MODEL]), required=True, show_default=False,
+    help="What to write.",
+)  # fmt: skip
+@option("--output", "-o", required=True, metavar="FILE", show_default=False,
+        help="The file to write; - is standard output. For warplda: the prefix of three files.")  # fmt: skip
+@option("--state", "state_path", default=None, metavar="STATE", show_default=False,
+        help="The state that goes with a model (mallet-diagnostics, pyldavis).")  # fmt: skip
+@option("--theta", type=click.Choice(["cgs", "cgsp"]), default="cgs",
+        help="Estimator of the documents' topics; cgs is what MALLET writes.")  # fmt: skip
+@option("--phi", type=click.Choice(["cgs", "cgsp"]), default="cgs", help="Estimator of the topics, where FILE is a state.")
+@option("--doc-topics-threshold", type=Number(0, 1), default=0.0, help="Show a document's topics from this share on.")
+@option("--doc-topics-max", type=click.IntRange(1), default=None, help="Show a document's N largest topics.")
+@option("--words", type=click.IntRange(1), default=20, help="Words a topic (topic keys, diagnostics).")
+@threads
+@quiet
+def command(
+    file: str, format: str, output: str, state_path: str | None, theta: str, phi: str, doc_topics_threshold: float,
+    doc_topics_max: int | None, words: int, threads: int, quiet: bool,
+) -> None:  # fmt: skip
+    """Write FILE, a corpus, a model or a state (any program's that 'topicx estimate' reads), in another format.
+
+    \b
+    A corpus: lines, jsonl, uci, ldac, svmlight (what 'topicx import' reads again).
+    A state:  mallet-state, mallet-doc-topics, warplda, pyldavis, and all that a model gives.
+    A model:  mallet-topic-keys, mallet-topic-word-weights, mallet-word-topic-counts;
+              with --state mallet-diagnostics and pyldavis.
+
+    \b
+    Examples:
+      topicx export run.state --format mallet-doc-topics --doc-topics-threshold 0.05 -o doc-topics.txt
+      topicx export run.state --format mallet-state -o state.gz
+      topicx export texts.corpus --format uci -o docword.txt
+    """
+    if doc_topics_threshold >= 1:
+        raise InputError("--doc-topics-threshold: 1 would leave nothing; it must be below 1")
+    if format != "mallet-doc-topics" and (doc_topics_threshold > 0 or doc_topics_max is not None):
+        raise InputError(f"--doc-topics-threshold and --doc-topics-max: are for mallet-doc-topics, not {format}")
+    if format == "warplda" and output == "-":
+        raise InputError("--output -: warplda is three files, which standard output cannot take")
+    written = _export(
+        file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, threads
+    )
+    say(f"wrote {', '.join(written)}", quiet=quiet or output == "-")
+
+
+def _export(
+    file: str, format: str, output: str, state_path: str | None, theta: str, phi: str, threshold: float,
+    most: int | None, words: int, threads: int,
+) -> list[str]:  # fmt: skip
+    kind = _kind(file)
+    if format in CORPUS:
+        if kind != "corpus":
+            raise InputError(f"--format {format}: writes a corpus, and {file} is a {kind}")
+        from topicx.corpus.corpus import Corpus
+        from topicx.corpus.export import export_corpus
+
+        return export_corpus(Corpus.load(file), output, format)
+    if kind == "corpus":
+        raise InputError(f"--format {format}: writes a state or a model, and {file} is a corpus")
+    from topicx.interop import export
+
+    model, state = _load(file, kind, state_path, phi, threads)
+    if format in ("mallet-state", "mallet-doc-topics", "warplda"):
+        if kind == "model" and state_path is None:
+            raise InputError(f"--format {format}: needs every token's topic, and {file} is a model; give its state")
+        assert state is not None
+        if format == "mallet-state":
+            export.mallet_state(state, output)
+        elif format == "warplda":
+            return export.warplda.write(state, output)
+        else:
+            export.mallet_doc_topics(state, output, theta=theta, threshold=threshold, most=most, threads=threads)
+        return [output]
+    if format in ("pyldavis", "mallet-diagnostics") and state is None:
+        raise InputError(f"--format {format}: needs the documents, and {file} is a model; give --state as well")
+    assert model is not None
+    if format == "mallet-topic-keys":
+        export.mallet_topic_keys(model, output, words)
+    elif format == "mallet-topic-word-weights":
+        export.mallet_topic_word_weights(model, output)
+    elif format == "mallet-word-topic-counts":
+        export.mallet_word_topic_counts(model, output)
+    else:
+        assert state is not None
+        if format == "pyldavis":
+            export.pyldavis(state, model, output, theta=theta, threads=threads)
+        else:
+            from topicx.evaluate.diagnostics import topic_diagnostics
+
+            export.mallet_diagnostics(topic_diagnostics(model, state, top=words), output)
+    return [output]
+
+
+def _kind(file: str) -> str:
+    """corpus, model, or state (other programs' files are states)."""
+    from topicx import files
+
+    if file == "-" or not files.is_topicx(file):
+        return "state"
+    with files.open_file(file) as opened:
+        if opened.kind not in ("corpus", "model", "state"):
+            raise InputError(f"{file}: is a topicx {opened.kind}; a corpus, a model or a state can be exported")
+        return opened.kind
+
+
+def _load(
+    file: str, kind: str, state_path: str | None, phi: str, threads: int
+) -> tuple[Model | None, State | None]:
+    from topicx.estimate import estimate
+    from topicx.interop import read_state
+
+    if kind == "state":
+        if state_path is not None:
+            raise InputError(f"--state: {file} is a state itself")
+        state = read_state(file)
+        return estimate(state, theta="cgs", phi=phi, threads=threads, examples=0), state
+    from topicx.models.model import Model
+
+    model = Model.load(file)
+    state = read_state(state_path) if state_path else None
+    if state is not None and (state.n_topics != model.n_topics or state.vocabulary != model.vocabulary):
+        raise InputError(f"{state_path}: is not the state of {file} (its topics or its words are others)")
+    return model, state

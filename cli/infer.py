@@ -1,0 +1,141 @@
+"""topicx infer: topic proportions of new documents."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from topicx.cli.common import Number, option, quiet, say, seed, stack, threads
+
+if TYPE_CHECKING:
+    from topicx.evaluate.infer import Inference
+
+INPUTS = ("auto", "corpus", "lines", "text", "jsonl", "csv", "tsv", "dir", "parquet", "uci", "ldac", "svmlight")
+
+chain = stack(
+    option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
+           help="Sweeps over each document in all; settles whichever of the next two is left out."),
+    option("--burn-in", type=click.IntRange(1), default=None, show_default="10", help="Sweeps before the first sample."),
+    option("--samples", type=click.IntRange(1), default=None, show_default="10", help="Samples that are averaged."),
+    option("--lag", type=click.IntRange(1), default=1, help="Sweeps from one sample to the next."),
+    option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="as the model was made; else cgsp",
+           help="Estimator: counts of topics (cgs), or the probabilities behind them (cgsp; one sample says more)."),
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("model")
+@click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
+@option("--output", "-o", default="-", metavar="FILE", help="Where θ goes; - is standard output.")
+@option("--format", "format_", type=click.Choice(["tsv", "jsonl", "npz", "parquet"]), default=None,
+        show_default="by the output's ending; else tsv", help="Format of the output.")  # fmt: skip
+@option("--threshold", type=Number(0, 1), default=0, help="Write only shares from this on (0: all of them).")
+@option("--top", type=click.IntRange(0), default=0, help="Write only the largest shares of a document (0: all).")
+@option("--state", metavar="FILE", help="Write the words and their last topics as a state file, too.")
+@chain
+@option("--group", metavar="NAME", help="Use this group's α (a collection or a number), where the model has several.",
+        show_default="the document's collection; else the mean")  # fmt: skip
+@option("--input-format", type=click.Choice(INPUTS), default="auto",
+        help="Format of CORPUS; auto takes corpus files as such, and looks at names and contents of others.")  # fmt: skip
+@option("--text-field", metavar="FIELD", help="jsonl, csv, tsv, parquet: field of the text.", show_default="text")
+@option("--id-field", metavar="FIELD", help="jsonl, csv, tsv, parquet: field of the document's name.",
+        show_default="id, if it is there")  # fmt: skip
+@seed
+@threads
+@quiet
+def command(
+    model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int,
+    state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, theta: str | None,
+    group: str | None, input_format: str, text_field: str | None, id_field: str | None, seed: int, threads: int,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Topic proportions (θ) of new documents under MODEL, whose topics stay as they are.
+
+    CORPUS is a corpus file, or text in any format that `topicx import` reads (- is standard input), which is then split
+    into words as the model's own corpus was. Everything is read, inferred and written in batches: memory does not
+    grow with the documents. Words that the model does not know are left out and counted. A document's θ depends on its
+    words and the seed alone.
+
+    \b
+    Examples:
+      topicx infer news.model new.corpus -o new.tsv
+      zcat *.txt.gz | topicx infer news.model - --input-format text --top 3
+      topicx infer news.model new.jsonl --text-field body -o new.parquet --threshold 0.01
+    """
+    from topicx import progress
+    from topicx.errors import InputError
+    from topicx.evaluate.infer import Inference
+    from topicx.evaluate.output import Selection, StateWriter, format_of, writer
+    from topicx.models.model import Model
+
+    chosen = format_of(output, format_)
+    if state == "-" and output == "-":
+        raise InputError("--state - and --output -: only one of them can be standard output")
+    if state is not None and state == output:
+        raise InputError(f"--state {state}: is the same file as --output")
+    loaded = Model.load(model)
+    inference = Inference(
+        loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, theta=theta, seed=seed,
+        threads=threads, group=group,
+    )  # fmt: skip
+    about = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag, "theta": inference.theta, "seed": seed}
+    documents = tokens = unknown = empty = 0
+    started = time.monotonic()
+    with contextlib.ExitStack() as open_things:
+        source, total = _source(inference, inputs, input_format, text_field, id_field, quiet, open_things)
+        saved = None
+        if state is not None:
+            saved = open_things.enter_context(
+                contextlib.closing(StateWriter(state, loaded, inference.topics.alpha, about))
+            )
+        add = open_things.enter_context(writer(output, chosen, loaded.n_topics, Selection(threshold, top)))
+        bar = open_things.enter_context(
+            progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet)
+        )
+        for part in inference.stream(source):
+            add(part)
+            if saved is not None:
+                saved.add(part)
+            lengths = part.documents.offsets[1:] - part.documents.offsets[:-1]
+            documents += len(lengths)
+            tokens += len(part.documents.words)
+            unknown += int(part.documents.unknown.sum())
+            empty += int((lengths == 0).sum())
+            bar.advance(len(lengths))
+        if saved is not None:
+            saved.finish()
+    seconds = max(time.monotonic() - started, 1e-9)
+    share = unknown / (tokens + unknown) if tokens + unknown else 0
+    say(
+        f"{documents:,} documents, {tokens:,} tokens, {unknown:,} unknown words left out ({share:.1%}); "
+        f"{seconds:.1f} s, {documents / seconds:,.0f} documents/s",
+        quiet=quiet,
+    )
+    if empty:
+        say(f"{empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet)
+
+
+def _source(
+    inference: Inference, inputs: tuple[str, ...], input_format: str, text_field: str | None, id_field: str | None,
+    quiet: bool, open_things: contextlib.ExitStack,
+) -> tuple[Any, int | None]:  # fmt: skip
+    """The documents, and how many they are if that is known."""
+    from topicx import files
+    from topicx.errors import InputError
+
+    corpora = [name != "-" and files.is_topicx(name) for name in inputs]
+    if input_format == "corpus" or (input_format == "auto" and all(corpora)):
+        opened = [open_things.enter_context(files.open_file(name, "corpus")) for name in inputs]
+        total = sum(file.shape("offsets")[0] - 1 for file in opened)
+        return (batch for file in opened for batch in inference.corpus_file(file)), total
+    if any(corpora):
+        name = inputs[corpora.index(True)]
+        raise InputError(f"{name}: is a topicx file; give corpus files and text in separate runs")
+    from topicx.corpus.read import ReadOptions, read_documents
+
+    options = ReadOptions(format=input_format, text_field=text_field, id_field=id_field)
+    reader = read_documents(inputs, options, lambda text: say(text, quiet=quiet))
+    return inference.texts(reader), None

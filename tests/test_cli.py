@@ -1,0 +1,299 @@
+"""The command line as a user meets it: results, messages, exit statuses; and what happens to wrong calls and files."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run, lda_corpus, run_topicx
+from topicx.cli import COMMANDS, cli
+from topicx.models.model import Model
+from topicx.sampling import registry
+from topicx.sampling.state import State
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a corpus, a model, a state, a checkpoint, and damaged copies of them."""
+    place = tmp_path_factory.mktemp("files")
+    lda_corpus().save(place / "good.corpus")
+    lda_corpus(documents=2, length=1, words=3).select([]).save(place / "empty.corpus")
+    done = run_topicx(
+        "train", "good.corpus", "-k", 5, "--iterations", 20, "-o", "good.model", "--state", "good.state",
+        "--checkpoint", "good.checkpoint", "--checkpoint-interval", 10, cwd=place,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for name in ("corpus", "model", "state", "checkpoint"):
+        whole = (place / f"good.{name}").read_bytes()
+        (place / f"short.{name}").write_bytes(whole[: len(whole) // 2])
+        flipped = bytearray(whole)
+        flipped[-3] ^= 1
+        (place / f"flipped.{name}").write_bytes(flipped)
+    (place / "nothing").write_bytes(b"")
+    (place / "text.txt").write_text("one\n")
+    (place / "binary").write_bytes(bytes(range(256)) * 4)
+    (place / "alpha2").write_text("0.1 0.2\n")
+    (place / "alphabad").write_text("0.1 -0.2 1 1 1\n")
+    (place / "alphanan").write_text("0.1 nan 1 1 1\n")
+    (place / "seeds.bad").write_text("first: a b\n")
+    (place / "seeds.unknown").write_text("0 w001 zebra\n")
+    (place / "seeds.high").write_text("7 w001\n")
+    (place / "prior.bad").write_text("w001\n")
+    (place / "prior.negative").write_text("w001 -1\n")
+    (place / "latin").write_bytes("0 caf\xe9\n".encode("latin-1"))
+    (place / "adirectory").mkdir()
+    return place
+
+
+TRAIN = "train good.corpus -k 5 -o out.model"
+WRONG: list[tuple[str, str]] = [
+    ("", "Usage"),
+    ("nonsense", "there is no command 'nonsense'"),
+    ("trian good.corpus", "did you mean 'train'"),
+    ("train", "Missing option"),
+    ("train -o out.model", "give a CORPUS"),
+    ("train good.corpus -k 5", "--output"),
+    ("train nowhere.corpus -k 5 -o out.model", "nowhere.corpus: cannot be read: No such file"),
+    ("train adirectory -k 5 -o out.model", "adirectory: cannot be read"),
+    ("train empty.corpus -k 5 -o out.model", "no tokens"),
+    ("train nothing -k 5 -o out.model", "nothing: not a topicx file"),
+    ("train text.txt -k 5 -o out.model", "text.txt: not a topicx file"),
+    ("train binary -k 5 -o out.model", "binary: not a topicx file"),
+    ("train good.model -k 5 -o out.model", "good.model: is a topicx model, but a corpus is needed"),
+    ("train short.corpus -k 5 -o out.model", "short.corpus: the file is truncated"),
+    ("train flipped.corpus -k 5 -o out.model", "flipped.corpus: the file is damaged"),
+    ("train good.corpus -k 0 -o out.model", "'--topics'"),
+    ("train good.corpus -k -3 -o out.model", "'--topics'"),
+    ("train good.corpus -k 70000 -o out.model", "'--topics'"),
+    ("train good.corpus -k many -o out.model", "'--topics'"),
+    (f"{TRAIN} --iterations -1", "'--iterations'"),
+    (f"{TRAIN} --alpha 0", "--alpha"),
+    (f"{TRAIN} --alpha -1", "--alpha"),
+    (f"{TRAIN} --alpha nan", "--alpha"),
+    (f"{TRAIN} --alpha 0.1 --alpha-sum 5", "alpha and alpha_sum"),
+    (f"{TRAIN} --alpha alpha2", "alpha2: holds 2 numbers for 5 topics"),
+    (f"{TRAIN} --alpha alphabad", "alphabad:1: -0.2 must be greater than 0"),
+    (f"{TRAIN} --alpha alphanan", "alphanan:1: nan is not a finite number"),
+    (f"{TRAIN} --alpha-sum inf", "'--alpha-sum'"),
+    (f"{TRAIN} --beta 0", "'--beta'"),
+    (f"{TRAIN} --beta nan", "'--beta'"),
+    (f"{TRAIN} --seed -1", "'--seed'"),
+    (f"{TRAIN} --seed-words nowhere", "nowhere: cannot be read"),
+    (f"{TRAIN} --seed-words seeds.bad", "seeds.bad:1: a line is 'topic word word …'"),
+    (f"{TRAIN} --seed-words seeds.unknown", "'zebra' is not in the vocabulary"),
+    (f"{TRAIN} --seed-words seeds.high", "the topic of seed words must be from 0 to 4"),
+    (f"{TRAIN} --seed-words latin", "latin: is not UTF-8"),
+    (f"{TRAIN} --word-prior prior.bad", "prior.bad:1: a line is 'word β'"),
+    (f"{TRAIN} --word-prior prior.negative", "prior.negative:1: -1 must be greater than 0"),
+    (f"{TRAIN} --sampler best", "'--sampler'"),
+    (f"{TRAIN} --start big", "'--start'"),
+    (f"{TRAIN} --optimize gamma", "'gamma' is not alpha"),
+    (f"{TRAIN} --threads -1", "'--threads'"),
+    (f"{TRAIN} --partitions 5000", "'--partitions'"),
+    (f"{TRAIN} --unknown", "No such option"),
+    (f"{TRAIN} --resume good.checkpoint", "--resume goes on with a checkpoint's own corpus"),
+    ("train --resume nowhere -o out.model", "nowhere: cannot be read"),
+    ("train --resume good.model -o out.model", "is a topicx model, but a checkpoint is needed"),
+    ("train --resume short.checkpoint -o out.model", "truncated"),
+    ("train --resume flipped.checkpoint -o out.model", "damaged"),
+    ("train --resume good.checkpoint --beta 2 -o out.model", "--beta cannot change"),
+    ("train --resume good.checkpoint --iterations 5 -o out.model", "20 iterations already"),
+    ("train good.corpus -k 5 -o nowhere/out.model", "nowhere/out.model: the folder"),
+    ("train good.corpus -k 5 -o adirectory", "adirectory: is a directory"),
+    (f"{TRAIN} --state nowhere/state", "nowhere/state: the folder"),
+    ("topics nowhere.model", "nowhere.model: cannot be read"),
+    ("topics good.corpus", "is a topicx corpus, but a model is needed"),
+    ("topics short.model", "short.model: the file is truncated"),
+    ("topics flipped.model", "flipped.model: the file is damaged"),
+    ("topics good.model -n -1", "'--words'"),
+    ("topics good.model -t 9", "topics 0 to 4"),
+    ("topics good.model --compare good.corpus", "is a topicx corpus, but a model is needed"),
+    ("demo -o text.txt", "text.txt: cannot be made a folder"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG, ids=[call or "(nothing)" for call, _ in WRONG])
+def test_wrong_calls_are_one_line_and_status_2(
+    call: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from topicx.cli import main
+
+    monkeypatch.chdir(folder)
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(SystemExit) as stopped:
+        main(call.split())
+    out, err = capfd.readouterr()
+    assert stopped.value.code == 2, err
+    assert message in err
+    if call:
+        assert err.startswith("topicx: ")
+        assert len(err.strip().splitlines()) == 1, err
+        assert out == ""
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_help_lists_every_command_and_every_option_has_help() -> None:
+    for name in COMMANDS:
+        command = cli.get_command(None, name)  # type: ignore[arg-type]
+        assert command is not None
+        commands = list(getattr(command, "commands", {}).values()) or [command]
+        for each in commands:
+            assert each.help, f"{name} has no help"
+            for parameter in each.params:
+                if parameter.param_type_name == "option":
+                    assert parameter.help, f"{name}: {parameter.opts} has no help"  # type: ignore[attr-defined]
+
+
+def test_help_names_the_registered_samplers() -> None:
+    from topicx.cli.train import SAMPLERS
+
+    assert sorted(name for group in SAMPLERS.values() for name in group) == sorted(registry.ENTRIES)
+
+
+def test_train_and_topics(folder: Path) -> None:
+    done = run_topicx("topics", "good.model", "-n", 3, "-d", 2, "--json", cwd=folder)
+    topics = json.loads(done.stdout)
+    assert [topic["topic"] for topic in topics] == [0, 1, 2, 3, 4]
+    assert all(len(topic["words"]) == 3 and len(topic["documents"]) == 2 for topic in topics)
+    assert sum(topic["weight"] for topic in topics) == pytest.approx(1, abs=1e-6)
+    plain = run_topicx("topics", "good.model", "-n", 3, cwd=folder).stdout.splitlines()
+    assert plain[0].split()[2:] == [word["word"] for word in topics[0]["words"]]
+
+
+def test_more_topics_than_words_works_and_says_so(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus(documents=20).save(tmp_path / "c")
+    done = topicx("train", "c", "-k", 200, "--iterations", 5, "-o", "m")
+    assert done.returncode == 0
+    assert "more topics (200) than different words (60)" in done.stderr
+
+
+def test_results_go_to_stdout_and_messages_to_stderr(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus(documents=20).save(tmp_path / "c")
+    done = topicx("train", "c", "-k", 3, "--iterations", 5, "-o", "m", "--trace", "t.tsv", "--verbose", "--trace-interval", 1)
+    assert done.stdout == ""
+    assert "sweep 5: joint log-likelihood per token" in done.stderr
+    assert topicx("train", "c", "-k", 3, "--iterations", 5, "-o", "m", "--quiet").stderr == ""
+    header, *rows = (tmp_path / "t.tsv").read_text().splitlines()
+    assert header.split("\t")[:3] == ["sweep", "score", "seconds"]
+    assert [row.split("\t")[0] for row in rows] == ["1", "2", "3", "4", "5"]
+
+
+def test_pipes(tmp_path: Path) -> None:
+    lda_corpus(documents=20).save(tmp_path / "c")
+    line = f"{sys.executable} -m topicx train - -k 3 --iterations 3 -q -o - < c | {sys.executable} -m topicx topics - -n 2"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3
+    cut = f"{sys.executable} -m topicx topics {tmp_path}/m -n 50 | head -1"
+    run_topicx("train", "c", "-k", 300, "--iterations", 1, "-q", "-o", "m", cwd=tmp_path)
+    done = subprocess.run(["bash", "-c", cut], cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert done.stderr == ""
+
+
+def test_seed_words_word_prior_and_alpha_files(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus().save(tmp_path / "c")
+    (tmp_path / "seeds").write_text("# steer\n2 w001, w002\n")
+    (tmp_path / "prior").write_text("w005 0.5\n")
+    (tmp_path / "alpha").write_text("1 2\n3 4\n")
+    done = topicx(
+        "train", "c", "-k", 4, "--iterations", 5, "-o", "m", "--state", "s", "--seed-words", "seeds", "--seed-weight", 7,
+        "--word-prior", "prior", "--alpha", "alpha",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    state = State.load(tmp_path / "s")
+    assert state.alpha.tolist() == [[1, 2, 3, 4]]
+    assert state.beta[5] == 0.5
+    assert state.seeds.topics.tolist() == [2, 2]
+    assert state.seeds.counts.tolist() == [7, 7]
+
+
+def test_threads_give_the_same_files(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus(documents=300).save(tmp_path / "c")
+    for threads in (1, 2, 8):
+        done = topicx(
+            "train", "c", "-k", 6, "--iterations", 30, "--partitions", 4, "--optimize-interval", 10, "--optimize-burn-in", 5,
+            "--threads", threads, "-o", f"m{threads}", "--state", f"s{threads}", "--phi", "cgsp",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    for kind in "ms":
+        first = (tmp_path / f"{kind}1").read_bytes()
+        assert first == (tmp_path / f"{kind}2").read_bytes() == (tmp_path / f"{kind}8").read_bytes()
+
+
+def test_several_chains_keep_the_best(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus().save(tmp_path / "c")
+    common = ("train", "c", "-k", 4, "--iterations", 10, "--chains", 3)
+    assert topicx(*common, "-o", "best").returncode == 0
+    assert topicx(*common, "-o", "all", "--keep", "all").returncode == 0
+    scores = [Model.load(tmp_path / f"all.{n}").trace["score"][-1] for n in range(3)]
+    assert len(set(scores)) == 3
+    assert Model.load(tmp_path / "best").trace["score"][-1] == max(scores)
+
+
+def start_training(folder: Path, *extra: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "topicx", "train", *map(str, extra)],
+        cwd=folder, text=True, stderr=subprocess.PIPE, env=os.environ | {"SOURCE_DATE_EPOCH": "0"},
+    )  # fmt: skip
+
+
+LONG = ("c", "-k", 8, "--iterations", 1500, "--partitions", 2, "--optimize-interval", 50, "--threads", 2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interruption_saves_and_says_how_to_go_on(number: signal.Signals, tmp_path: Path) -> None:
+    lda_corpus(documents=400).save(tmp_path / "c")
+    process = start_training(tmp_path, "c", "-k", 8, "--iterations", 1_000_000, "-o", "m")
+    assert process.stderr is not None
+    assert "topics, sampler" in process.stderr.readline()  # it is under way
+    time.sleep(0.2)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "topicx train --resume m.checkpoint -o m" in err
+    assert not (tmp_path / "m").exists()
+    assert (tmp_path / "m.checkpoint").exists()
+
+
+def wait_until(ready: Callable[[], bool], least: float) -> None:
+    time.sleep(least)
+    deadline = time.monotonic() + 60
+    while not ready() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def test_killed_and_resumed_runs_end_in_the_same_bytes(tmp_path: Path) -> None:
+    """kill -9 at random moments (TOPICX_KILLS of them), each time resumed from the last checkpoint."""
+    lda_corpus(documents=400).save(tmp_path / "c")
+    whole = start_training(tmp_path, *LONG, "-o", "whole", "--state", "whole.state")
+    assert whole.wait(timeout=120) == 0
+    rng = random.Random(7)
+    call: tuple[object, ...] = LONG
+    kills = 0
+    wanted = int(os.environ.get("TOPICX_KILLS", "4"))
+    finished = False
+    while not finished:
+        process = start_training(
+            tmp_path, *call, "-o", "killed", "--state", "killed.state", "--checkpoint", "cp", "--checkpoint-interval", 7
+        )
+        if kills < wanted:
+            wait_until((tmp_path / "cp").exists, 0.6 + rng.random() * 0.15)
+            process.kill()
+            kills += 1
+        _, err = process.communicate(timeout=120)
+        assert process.returncode in (0, -signal.SIGKILL), err
+        finished = process.returncode == 0
+        call = ("--resume", "cp", "--threads", rng.choice([1, 2]))
+    assert kills >= 1
+    # The kept files say how they were made; checkpoints leave no trace in them.
+    assert (tmp_path / "killed").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "killed.state").read_bytes() == (tmp_path / "whole.state").read_bytes()

@@ -1,0 +1,67 @@
+"""No command without documentation, and no documentation that does not run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.conftest import run_topicx
+from topicx.cli import COMMANDS, cli
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+def commands_of(name: str) -> list[click.Command]:
+    command = cli.get_command(None, name)  # type: ignore[arg-type]
+    assert command is not None
+    return list(getattr(command, "commands", {}).values()) or [command]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_page_with_every_option(name: str) -> None:
+    page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    missing = [
+        option.opts[0] if option.opts[0].startswith("--") else option.opts[-1]
+        for command in commands_of(name)
+        for option in command.params
+        if isinstance(option, click.Option) and not any(spelling in page for spelling in option.opts)
+    ]
+    assert not missing, f"docs/{name}.md does not mention {', '.join(missing)}"
+
+
+def test_pages_name_only_options_that_exist() -> None:
+    known = {"--help", "--version"}
+    for name in COMMANDS:
+        for command in commands_of(name):
+            for option in command.params:
+                known.update(option.opts + option.secondary_opts)
+    for page in [ROOT / "README.md", *PAGES]:
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if re.match(r"\s*(\$ )?topicx ", line):
+                call = line.split(" | ")[0].split("  ")[-2:] if False else line
+                for word in re.findall(r"(?<=\s)--[a-z][a-z-]+", call):
+                    assert word in known, f"{page.name}: {word} in {line.strip()!r}"
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def session(text: str) -> list[str]:
+    """The topicx commands of the README's session: lines that begin with `$ topicx`."""
+    return [line[2:] for line in text.splitlines() if line.startswith("$ topicx ")]
+
+
+def test_the_readme_session_runs(tmp_path: Path) -> None:
+    calls = session((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(calls) >= 5
+    for call in calls:
+        done = run_topicx(*shlex.split(call.split(" | ")[0].split(" > ")[0])[1:], cwd=tmp_path)
+        assert done.returncode == 0, f"{call}: {done.stderr}"
