@@ -94,16 +94,28 @@ class ImportCommand(click.Command):
 
 @click.command("import", cls=ImportCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@option("--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output.")
+@option(
+    "--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output."
+)
 @reading
 @tokenising
 @limits
-@option("--like", metavar="FILE", help="Use the tokenising and the vocabulary of this corpus or model; other words are "
-        "counted as unknown, and the options about words must be left out.")
-@option("--snippet", type=click.IntRange(0, 100_000), default=80,
-        help="Keep this many characters of each text's beginning, for reports (0: none).")
+@option(
+    "--like",
+    metavar="FILE",
+    help="Use the tokenising and the vocabulary of this corpus or model; other words are "
+    "counted as unknown, and the options about words must be left out.",
+)
+@option(
+    "--snippet",
+    type=click.IntRange(0, 100_000),
+    default=80,
+    help="Keep this many characters of each text's beginning, for reports (0: none).",
+)
 @quiet
-def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int, quiet: bool, **chosen: Any) -> None:
+def command(
+    inputs: tuple[str, ...], output: str, like: str | None, snippet: int, quiet: bool, **chosen: Any
+) -> None:
     """Read text in many formats and write a corpus file.
 
     INPUT is a file, a folder (a document a file, a folder a label) or - for standard input; .gz is unpacked. Several
@@ -143,7 +155,12 @@ def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int
         tokenizer = make_tokenizer(chosen)
     bigrams = BigramOptions(chosen["bigram_min_count"], chosen["bigram_npmi"]) if chosen["bigrams"] else None
     building = BuildOptions(
-        chosen["min_count"], chosen["min_doc_freq"], chosen["max_doc_freq"], chosen["drop_empty"], snippet, bigrams
+        chosen["min_count"],
+        chosen["min_doc_freq"],
+        chosen["max_doc_freq"],
+        chosen["drop_empty"],
+        snippet,
+        bigrams,
     )
     folder = Path(output).resolve().parent if output != "-" else None
     if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
@@ -204,7 +221,9 @@ def load_like(path: str) -> tuple[Tokenizer, list[str]]:
 
     with files.open_file(path, ("corpus", "model")) as file:
         arrays = {name: file.load(name) for name in ("vocabulary.bytes", "vocabulary.offsets")}
-        return Tokenizer.from_meta(file.meta.get("tokenizer")), list(Strings.from_arrays(arrays, "vocabulary"))
+        return Tokenizer.from_meta(file.meta.get("tokenizer")), list(
+            Strings.from_arrays(arrays, "vocabulary")
+        )
 
 
 def _report(counts: dict[str, int], output: str, seconds: float, like: str | None, quiet: bool) -> None:
@@ -218,10 +237,15 @@ def _report(counts: dict[str, int], output: str, seconds: float, like: str | Non
     if counts["stopword_tokens"]:
         left_out.append(f"{counts['stopword_tokens']:,} tokens of stop words")
     if counts["dropped_words"]:
-        left_out.append(f"{counts['dropped_words']:,} words ({counts['dropped_tokens']:,} tokens) by the limits")
+        left_out.append(
+            f"{counts['dropped_words']:,} words ({counts['dropped_tokens']:,} tokens) by the limits"
+        )
     if counts["dropped_documents"]:
         left_out.append(f"{counts['dropped_documents']:,} empty documents")
     if left_out:
         say(f"left out: {', '.join(left_out)}", quiet=quiet)
     if counts["empty_documents"]:
-        say(f"{counts['empty_documents']:,} documents are empty and were kept (--drop-empty drops them)", quiet=quiet)
+        say(
+            f"{counts['empty_documents']:,} documents are empty and were kept (--drop-empty drops them)",
+            quiet=quiet,
+        )

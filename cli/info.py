@@ -78,7 +78,11 @@ def _corpus(file: Any) -> dict[str, Any]:
     times = file.load("time")
     times = times[np.isfinite(times)]
     if len(times):
-        about["time"] = {"kind": file.meta.get("time"), "first": float(times.min()), "last": float(times.max())}
+        about["time"] = {
+            "kind": file.meta.get("time"),
+            "first": float(times.min()),
+            "last": float(times.max()),
+        }
     return about
 
 
@@ -90,7 +94,11 @@ def _foreign(name: str) -> dict[str, Any]:
 
     if Path(name).is_dir():
         count = sum(1 for path in Path(name).rglob("*") if path.is_file())
-        return {"file": name, "kind": "directory", "what": f"a folder with {count:,} files ('topicx import' reads texts)"}
+        return {
+            "file": name,
+            "kind": "directory",
+            "what": f"a folder with {count:,} files ('topicx import' reads texts)",
+        }
     with Source(name) as source:
         start = source.peek()
     about: dict[str, Any] = {"file": name, "kind": "other", "bytes": source.size}
@@ -99,7 +107,10 @@ def _foreign(name: str) -> dict[str, Any]:
     first = start.split(b"\n", 1)[0]
     known = [
         (b"#doc source pos typeindex type topic", "MALLET's state ('topicx estimate' reads it)"),
-        (b"\xac\xed\x00\x05", "a file of Java objects, MALLET's instances or model perhaps (export its state instead)"),
+        (
+            b"\xac\xed\x00\x05",
+            "a file of Java objects, MALLET's instances or model perhaps (export its state instead)",
+        ),
         (b"PAR1", "a Parquet table ('topicx import' reads it)"),
         (b"\x80\x04\x95", "a pickle: topicx never opens these"),
         (b"PK\x03\x04", "a zip archive"),
@@ -113,7 +124,7 @@ def _foreign(name: str) -> dict[str, Any]:
         what = "a binary file that topicx does not know"
     if what is None:
         try:
-            chosen, why = detect(name, start, ReadOptions())
+            chosen, _ = detect(name, start, ReadOptions())
             what = f"text; 'topicx import' would read it as {chosen} ({FORMATS[chosen][1]})"
         except InputError:
             what = "text"
@@ -168,7 +179,9 @@ def _short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list):
-        shown = ", ".join(_short(one) if not isinstance(one, list) else "+".join(map(str, one)) for one in value[:8])
+        shown = ", ".join(
+            _short(one) if not isinstance(one, list) else "+".join(map(str, one)) for one in value[:8]
+        )
         return shown + (f", … ({len(value):,})" if len(value) > 8 else "")
     text = " ".join(str(value).split())
     return text if len(text) <= 160 else text[:157] + "…"

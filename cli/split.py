@@ -43,7 +43,9 @@ def command(
     from topicx.errors import InputError
 
     if ids and (fractions is not None or stratify or names is not None):
-        raise click.UsageError("--ids cannot go with --fractions, --names or --stratify", click.get_current_context())
+        raise click.UsageError(
+            "--ids cannot go with --fractions, --names or --stratify", click.get_current_context()
+        )
     shares = _shares(fractions or "0.9,0.1")
     check_fractions(shares)
     titles = _titles(names, len(shares))
@@ -90,5 +92,7 @@ def _titles(text: str | None, n: int) -> list[str]:
     if len(titles) != n:
         raise click.BadParameter(f"{len(titles)} names for {n} parts", param_hint="--names")
     if len(set(titles)) != n or not all(titles) or any(Path(title).name != title for title in titles):
-        raise click.BadParameter(f"{text!r}: names must differ and fit in a file's name", param_hint="--names")
+        raise click.BadParameter(
+            f"{text!r}: names must differ and fit in a file's name", param_hint="--names"
+        )
     return titles

@@ -335,7 +335,7 @@ def _write(
         model.parents["state"] = state.save(state_path)
         say(f"wrote the state to {state_path}", quiet=quiet)
     if doc_topics:
-        from topicx.estimate import write_document_topics
+        from topicx.estimate.write import write_document_topics
 
         write_document_topics(state, estimators["theta"], doc_topics)
         say(f"wrote θ of {state.n_documents:,} documents to {doc_topics}", quiet=quiet)

@@ -247,7 +247,6 @@ def zipf(
         truth={**topic_truth, "z": z},
     )
     corpus.word_frequencies = frequencies
-    corpus.document_frequencies = _document_frequencies(word, offsets, words)
     return corpus
 
 
@@ -286,30 +285,6 @@ def _urn(raw: NDArray[np.uint64], starts: NDArray[np.int64], topics: int, alpha:
         if np.array_equal(further, points):
             return np.take(topic, points)
         points = further
-
-
-def _document_frequencies(
-    word: NDArray[np.uint32], offsets: NDArray[np.int64], words: int
-) -> NDArray[np.int64]:
-    """Documents per word in linear time: of all tokens that write to one place of a table, one comes last."""
-    together = max(1, (1 << 20) // words)  # documents at a time: the table stays in the processor's cache
-    table = np.zeros(together * words, dtype=np.int64)
-    found = np.zeros(words, dtype=np.int64)
-    held: list[NDArray[np.uint32]] = []
-    size = 0
-    for first in range(0, len(offsets) - 1, together):
-        last = min(first + together, len(offsets) - 1)
-        tokens = word[offsets[first] : offsets[last]]
-        rows = np.repeat(np.arange(last - first) * words, np.diff(offsets[first : last + 1]))
-        places = rows + tokens
-        position = np.arange(len(tokens))
-        table[places] = position
-        held.append(tokens[table[places] == position])
-        size += len(held[-1])
-        if size > 16 * _BATCH or last == len(offsets) - 1:
-            found += np.bincount(np.concatenate(held), minlength=words)
-            held, size = [], 0
-    return found
 
 
 def _lda(draws: Draws, theta: Floats, topics: Floats, tokens: int, names: list[str]) -> Corpus:

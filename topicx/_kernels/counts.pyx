@@ -66,3 +66,16 @@ def group_by_word(const uint32_t[::1] words, const uint16_t[::1] z, int64_t[::1]
         for i in range(n):
             grouped[position[words[i]]] = z[i]
             position[words[i]] += 1
+
+
+def document_frequencies(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t[::1] last_seen,
+                         int64_t[::1] frequencies):
+    """frequencies[w] = documents in which word w occurs; `last_seen` starts as -1 everywhere."""
+    cdef Py_ssize_t d
+    cdef int64_t i
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            for i in range(offsets[d], offsets[d + 1]):
+                if last_seen[words[i]] != d:
+                    last_seen[words[i]] = d
+                    frequencies[words[i]] += 1

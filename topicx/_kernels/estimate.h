@@ -7,21 +7,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "clones.h"
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define EST_CLONES __attribute__((noinline, target_clones("avx512f", "avx2", "default")))
-#elif defined(__GNUC__)
-#define EST_CLONES __attribute__((noinline))
-#else
-#define EST_CLONES
-#endif
 
 #if defined(_MSC_VER)
 #define EST_RESTRICT __restrict
-#define EST_INDEPENDENT __pragma(loop(ivdep))
 #else
 #define EST_RESTRICT restrict
-#define EST_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
 enum { EST_LANES = 16 };
@@ -35,7 +27,7 @@ static inline double est_tree(const double *lane)
 }
 
 /* sum of a[k] over k < size (a multiple of 16) */
-static EST_CLONES double est_sum(const double *EST_RESTRICT a, ptrdiff_t size)
+TX_CLONES static double est_sum(const double *EST_RESTRICT a, ptrdiff_t size)
 {
     double lane[EST_LANES] = {0};
     for (ptrdiff_t k = 0; k < size; k += EST_LANES)
@@ -44,7 +36,7 @@ static EST_CLONES double est_sum(const double *EST_RESTRICT a, ptrdiff_t size)
 }
 
 /* sum of a[k] n[k]; size is a multiple of 16 */
-static EST_CLONES double est_dot(const double *EST_RESTRICT a, const int32_t *EST_RESTRICT n, ptrdiff_t size)
+TX_CLONES static double est_dot(const double *EST_RESTRICT a, const int32_t *EST_RESTRICT n, ptrdiff_t size)
 {
     double lane[EST_LANES] = {0};
     for (ptrdiff_t k = 0; k < size; k += EST_LANES)
@@ -53,7 +45,7 @@ static EST_CLONES double est_dot(const double *EST_RESTRICT a, const int32_t *ES
 }
 
 /* sum of a[topic[i]] n[i] */
-static EST_CLONES double est_dot_sparse(const double *EST_RESTRICT a, const uint16_t *EST_RESTRICT topic,
+TX_CLONES static double est_dot_sparse(const double *EST_RESTRICT a, const uint16_t *EST_RESTRICT topic,
                                         const int32_t *EST_RESTRICT n, ptrdiff_t length)
 {
     double lane[EST_LANES] = {0};
@@ -65,7 +57,7 @@ static EST_CLONES double est_dot_sparse(const double *EST_RESTRICT a, const uint
 }
 
 /* into[k] += weight n[k]; size is a multiple of 16 */
-static EST_CLONES void est_add(double *EST_RESTRICT into, const int32_t *EST_RESTRICT n, double weight, ptrdiff_t size)
+TX_CLONES static void est_add(double *EST_RESTRICT into, const int32_t *EST_RESTRICT n, double weight, ptrdiff_t size)
 {
     for (ptrdiff_t k = 0; k < size; k += EST_LANES)
         for (int i = 0; i < EST_LANES; i++) into[k + i] += weight * (double)n[k + i];
@@ -79,14 +71,14 @@ static inline void est_add_sparse(double *EST_RESTRICT into, const uint16_t *EST
 }
 
 /* into[k] += weight a[k]; size is a multiple of 16 */
-static EST_CLONES void est_axpy(double *EST_RESTRICT into, const double *EST_RESTRICT a, double weight, ptrdiff_t size)
+TX_CLONES static void est_axpy(double *EST_RESTRICT into, const double *EST_RESTRICT a, double weight, ptrdiff_t size)
 {
     for (ptrdiff_t k = 0; k < size; k += EST_LANES)
         for (int i = 0; i < EST_LANES; i++) into[k + i] += weight * a[k + i];
 }
 
 /* out[k] = fix[k] + a[k] (sum[k] + shift), not below 0; size is a multiple of 16 */
-static EST_CLONES void est_finish(double *EST_RESTRICT out, const double *EST_RESTRICT fix, const double *EST_RESTRICT a,
+TX_CLONES static void est_finish(double *EST_RESTRICT out, const double *EST_RESTRICT fix, const double *EST_RESTRICT a,
                                   const double *EST_RESTRICT sum, double shift, ptrdiff_t size)
 {
     for (ptrdiff_t k = 0; k < size; k += EST_LANES)

@@ -25,7 +25,8 @@ static int64_t TX(infer_draw)(const float *q, const float *row, int64_t chunks, 
     if (lane < 16) {
         r -= ends[lane];
         const float *sums = scratch + lane;
-        if (r < sums[16 * (chunks - 1)]) {
+        /* The sums across lanes need not be monotone in their last bit: an empty lane can be found with r < 0. */
+        if (sums[16 * (chunks - 1)] > 0 && r < sums[16 * (chunks - 1)]) {
             int64_t c = 0;
             for (int64_t i = 0; i < chunks - 1; i++) c += sums[16 * i] <= r;
             return 16 * c + lane;

@@ -2,7 +2,8 @@
 
 `Words` is a hash table from a word (as UTF-8) to its id, numbered by first appearance, and the scanner that fills it.
 A word is a maximal run of characters of one class, where a joiner (an apostrophe, a zero-width joiner) is part of the
-word between two characters that allow it; topicx/corpus/tokenize.py gives the classes, states the same rule as a
+word between two characters that allow it; or, for MALLET's rule, such a run from its first letter to its last, if
+those are at least two places apart. topicx/corpus/tokenize.py gives the classes, states the same rule as a
 `regex` pattern, and the tests hold the two equal. Text is read in CPython's own representation (one, two or four
 bytes a character), so nothing is decoded or copied but the word itself.
 
@@ -42,8 +43,11 @@ cdef class Characters:
     cdef uint8_t *known
     cdef object classify
 
-    def __cinit__(self, classify):
+    cdef bint trimmed
+
+    def __cinit__(self, classify, bint trimmed=False):
         self.classify = classify
+        self.trimmed = trimmed
         self.bits = <uint8_t *>calloc(0x110000, 1)  # pages that no text touches cost nothing
         self.known = <uint8_t *>calloc(0x1100, 1)
         if self.bits == NULL or self.known == NULL:
@@ -179,7 +183,14 @@ cdef class Words:
             before = self.n_out
             n = PyUnicode_GET_LENGTH(text)
             self._reserve_buffer(4 * n)
-            if PyUnicode_KIND(text) == 1:
+            if characters.trimmed:
+                if PyUnicode_KIND(text) == 1:
+                    self._scan_trimmed[uint8_t](<const uint8_t *>PyUnicode_DATA(text), n, characters)
+                elif PyUnicode_KIND(text) == 2:
+                    self._scan_trimmed[uint16_t](<const uint16_t *>PyUnicode_DATA(text), n, characters)
+                else:
+                    self._scan_trimmed[uint32_t](<const uint32_t *>PyUnicode_DATA(text), n, characters)
+            elif PyUnicode_KIND(text) == 1:
                 self._scan[uint8_t](<const uint8_t *>PyUnicode_DATA(text), n, characters)
             elif PyUnicode_KIND(text) == 2:
                 self._scan[uint16_t](<const uint16_t *>PyUnicode_DATA(text), n, characters)
@@ -258,6 +269,29 @@ cdef class Words:
                 i += 1
                 break
             self._emit(self._id(length))
+        return 0
+
+    cdef int _scan_trimmed(self, const unit *text, Py_ssize_t n, Characters characters) except -1:
+        """Runs of WORD characters, from the first AFTER character to the last, at least three characters long."""
+        cdef Py_ssize_t i = 0, j, length, first, last
+        cdef int kind
+        while i < n:
+            first = last = -1
+            while i < n:
+                kind = characters.of(text[i])
+                if not kind & WORD:
+                    break
+                if kind & AFTER:
+                    last = i
+                    if first < 0:
+                        first = i
+                i += 1
+            i += 1
+            if last - first >= 2:
+                length = 0
+                for j in range(first, last + 1):
+                    length = _put(self.buffer, length, text[j])
+                self._emit(self._id(length))
         return 0
 
     cdef inline int _emit(self, uint32_t word) except -1:

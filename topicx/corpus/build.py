@@ -88,7 +88,7 @@ class Builder:
         self._texts_seen = False
         self._map: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._map_of: Sequence[str] | None = None
-        self._numbered = self._map
+        self._numbered: dict[int, NDArray[np.int64]] = {}
 
     def _spool(self, dtype: Any) -> files.Spool:
         spool = files.Spool(dtype, self.directory)
@@ -187,16 +187,19 @@ class Builder:
         """Tokens from counts: each word as often as its count says, side by side."""
         if counts.vocabulary is None:
             high = int(counts.words.max(initial=-1)) + 1
-            new = [str(i + counts.base) for i in range(len(self._numbered), high)]
+            words = self._numbered.get(counts.base, np.zeros(0, np.int64))
+            new = [str(i + counts.base) for i in range(len(words), high)]
             added = np.array([self.words.add(word) for word in new], dtype=np.int64)
-            words = self._numbered = np.concatenate([self._numbered, added])
+            words = self._numbered[counts.base] = np.concatenate([words, added])
         else:
             if counts.vocabulary is not self._map_of:
                 self._map = np.array([self.words.add(word) for word in counts.vocabulary], dtype=np.int64)
                 self._map_of = counts.vocabulary
             words = self._map
         if counts.counts.sum(dtype=np.float64) > 2**33:
-            raise InputError("the counts of one batch of documents are more than eight thousand million tokens")
+            raise InputError(
+                "the counts of one batch of documents are more than eight thousand million tokens"
+            )
         ids = np.repeat(words[counts.words].astype(np.uint32), counts.counts)
         ends = np.concatenate([[0], np.cumsum(counts.counts)])
         pairs = np.concatenate([[0], np.cumsum(counts.lengths)])
@@ -213,7 +216,10 @@ class Builder:
     def corpus(self, meta: dict[str, Any] | None = None) -> Corpus:
         """The corpus in memory."""
         arrays, about = self._finish(meta or {})
-        loaded = {name: _loaded(array) if isinstance(array, files.Spool) else array for name, array in arrays.items()}
+        loaded = {
+            name: _loaded(array) if isinstance(array, files.Spool) else array
+            for name, array in arrays.items()
+        }
         return Corpus.from_arrays(loaded, about)
 
     def _finish(self, meta: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -335,9 +341,7 @@ class Builder:
             self._tokens[: len(self.words)], self._flags[: len(self.words)], self.words, self.options.bigrams,
         )  # fmt: skip
         names = [(self.words.word(a), self.words.word(b)) for a, b in pairs]
-        self._pairs = PairTable.of(
-            {pair: self.words.add(f"{a}_{b}") for pair, (a, b) in zip(pairs, names)}
-        )
+        self._pairs = PairTable.of({pair: self.words.add(f"{a}_{b}") for pair, (a, b) in zip(pairs, names)})
         self._tokens[:] = 0
         old_ids, old_lengths = self._ids, self._lengths
         self._ids, self._lengths = self._spool(np.uint32), self._spool(np.int64)
@@ -402,7 +406,9 @@ class _Names:
             if values is None or not any(value is not None for value in values):
                 self._ids.append(np.full(n, -1, np.int32))
                 return
-            self._ids.append([-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values])
+            self._ids.append(
+                [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+            )
             return
         if values is None:
             self._lengths.append(np.zeros(n, np.int64))
@@ -465,7 +471,9 @@ class _Times:
             ) from None
         if self.kind and self.kind != kind:
             was = "dates" if self.kind == "date" else "numbers"
-            raise InputError(f"{batch.place(at)}: the time {str(value)[:40]!r} is a {kind}, but those before are {was}")
+            raise InputError(
+                f"{batch.place(at)}: the time {str(value)[:40]!r} is a {kind}, but those before are {was}"
+            )
         self.kind = kind
         self._known[value] = number
         return number

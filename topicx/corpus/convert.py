@@ -56,7 +56,9 @@ def from_texts(
         for texts_part, batch in _batches(texts, "texts", ids, labels, collections, times, columns):
             for i, text in enumerate(texts_part):
                 if not isinstance(text, str):
-                    raise InputError(f"texts[{builder.n_documents + i}] is not a string but a {type(text).__name__}")
+                    raise InputError(
+                        f"texts[{builder.n_documents + i}] is not a string but a {type(text).__name__}"
+                    )
             batch.texts = texts_part
             builder.add(batch)
         return builder.corpus()
@@ -107,7 +109,9 @@ def from_matrix(
     else:
         dense = np.asarray(matrix)
         if dense.ndim != 2 or dense.dtype.kind not in "iufb":
-            raise InputError(f"matrix must be documents × words of numbers, not {dense.dtype} of shape {dense.shape}")
+            raise InputError(
+                f"matrix must be documents × words of numbers, not {dense.dtype} of shape {dense.shape}"
+            )
         table = scipy.sparse.csr_array(dense)
     n_documents, n_words = table.shape
     names = [str(i) for i in range(n_words)] if vocabulary is None else list(vocabulary)
@@ -171,7 +175,9 @@ def from_dataframe(
     about: dict[str, Any] = {
         "ids": [plain(value) for value in (frame.index.tolist() if id is None else frame[id].tolist())],
         "labels": column(label),
-        "collections": None if collections is None else [None if value is None else plain(value) for value in collections],
+        "collections": None
+        if collections is None
+        else [None if value is None else plain(value) for value in collections],
         "times": column(time),
         "columns": {name: column(name) or [] for name in columns},
     }
@@ -187,7 +193,8 @@ def to_dataframe(corpus: Corpus) -> pandas.DataFrame:
 
     vocabulary = np.array(list(corpus.vocabulary), dtype=object)
     documents = [
-        vocabulary[corpus.words[begin:end]].tolist() for begin, end in itertools.pairwise(corpus.offsets.tolist())
+        vocabulary[corpus.words[begin:end]].tolist()
+        for begin, end in itertools.pairwise(corpus.offsets.tolist())
     ]
     frame: dict[str, Any] = {"id": list(corpus.ids), "words": documents}
     if len(corpus.label_offsets):
@@ -220,7 +227,9 @@ def prune(
 
     `words` keeps only these; `keep_most` keeps the most frequent ones that pass the rest (ties by their order).
     """
-    options = _options({"min_count": min_count, "min_doc_freq": min_doc_freq, "max_doc_freq": max_doc_freq}, 0)
+    options = _options(
+        {"min_count": min_count, "min_doc_freq": min_doc_freq, "max_doc_freq": max_doc_freq}, 0
+    )
     tokens, documents = corpus.word_frequencies, corpus.document_frequencies
     keep = (tokens >= max(options.min_count, 1)) & (documents >= options.min_doc_freq)
     keep &= documents <= math.floor(options.max_doc_freq * corpus.n_documents + 1e-9)
@@ -228,7 +237,9 @@ def prune(
     wanted = None if words is None else frozenset(words)
     if dropped or wanted is not None:
         names = list(corpus.vocabulary)
-        keep &= np.array([name not in dropped and (wanted is None or name in wanted) for name in names], dtype=bool)
+        keep &= np.array(
+            [name not in dropped and (wanted is None or name in wanted) for name in names], dtype=bool
+        )
     chosen = np.flatnonzero(keep)
     if keep_most is not None and keep_most < len(chosen):
         chosen = np.sort(chosen[np.argsort(-tokens[chosen], kind="stable")[:keep_most]])
@@ -319,7 +330,7 @@ def _batches(
 
 def _labels(values: list[Any]) -> list[tuple[str, ...]]:
     """A label, several, or None a document."""
-    result = []
+    result: list[tuple[str, ...]] = []
     for value in values:
         if value is None:
             result.append(())

@@ -6,7 +6,7 @@ Memory is four bytes a token and a few arrays over documents; names are kept as 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx._kernels import counts as kernel
 from topicx.strings import Strings
 
 if TYPE_CHECKING:
@@ -102,13 +103,9 @@ class Corpus:
     @cached_property
     def document_frequencies(self) -> NDArray[np.int64]:
         """Documents per word type."""
-        counts = np.zeros(self.n_words, dtype=np.int64)
-        for begin, end in _batches(self.offsets):
-            documents = np.repeat(np.arange(end - begin), np.diff(self.offsets[begin : end + 1]))
-            tokens = self.words[self.offsets[begin] : self.offsets[end]].astype(np.int64)
-            pairs = np.unique(documents * self.n_words + tokens)
-            counts += np.bincount(pairs % max(self.n_words, 1), minlength=self.n_words)
-        return counts
+        frequencies = np.zeros(self.n_words, dtype=np.int64)
+        kernel.document_frequencies(self.words, self.offsets, np.full(self.n_words, -1, np.int64), frequencies)
+        return frequencies
 
     # -- documents ---------------------------------------------------------------------------------------------
 
@@ -197,7 +194,9 @@ class Corpus:
         return cls.from_arrays(file.arrays, file.meta, file.digest)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any], digest: str = "") -> Corpus:
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any], digest: str = ""
+    ) -> Corpus:
         """A corpus from the arrays and the metadata of a file."""
         columns: dict[str, Strings | NDArray[np.float64]] = {}
         for name in meta.get("columns", []):
@@ -241,7 +240,13 @@ class Corpus:
         from topicx.corpus.convert import from_texts
 
         return from_texts(
-            texts, ids=ids, labels=labels, collections=collections, times=times, tokenizer=tokenizer, **pruning
+            texts,
+            ids=ids,
+            labels=labels,
+            collections=collections,
+            times=times,
+            tokenizer=tokenizer,
+            **pruning,
         )
 
     @classmethod
@@ -293,13 +298,3 @@ def take_rows(
     np.cumsum(lengths, out=new[1:])
     index = np.arange(new[-1], dtype=np.int64) + np.repeat(offsets[:-1][rows] - new[:-1], lengths)
     return values[index], new
-
-
-def _batches(offsets: NDArray[np.int64], tokens: int = 1 << 22) -> Iterator[tuple[int, int]]:
-    """Runs of documents of about this many tokens together."""
-    begin, last = 0, len(offsets) - 1
-    while begin < last:
-        end = int(np.searchsorted(offsets, offsets[begin] + tokens, side="right")) - 1
-        end = min(max(end, begin + 1), last)
-        yield begin, end
-        begin = end

@@ -15,8 +15,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     delimiter = options.delimiter or ("\t" if options.format == "tsv" else ",")
     if len(delimiter) != 1 or delimiter in '\n\r"':
         raise InputError(f"--delimiter {delimiter!r}: must be one character, and no quote or line end")
-    quoting = csv.QUOTE_MINIMAL if options.quotes else csv.QUOTE_NONE
-    rows = csv.reader(_lines(source, options), delimiter=delimiter, quoting=quoting, strict=options.quotes)
+    lines = _lines(source, options)
+    if options.quotes:
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    else:
+        rows = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     shown = source.shown
 
     def next_row() -> list[str] | None:

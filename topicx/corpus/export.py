@@ -129,7 +129,10 @@ def _ldac(corpus: Corpus) -> Iterator[str]:
 def _svmlight(corpus: Corpus) -> Iterator[str]:
     offsets = corpus.label_offsets.tolist() if len(corpus.label_offsets) else [0] * (corpus.n_documents + 1)
     for number, (name, (words, counts)) in enumerate(zip(corpus.ids, _counts(corpus))):
-        labels = ",".join(str(label + 1) for label in corpus.label_ids[offsets[number] : offsets[number + 1]]) or "0"
+        labels = (
+            ",".join(str(label + 1) for label in corpus.label_ids[offsets[number] : offsets[number + 1]])
+            or "0"
+        )
         features = [f"{word + 1}:{count}" for word, count in zip(words, counts)]
         yield " ".join([labels, *features, "#", " ".join(name.split())]) + "\n"
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
-from topicx.corpus.source import Source, total_size
+from topicx.corpus.source import Source, codec_of, total_size
 from topicx.errors import InputError
 
 # name -> (module, what it is)
@@ -106,7 +106,9 @@ class Counts:
 class Reader:
     """Iterates over the batches of all inputs; says through `say` which format each input has."""
 
-    def __init__(self, inputs: Sequence[str], options: ReadOptions, say: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, inputs: Sequence[str], options: ReadOptions, say: Callable[[str], None] | None = None
+    ) -> None:
         if not inputs:
             raise InputError("no input is named (- is standard input)")
         self.inputs = list(inputs)
@@ -181,11 +183,18 @@ def detect(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
         return "parquet", ""
     if base.startswith("docword.") or suffix == ".uci":
         return "uci", ""
-    known = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".ldac": "ldac", ".ldac-c": "ldac"}
+    known = {
+        ".jsonl": "jsonl",
+        ".ndjson": "jsonl",
+        ".json": "jsonl",
+        ".csv": "csv",
+        ".ldac": "ldac",
+        ".ldac-c": "ldac",
+    }
     known |= {".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
     if suffix in known:
         return known[suffix], ""
-    text = start.decode("utf-8-sig" if options.encoding.lower() in ("utf-8", "utf8") else options.encoding, "replace")
+    text = start.decode(codec_of(options.encoding), "replace")
     lines = text.splitlines()[:20]
     first = lines[0] if lines else ""
     if suffix == ".tsv":

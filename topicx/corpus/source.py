@@ -30,7 +30,9 @@ class Source:
         self.size: int | None = None
         try:
             if name == "-":
-                self._raw: IO[bytes] = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)  # do not wait for a full buffer
+                self._raw: IO[bytes] = getattr(
+                    sys.stdin.buffer, "raw", sys.stdin.buffer
+                )  # do not wait for a full buffer
             else:
                 path = Path(name)
                 if path.is_dir():
@@ -45,7 +47,7 @@ class Source:
         self.compressed = self._guard_peek(2)[:2] == b"\x1f\x8b"
         if not self.compressed and name.endswith(".gz") and self._guard_peek(1):
             raise InputError(f"{name}: is not a gzip file, though its name ends in .gz")
-        self._stream: IO[bytes] = gzip.GzipFile(fileobj=self._buffered, mode="rb") if self.compressed else self._buffered
+        self._unpacked = gzip.GzipFile(fileobj=self._buffered, mode="rb") if self.compressed else None
         self._held = b""
 
     def _guard_peek(self, size: int) -> bytes:
@@ -64,8 +66,8 @@ class Source:
             data, self._held = self._held, b""
             return data
         try:
-            if self.compressed:
-                return self._stream.read(size)
+            if self._unpacked:
+                return self._unpacked.read(size)
             return self._buffered.read1(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             reason = "it ends too early" if isinstance(error, EOFError) else str(error).rstrip(".")
@@ -131,7 +133,9 @@ class Source:
                 rest.append(text)
                 held += len(text)
                 if held > LONGEST_LINE:
-                    raise InputError(f"{self.shown}:{number}: a line is longer than {LONGEST_LINE:,} characters")
+                    raise InputError(
+                        f"{self.shown}:{number}: a line is longer than {LONGEST_LINE:,} characters"
+                    )
                 continue
             rest.append(text[:cut])
             lines = "".join(rest).split("\n")
@@ -174,10 +178,12 @@ def codec_of(encoding: str) -> str:
     """The codec to decode with; UTF-8 takes its byte order mark away."""
     try:
         name = codecs.lookup(encoding).name
-    except LookupError:
-        raise InputError(f"--encoding: there is no encoding {encoding!r}") from None
-    if name in ("hex", "base64", "bz2", "zlib", "rot13", "quopri", "uu", "idna", "punycode"):
-        raise InputError(f"--encoding: {encoding!r} is not an encoding of text")
+        b"    ".decode(encoding, "replace")
+    except LookupError as error:
+        what = "is not an encoding of text" if "text encoding" in str(error) else "is not a known encoding"
+        raise InputError(f"--encoding: {encoding!r} {what}") from None
+    except ValueError:  # a name with a zero byte, or no name
+        raise InputError(f"--encoding: {encoding!r} is not a known encoding") from None
     return "utf-8-sig" if name == "utf-8" else name
 
 
@@ -202,7 +208,9 @@ def total_size(names: list[str]) -> int | None:
             return None
         if path.is_dir():
             for folder, _, found in os.walk(path):
-                total += sum((Path(folder) / file).stat().st_size for file in found if (Path(folder) / file).is_file())
+                total += sum(
+                    (Path(folder) / file).stat().st_size for file in found if (Path(folder) / file).is_file()
+                )
         elif path.is_file():
             total += path.stat().st_size
         else:

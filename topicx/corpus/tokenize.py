@@ -45,10 +45,11 @@ TIMEOUT = 20.0
 
 _JOINERS = "'’\u200c\u200d"
 
+
 @functools.cache
 def characters(name: str) -> Characters:
     """The character classes of a named pattern, which the kernel asks for a page at a time."""
-    word = regex.compile(r"[\p{L}\p{M}\p{N}]" if name == "words" else r"\S")
+    word = regex.compile({"words": r"[\p{L}\p{M}\p{N}]", "mallet": r"[\p{L}\p{P}]", "whitespace": r"\S"}[name])
     before, after = regex.compile(r"[\p{L}\p{M}]"), regex.compile(r"\p{L}")
 
     def classify(page: int) -> bytes:
@@ -56,15 +57,15 @@ def characters(name: str) -> Characters:
         for i in range(256):
             character = chr(256 * page + i)
             kind = 1 if word.match(character) else 0
+            kind |= 4 if after.match(character) else 0
             if name == "words":
                 kind |= 2 if before.match(character) else 0
-                kind |= 4 if after.match(character) else 0
                 kind |= 8 if character in _JOINERS else 0
                 kind |= 16 if character == "’" else 0
             values[i] = kind
         return bytes(values)
 
-    return Characters(classify)
+    return Characters(classify, trimmed=name == "mallet")
 
 
 @functools.cache
@@ -138,7 +139,7 @@ class Tokenizer:
 
     def split(self, text: str) -> list[str]:
         """The words of a text by the pattern alone, with stop words, and without phrases."""
-        if self.pattern in ("words", "whitespace"):
+        if self.pattern in PATTERNS:
             words = Words()
             ids, _ = words.encode([_clean(self.prepare(text))], characters(self.pattern))
             return [words.word(i) for i in ids.tolist()]
@@ -166,10 +167,10 @@ class Tokenizer:
     def ids(self, texts: Sequence[str], words: Words) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of all words of these texts in a table of words, and how many each text has. Nothing is left out."""
         ready = [self.prepare(text) for text in texts]
-        if self.pattern in ("words", "whitespace"):
-            return words.encode(ready, characters(self.pattern))  # type: ignore[no-any-return]
+        if self.pattern in PATTERNS:
+            return words.encode(ready, characters(self.pattern))
         compiled = self.compiled()
-        return words.encode_words([_matches(compiled, _clean(text)) for text in ready])  # type: ignore[no-any-return]
+        return words.encode_words([_matches(compiled, _clean(text)) for text in ready])
 
     def encode(
         self, texts: Sequence[str], vocabulary: Sequence[str]
@@ -200,16 +201,19 @@ class Encoder:
             raise InputError("the vocabulary holds a word twice")
         self.n_words = len(vocabulary)
         pairs = {(a, b): self.words.add(f"{a}_{b}") for a, b in tokenizer.phrases}
-        self.pairs = PairTable.of({(self.words.add(a), self.words.add(b)): word for (a, b), word in pairs.items()})
+        self.pairs = PairTable.of(
+            {(self.words.add(a), self.words.add(b)): word for (a, b), word in pairs.items()}
+        )
         known = len(self.words)
         for word in sorted(tokenizer.stopwords):
             self.words.add(word)
         self.words.freeze()
         self.flags = np.full(len(self.words), 2, dtype=np.uint8)
         self.flags[: self.n_words] = 0
-        for i in range(self.n_words, len(self.words)):
-            if i >= known or tokenizer.is_stopword(self.words.word(i)):
-                self.flags[i] = 1
+        self.flags[known:] = 1
+        if tokenizer.stopwords:
+            stop = [i for i in range(known) if tokenizer.is_stopword(self.words.word(i))]
+            self.flags[stop] = 1
         self.tokens = np.zeros(len(self.words), dtype=np.int64)
         self.documents = np.zeros(len(self.words), dtype=np.int64)
         self._last = np.full(len(self.words), -1, dtype=np.int64)
@@ -275,7 +279,9 @@ def _clean(text: str) -> str:
     return text
 
 
-def make_stopwords(languages: Iterable[str] = (), files: Iterable[str] = (), extra: Iterable[str] = ()) -> frozenset[str]:
+def make_stopwords(
+    languages: Iterable[str] = (), files: Iterable[str] = (), extra: Iterable[str] = ()
+) -> frozenset[str]:
     """Stop words of these languages, files (a word a line, or several with spaces) and words."""
     words: set[str] = set(extra)
     for language in languages:

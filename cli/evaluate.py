@@ -1,0 +1,203 @@
+"""topicx evaluate: measure a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from topicx.cli.common import json_output, option, print_json, quiet, say, seed, threads
+
+if TYPE_CHECKING:
+    from topicx.corpus.corpus import Corpus
+    from topicx.sampling.state import State
+
+METHODS = ("completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics")
+
+
+class Share(click.ParamType):
+    """`half`, or a number between 0 and 1."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
+        if value == "half":
+            return "half"
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 < number < 1:
+            self.fail(f"{value!r} is neither 'half' nor a number between 0 and 1", param, ctx)
+        return number
+
+
+@click.command()
+@click.argument("model")
+@click.argument("corpus")
+@option("--method", "-m", "methods", type=click.Choice(METHODS), multiple=True, default=("completion",),
+        help="What to measure (may be repeated; see below).", show_default="completion")  # fmt: skip
+@option("--share", type=Share(), default="half", metavar="half|NUMBER",
+        help="completion: the part that estimates θ: the first half of a document, or a random share.")  # fmt: skip
+@option("--burn-in", type=click.IntRange(1), default=None, show_default="50",
+        help="completion, chib: sweeps before the first sample; likelihood, diagnostics of a corpus: the same (10).")  # fmt: skip
+@option("--samples", type=click.IntRange(1), default=None, show_default="25; chib: 100",
+        help="completion: samples of θ that are averaged; chib: states of the chain; likelihood: as completion (10).")  # fmt: skip
+@option("--particles", type=click.IntRange(1), default=20, help="left-to-right: particles.")
+@option("--form", type=click.Choice(["sequential", "wallach"]), default="sequential",
+        help="left-to-right: the unbiased sequential form, or Wallach's average at each word.")  # fmt: skip
+@option("--reference", metavar="CORPUS", help="coherence: count words in this corpus.", show_default="CORPUS")
+@option("--measure", "measures", type=click.Choice(["umass", "uci", "npmi", "cv"]), multiple=True,
+        default=("umass", "uci", "npmi", "cv"), help="coherence: the measures (may be repeated).", show_default="all")  # fmt: skip
+@option("--window", type=click.IntRange(0), default=None, show_default="umass 0, uci and npmi 10, cv 110",
+        help="coherence: words in a window (0: whole documents).")  # fmt: skip
+@option("--convention", type=click.Choice(["standard", "gensim"]), default="standard",
+        help="coherence: as the papers have it, or gensim's numbers.")  # fmt: skip
+@option("--top", type=click.IntRange(2), default=None, show_default="10; diagnostics: 20",
+        help="coherence, diagnostics: top words of a topic.")  # fmt: skip
+@json_output
+@seed
+@threads
+@quiet
+def command(
+    model: str, corpus: str, methods: tuple[str, ...], share: str | float, burn_in: int | None, samples: int | None,
+    particles: int, form: str, reference: str | None, measures: tuple[str, ...], window: int | None, convention: str,
+    top: int | None, as_json: bool, seed: int, threads: int, quiet: bool,
+) -> None:  # fmt: skip
+    """Measure MODEL on CORPUS: a corpus file, or a state file of its training.
+
+    \b
+    completion     perplexity of the rest of each document, given its beginning: how well it predicts (lower is better)
+    left-to-right  log p(document) by particles: the whole document, accurate, slow for long ones
+    chib           log p(document) from one state of high probability: fast, and too low where a chain mixes badly
+    likelihood     the fit to CORPUS: log p(words | θ, φ), and for a state log p(words, topics) as samplers print it
+    coherence      do the topics' top words occur together: umass, uci, npmi, cv; what readers notice, not prediction
+    diagnostics    MALLET's twelve numbers for each topic, and its nearest other topic
+
+    \b
+    Examples:
+      topicx evaluate news.model heldout.corpus
+      topicx evaluate news.model heldout.corpus -m completion -m left-to-right --json
+      topicx evaluate news.model news.corpus -m coherence --measure npmi --top 15
+      topicx evaluate news.model news.state -m likelihood -m diagnostics
+    """
+    from topicx.errors import InputError
+    from topicx.evaluate import chib as chib_module
+    from topicx.evaluate.coherence import coherence
+    from topicx.evaluate.completion import completion
+    from topicx.evaluate.diagnostics import topic_diagnostics
+    from topicx.evaluate.left_to_right import left_to_right
+    from topicx.evaluate.likelihood import joint_log_likelihood, training_likelihood
+    from topicx.models.model import Model
+
+    if model == "-" and corpus == "-":
+        raise InputError("MODEL and CORPUS: only one of them can be standard input")
+    loaded = Model.load(model)
+    documents, state = _load(corpus)
+    chosen = {name: value for name, value in (("burn_in", burn_in), ("samples", samples)) if value is not None}
+    usual: dict[str, Any] = {"seed": seed, "threads": threads}
+
+    def by_completion() -> dict[str, Any]:
+        found = completion(loaded, None, documents, share=share, **chosen, **usual)
+        return _figures(found.log_likelihood, found.tokens, found.unknown, documents) | {"share": share}
+
+    def by_particles() -> dict[str, Any]:
+        found = left_to_right(loaded, None, documents, particles=particles, form=form, **usual)
+        figures = _figures(found.log_likelihood, found.tokens, found.unknown, documents)
+        forms = {name: float(values.sum()) / found.tokens for name, values in found.further.items()}
+        return figures | {"form": form, "particles": particles, "forms": forms}
+
+    def by_chib() -> dict[str, Any]:
+        found = chib_module.chib(loaded, None, documents, **chosen, **usual)
+        return _figures(found.log_likelihood, found.tokens, found.unknown, documents)
+
+    def by_likelihood() -> dict[str, Any]:
+        options = {} if state is not None else chosen | usual
+        found = training_likelihood(loaded, documents if state is None else state, **options)
+        figures = _figures(found.log_likelihood, found.tokens, found.unknown, documents)
+        return figures if state is None else figures | {"joint_per_token": joint_log_likelihood(state)}
+
+    def by_coherence() -> dict[str, Any]:
+        counted = documents if reference is None else _corpus(reference)
+        result: dict[str, Any] = {}
+        for measure in measures:
+            found = coherence(loaded, counted, measure, top=top or 10, window=window, convention=convention)
+            topics = [None if math.isnan(value) else value for value in found.topics]
+            mean = None if math.isnan(found.mean) else found.mean
+            result[measure] = {"mean": mean, "window": found.window, "topics": topics, "missing": found.missing}
+        return result
+
+    def by_diagnostics() -> list[dict[str, Any]]:
+        options = {} if state is not None else chosen | usual
+        return topic_diagnostics(loaded, documents if state is None else state, top or 20, **options)
+
+    work: dict[str, Callable[[], Any]] = {
+        "completion": by_completion, "left-to-right": by_particles, "chib": by_chib, "likelihood": by_likelihood,
+        "coherence": by_coherence, "diagnostics": by_diagnostics,
+    }  # fmt: skip
+    results: dict[str, Any] = {}
+    for method in dict.fromkeys(methods):
+        results[method] = work[method]()
+        if not as_json:
+            _print(method, results[method])
+    if as_json:
+        print_json(results)
+    unknown = next((r["unknown"] for r in results.values() if isinstance(r, dict) and "unknown" in r), 0)
+    if unknown:
+        say(f"{unknown:,} tokens are words that the model does not know: they were left out", quiet=quiet)
+
+
+def _corpus(path: str) -> Corpus:
+    from topicx.corpus.corpus import Corpus
+
+    return Corpus.load(path)
+
+
+def _load(path: str) -> tuple[Corpus, State | None]:
+    """A corpus, or a state and its documents as a corpus."""
+    from topicx import files
+    from topicx.corpus.corpus import Corpus
+    from topicx.sampling.state import State
+
+    if path == "-":
+        return Corpus.load(path), None
+    with files.open_file(path, ("corpus", "state")) as file:
+        kind = file.kind
+    if kind == "corpus":
+        return Corpus.load(path), None
+    state = State.load(path)
+    return Corpus(state.words, state.offsets, state.vocabulary, state.ids), state
+
+
+def _figures(log_likelihood: float, tokens: int, unknown: int, documents: Corpus) -> dict[str, Any]:
+    per_token = log_likelihood / tokens
+    return {
+        "perplexity": math.exp(-per_token), "log_likelihood_per_token": per_token, "log_likelihood": log_likelihood,
+        "tokens": tokens, "unknown": unknown, "documents": documents.n_documents,
+    }  # fmt: skip
+
+
+def _print(method: str, result: Any) -> None:
+    if method == "coherence":
+        for measure, found in result.items():
+            mean = "no value" if found["mean"] is None else f"{found['mean']:.4f}"
+            where = f"windows of {found['window']}" if found["window"] else "whole documents"
+            click.echo(f"{'coherence ' + measure:<17} {mean}  (mean of the topics; {where})")
+        return
+    if method == "diagnostics":
+        click.echo("topic   tokens  coherence  exclusivity  eff_words  corpus_dist  rank_1  nearest        top words")
+        for row in result:
+            near = f"{row['nearest']['topic']} ({row['nearest']['cosine']:.2f})"
+            words = " ".join(word["word"] for word in row["words"][:6])
+            click.echo(
+                f"{row['topic']:>5} {row['tokens']:>8.0f} {row['coherence']:>10.1f} {row['exclusivity']:>12.3f} "
+                f"{row['eff_num_words']:>10.1f} {row['corpus_dist']:>12.3f} {row['rank_1_docs']:>7.3f}  {near:<13}  {words}"
+            )
+        return
+    extra = f"; joint {result['joint_per_token']:.5f} per token" if "joint_per_token" in result else ""
+    click.echo(
+        f"{method:<17} perplexity {result['perplexity']:.2f}, log likelihood {result['log_likelihood_per_token']:.5f} per "
+        f"token  ({result['documents']:,} documents, {result['tokens']:,} tokens scored{extra})"
+    )

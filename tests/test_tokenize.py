@@ -1,0 +1,153 @@
+"""Words: the rule, its kernel, stop words, phrases."""
+
+from __future__ import annotations
+
+from unicodedata import normalize
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from topicx.corpus.tokenize import LANGUAGES, PATTERNS, Tokenizer, make_stopwords, stopwords
+from topicx.errors import InputError
+
+# Characters at which the rule turns: letters, marks, digits, joiners, scripts outside the first plane, odd lower cases.
+EDGE = "abZ.é'’\u200c\u200d-_ \n\t0٣²हि्ा\u0301İΣςß\U0001d400\U0001f600\U00010400ﬁ中の\u00a0\u2028"
+TEXTS = st.text(st.one_of(st.sampled_from(EDGE), st.characters(exclude_categories=["Cs"])), max_size=60)
+
+
+def by_pattern(name: str, text: str, lowercase: bool = True) -> list[str]:
+    """The documented rule, word for word."""
+    text = normalize("NFC", text.lower() if lowercase else text)
+    found = regex.findall(PATTERNS[name], text)
+    return [word.replace("’", "'") for word in found] if name == "words" else found
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+@pytest.mark.parametrize("lowercase", [True, False])
+@given(text=TEXTS)
+@settings(max_examples=300, deadline=None)
+def test_kernel_equals_pattern(name: str, lowercase: bool, text: str) -> None:
+    assert Tokenizer(name, lowercase).tokenize(text) == by_pattern(name, text, lowercase)
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+def test_every_character_has_the_class_of_the_pattern(name: str) -> None:
+    points = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    text = " ".join(map(chr, points)) + " " + " ".join(f"a{chr(c)}b'{chr(c)}" for c in points if c % 7 == 0)
+    assert Tokenizer(name, lowercase=False).tokenize(text) == by_pattern(name, text, lowercase=False)
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("किताब हिन्दी में", ["किताब", "हिन्दी", "में"]),
+        ("Don't stop—don’t!", ["don't", "stop", "don't"]),
+        ("C3PO naïve nai\u0308ve", ["c3po", "naïve", "naïve"]),
+        ("'quoted' rock'n'roll dogs' '90s 5'6", ["quoted", "rock'n'roll", "dogs", "90s", "5", "6"]),
+        ("well-known snake_case e.g. 3.14", ["well", "known", "snake", "case", "e", "g", "3", "14"]),
+        ("می\u200cخواهم", ["می\u200cخواهم"]),
+        ("ΟΔΟΣ ΟΔΟΣ", ["οδος", "οδος"]),
+        ("Привет, мир! 你好 世界", ["привет", "мир", "你好", "世界"]),
+        ("", []),
+        ("... — !", []),
+    ],
+)
+def test_words(text: str, words: list[str]) -> None:
+    assert Tokenizer().tokenize(text) == words
+
+
+def test_mallet_pattern_is_mallets() -> None:
+    assert Tokenizer("mallet").tokenize("A big, well-known cat's 42 C3PO ab I'm") == [
+        "big",
+        "well-known",
+        "cat's",
+        "i'm",
+    ]
+
+
+def test_own_pattern_takes_the_whole_match() -> None:
+    assert Tokenizer(r"(\w)\w+").tokenize("ab c def") == ["ab", "def"]
+    assert Tokenizer(r"\w*").tokenize("ab c") == ["ab", "c"]
+
+
+def test_a_pattern_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicx.corpus.tokenize.TIMEOUT", 0.2)
+    with pytest.raises(InputError, match="took more than 0.2 seconds"):
+        Tokenizer(r"(x|xx)+[yz]").tokenize("x" * 60)
+
+
+def test_bad_pattern() -> None:
+    with pytest.raises(InputError, match=r"token pattern '\(a'"):
+        Tokenizer("(a")
+
+
+def test_lone_surrogates_become_question_marks_or_nothing() -> None:
+    assert Tokenizer().tokenize("a\ud800b") == ["a", "b"]
+    assert Tokenizer("whitespace").tokenize("a\ud800b") == ["a?b"]
+    assert Tokenizer(r"\S+").tokenize("a\ud800b") == ["a?b"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_stop_words(language: str) -> None:
+    words = stopwords(language)
+    assert len(words) >= 250
+    assert all(word == normalize("NFC", word.lower()) for word in words)
+    assert all(Tokenizer().tokenize(word) == [word] or word.endswith("'") for word in words)
+    with pytest.raises(InputError, match="no stop words for the language 'xx'"):
+        stopwords("xx")
+
+
+def test_stop_words_are_dropped_by_both_roads() -> None:
+    tokenizer = Tokenizer(stopwords=make_stopwords(["en"], extra=["Cat", "don’t"]))
+    text = "The cat don't sit on a MAT"
+    assert tokenizer.tokenize(text) == ["sit", "mat"]
+    words, offsets, unknown = tokenizer.encode([text, ""], ["mat"])
+    assert (words.tolist(), offsets.tolist(), unknown) == ([0], [0, 1, 1], 1)
+    kept = Tokenizer(lowercase=False, stopwords=frozenset({"the", "US"}))
+    assert kept.tokenize("The US and us") == ["and", "us"]
+
+
+def test_phrases_and_meta() -> None:
+    tokenizer = Tokenizer(phrases=(("new", "york"), ("york", "city")), stopwords=frozenset({"in"}))
+    again = Tokenizer.from_meta(tokenizer.to_meta())
+    assert again == tokenizer
+    assert again.tokenize("In New York City, york city new new york") == [
+        "new_york",
+        "city",
+        "york_city",
+        "new",
+        "new_york",
+    ]
+    words, _, unknown = again.encode(["In New York City, york new york"], ["city", "new_york"])
+    assert (words.tolist(), unknown) == ([1, 0, 1], 1)
+    assert Tokenizer.from_meta(None) == Tokenizer()
+
+
+@given(st.lists(TEXTS, max_size=8), st.sets(st.sampled_from(["a", "aa", "é", "z", "0", "中の"])))
+@settings(max_examples=60, deadline=None)
+def test_encode_agrees_with_tokenize(texts: list[str], known: set[str]) -> None:
+    tokenizer = Tokenizer(stopwords=frozenset({"z"}), phrases=(("a", "a"),))
+    vocabulary = sorted(known)
+    words, offsets, unknown = tokenizer.encode(texts, vocabulary)
+    missing = 0
+    for text, begin, end in zip(texts, offsets[:-1], offsets[1:]):
+        expected = tokenizer.tokenize(text)
+        kept = [word for word in expected if word in known]
+        missing += len(expected) - len(kept)
+        assert [vocabulary[i] for i in words[begin:end].tolist()] == kept
+    assert unknown == missing
+    assert words.dtype == np.uint32 and offsets.dtype == np.int64
+
+
+def test_a_vocabulary_with_a_word_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="a word twice"):
+        Tokenizer().encode(["a"], ["a", "a"])
+
+
+def test_many_words_survive_growth() -> None:
+    names = [f"w{i}" for i in range(70_000)]
+    words, offsets, unknown = Tokenizer().encode([" ".join(names)], names)
+    assert unknown == 0 and np.array_equal(words, np.arange(70_000)) and offsets.tolist() == [0, 70_000]

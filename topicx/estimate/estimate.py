@@ -1,0 +1,99 @@
+"""One entrance to the estimators: a state goes in; a model and the documents' topics come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.errors import InputError
+from topicx.estimate import cgs
+from topicx.estimate.cgsp import MAX_ENTRIES, Batch, Counts, Soft
+from topicx.models.model import Model
+from topicx.sampling.state import State
+
+ESTIMATORS = ("cgs", "cgsp")
+
+
+def _check(name: str, value: str) -> None:
+    if value not in ESTIMATORS:
+        raise InputError(f"{name}: {value!r} is not an estimator; there are {' and '.join(ESTIMATORS)}")
+
+
+def estimate(
+    state: State,
+    *,
+    theta: str = "cgsp",
+    phi: str = "cgsp",
+    threads: int = 0,
+    max_entries: int = MAX_ENTRIES,
+    examples: int = 20,
+    documents: Callable[[int, NDArray[np.float64]], Any] | None = None,
+    counts: Counts | None = None,
+) -> Model:
+    """A model from a state. `phi` makes its topics; `theta` makes the documents' topics, here and when it infers.
+
+    `documents` is called with the first document's number and a batch of rows of θ, in order: both come from one pass.
+    A φ^p of more than `max_entries` numbers keeps its largest entries and, for each word, the mass of the others
+    (`Model.remainder`). The result never depends on `threads`.
+
+    `counts` are for a state without assignments (every z is 65535), whose counts a dump gives: cgsp then leaves no
+    token's own count out, and cgs takes the dump's counts.
+    """
+    _check("theta", theta)
+    _check("phi", phi)
+    if max_entries < 1:
+        raise InputError(f"max_entries: {max_entries} must be at least 1")
+    soft = Soft(state, threads, counts) if phi == "cgsp" or (theta == "cgsp" and documents is not None) else None
+    if documents is not None:
+        batches: Iterator[Batch]
+        if theta == "cgsp":
+            assert soft is not None
+            batches = soft.documents(for_words=phi == "cgsp")
+        else:
+            batches = cgs.theta_rows(state, counts.document_rows if counts else None)
+        for begin, rows in batches:
+            documents(begin, rows)
+    if phi == "cgsp":
+        assert soft is not None
+        expected = soft.words(max_entries)
+        model = Model(
+            vocabulary=state.vocabulary, alpha=state.alpha.copy(), beta=state.beta.copy(), indptr=expected.indptr,
+            topics=expected.topics, values=expected.values, remainder=expected.remainder,
+            remainder_share=expected.remainder_share,
+        )  # fmt: skip
+    else:
+        indptr, topics, values = counts.word_rows if counts else state.word_topics()
+        model = Model(
+            vocabulary=state.vocabulary, alpha=state.alpha.copy(), beta=state.beta.copy(), indptr=indptr,
+            topics=topics, values=values,
+        )  # fmt: skip
+    model.meta = dict(state.meta) | {
+        "estimator": {"theta": theta, "phi": phi},
+        "tokens": state.n_tokens,
+        "documents": state.n_documents,
+    }
+    if state.digest:
+        model.parents = {"state": state.digest}
+    if examples and counts is None:
+        model.add_examples(state, examples)
+    return model
+
+
+def document_topics(state: State, estimator: str = "cgsp", *, threads: int = 0) -> Iterator[Batch]:
+    """θ of the state's own documents in batches: the number of the first document, and a row a document."""
+    _check("estimator", estimator)
+    if estimator == "cgsp":
+        yield from Soft(state, threads).documents(for_words=False)
+        return
+    yield from cgs.theta_rows(state)
+
+
+def theta(state: State, estimator: str = "cgsp", *, threads: int = 0) -> NDArray[np.float64]:
+    """θ as one array, documents × topics."""
+    rows = np.empty((state.n_documents, state.n_topics))
+    for begin, batch in document_topics(state, estimator, threads=threads):
+        rows[begin : begin + len(batch)] = batch
+    return rows

@@ -1,0 +1,569 @@
+"""Samplers and other libraries side by side, on one corpus: speed, quality against time, and memory.
+
+Every program trains on the same tokens, with the same α, β and number of threads, in a process of its own (see
+`topicx.report.programs`), one after another. What it has learnt is judged here, by the same two functions for all:
+completion perplexity of documents that no program saw, from φ (`topicx.evaluate.completion`), and the joint
+log-likelihood, from the assignments of those that have them (`topicx.evaluate.likelihood`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from topicx.corpus.corpus import Corpus
+from topicx.errors import InputError
+from topicx.files import atomic_output
+from topicx.report.programs import PEERS, Task
+from topicx.sampling import registry
+from topicx.sampling.options import check_positive, check_whole
+from topicx.sampling.streams import generator
+from topicx.strings import Strings
+
+HELD_OUT = 0xBE
+"""The stream that chooses the documents held out."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all programs share."""
+
+    topics: int = 100
+    iterations: int = 200
+    held_out: float = 0.1
+    """Share of the documents that no program sees."""
+    alpha: float = 0.1
+    beta: float = 0.01
+    threads: int = 1
+    seed: int = 1
+    limit: float = 300.0
+    """Seconds of training after which a program is stopped."""
+    density: float = 1.5
+    """Each measured sweep is about this many times the one before."""
+    share: float = 0.5
+    """Share of a held-out document's words that estimates its θ; the others are scored."""
+    burn_in: int = 50
+    samples: int = 25
+    evaluate: bool = True
+    """Measure quality too; False: times and memory alone."""
+
+    def __post_init__(self) -> None:
+        check_whole("topics", self.topics, 1, 65535)
+        check_whole("iterations", self.iterations, 1, None)
+        check_whole("threads", self.threads, 1, None)
+        for name in ("alpha", "beta", "limit"):
+            check_positive(name, getattr(self, name))
+        if not 0 < self.held_out < 1:
+            raise InputError(f"held_out must be between 0 and 1, not {self.held_out}")
+        if not self.density > 1:
+            raise InputError(f"density must be greater than 1, not {self.density}")
+
+    def points(self) -> list[int]:
+        """The sweeps after which quality is measured; among them those that bound the first and the last ten."""
+        last = self.iterations
+        found = {1, last, *(s for s in (10, last - 10) if 0 < s < last)}
+        sweep = 1.0
+        while sweep < last:
+            found.add(int(sweep))
+            sweep = max(sweep * self.density, sweep + 1)
+        return sorted(found)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One look at a program while it trains."""
+
+    sweep: int
+    """Sweeps over the whole corpus (0: before the first)."""
+    work: float
+    """What it cost so far, in sweeps over the whole corpus (a growing start counts here)."""
+    seconds: float
+    """Of training alone."""
+    perplexity: float | None
+    likelihood: float | None
+    """Joint log-likelihood per token."""
+
+
+@dataclass
+class Run:
+    """What became of one program."""
+
+    name: str
+    about: dict[str, Any] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    memory: int = 0
+    """Peak bytes while training, above the process with its imports."""
+    problem: str = ""
+    """Why it did not finish ('' if it did)."""
+    early: float | None = None
+    """Tokens per second from the first to the tenth sweep."""
+    late: float | None = None
+    """Tokens per second in the last ten sweeps."""
+
+    @property
+    def measured(self) -> list[Row]:
+        return [row for row in self.rows if row.perplexity is not None]
+
+
+@dataclass
+class Result:
+    """A whole comparison."""
+
+    corpus: dict[str, Any]
+    settings: Settings
+    machine: dict[str, Any]
+    runs: list[Run]
+    reference: str = ""
+    """The program with which the others are compared: how soon do they have what it has at the end?"""
+    missing: list[str] = field(default_factory=list)
+
+    def run_of(self, name: str) -> Run | None:
+        return next((run for run in self.runs if run.name == name), None)
+
+    def comparison(self) -> list[dict[str, Any]]:
+        """Per program: seconds until it has the reference's last perplexity (and likelihood), and the reference's
+        seconds divided by them."""
+        reference = self.run_of(self.reference)
+        if reference is None or not reference.measured:
+            return []
+        goal = reference.measured[-1]
+        found = []
+        for run in self.runs:
+            line: dict[str, Any] = {"program": run.name}
+            for what in ("perplexity", "likelihood"):
+                target = getattr(goal, what)
+                seconds = None if target is None else seconds_to(run.rows, what, target)
+                if run is reference and target is not None:
+                    seconds = goal.seconds
+                line[what] = {"seconds": seconds, "ratio": goal.seconds / seconds if seconds else None}
+            found.append(line)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "corpus": self.corpus,
+            "settings": asdict(self.settings),
+            "machine": self.machine,
+            "reference": self.reference,
+            "missing": self.missing,
+            "programs": [asdict(run) for run in self.runs],
+            "comparison": self.comparison(),
+        }
+
+
+def seconds_to(rows: Sequence[Row], what: str, target: float) -> float | None:
+    """When a program first has this perplexity or less (likelihood or more), between two looks in proportion; None:
+    never. A program that has it at its first look is given the time of that look."""
+    sign = -1.0 if what == "perplexity" else 1.0
+    before: tuple[float, float] | None = None
+    for row in rows:
+        value = getattr(row, what)
+        if value is None:
+            continue
+        gained = sign * (math.log(value / target) if what == "perplexity" else value - target)
+        if gained >= 0:
+            if before is None:
+                return row.seconds
+            seconds, lacked = before
+            return seconds + (row.seconds - seconds) * (-lacked / (gained - lacked))
+        before = row.seconds, gained
+    return None
+
+
+# -- making a comparison ---------------------------------------------------------------------------------------
+
+
+def split(corpus: Corpus, settings: Settings) -> tuple[Corpus, Corpus]:
+    """The documents to train on and those held out, both with the words of the former alone."""
+    filled = np.flatnonzero(corpus.lengths > 0)
+    number = int(round(settings.held_out * len(filled)))
+    if not 0 < number < len(filled):
+        raise InputError(f"held_out {settings.held_out:g} of {len(filled)} documents leaves none on one side")
+    held = np.zeros(corpus.n_documents, bool)
+    held[generator(settings.seed, 0, HELD_OUT).permutation(filled)[:number]] = True
+    kept = ~held & (corpus.lengths > 0)
+    train, test = plain(corpus, kept), plain(corpus, held)
+    known = np.bincount(train.words, minlength=corpus.n_words) > 0
+    return with_words(train, known), with_words(test, known)
+
+
+def plain(corpus: Corpus, documents: Any) -> Corpus:
+    """Some documents with their words and nothing else."""
+    chosen = corpus.select(documents)
+    return Corpus(chosen.words, chosen.offsets, corpus.vocabulary)
+
+
+def with_words(corpus: Corpus, known: Any) -> Corpus:
+    """The corpus with these words (a mask) alone, renumbered."""
+    number = np.cumsum(known) - 1
+    keep = known[corpus.words]
+    before = np.zeros(corpus.n_tokens + 1, np.int64)
+    np.cumsum(keep, out=before[1:])
+    words = number[corpus.words[keep]].astype(np.uint32)
+    return Corpus(words, before[corpus.offsets], corpus.vocabulary.take(np.flatnonzero(known)))
+
+
+def parse_program(text: str) -> tuple[str, dict[str, Any]]:
+    """`sparse:start=random:partitions=1` as a name and options of `topicx train`."""
+    name, *pairs = text.split(":")
+    if name not in PEERS:
+        if name != "auto":
+            registry.find(name)
+    elif pairs:
+        raise InputError(f"{text!r}: options can be given to samplers only, not to {name}")
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise InputError(f"{text!r}: {pair!r} is not of the form option=value")
+        options[key.replace("-", "_")] = _number(value)
+    return name, options
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def check_options(text: str, settings: Settings) -> None:
+    """InputError unless the options of a program are ones that a training run takes."""
+    from dataclasses import fields
+
+    from topicx.sampling.options import Options
+
+    name, options = parse_program(text)
+    shared = {"topics", "sampler", "iterations", "seed", "alpha", "alpha_sum", "beta", "trace_interval"}
+    for key in options:
+        if key not in {f.name for f in fields(Options)} - shared:
+            raise InputError(f"{text!r}: {key!r} is not an option that a sampler can have here")
+    if name not in PEERS:
+        Options(topics=settings.topics, **options)
+
+
+def installed(peer: str) -> bool:
+    """Whether a library is there, without importing it."""
+    return find_spec(PEERS[peer].module.partition(".")[0]) is not None
+
+
+def compare(
+    corpus: Corpus,
+    programs: Sequence[str],
+    settings: Settings,
+    *,
+    reference: str = "",
+    about: dict[str, Any] | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Result:
+    """Run every program in turn. `reference`: whose last perplexity the others are timed to (by default tomotopy, if
+    it is there, or else the first program)."""
+    names = list(dict.fromkeys(programs))
+    for name in names:
+        check_options(name, settings)
+    missing = [name for name in names if name in PEERS and not installed(name)]
+    names = [name for name in names if name not in missing]
+    if missing:
+        say(f"not installed, left out: {', '.join(missing)}")
+    if not names:
+        raise InputError("there is no program to run")
+    if reference and reference not in names:
+        raise InputError(f"the reference {reference!r} is not among the programs: {', '.join(names)}")
+    train, test = split(corpus, settings)
+    facts = {
+        "documents": train.n_documents, "tokens": train.n_tokens, "words": train.n_words,
+        "held_out_documents": test.n_documents, "held_out_tokens": test.n_tokens, **(about or {}),
+    }  # fmt: skip
+    reference = reference or ("tomotopy" if "tomotopy" in names else names[0])
+    result = Result(facts, settings, machine(), [], reference, missing)
+    with tempfile.TemporaryDirectory(prefix="topicx-bench-") as folder:
+        train.save(Path(folder) / "train.corpus")
+        for name in names:
+            result.runs.append(run_program(name, train, test, Path(folder), settings, say))
+    return result
+
+
+def run_program(
+    name: str, train: Corpus, test: Corpus, folder: Path, settings: Settings, say: Callable[[str], None]
+) -> Run:
+    """One program in a process of its own; its failure is a line in the table, never ours."""
+    program, options = parse_program(name)
+    task = Task(
+        program=program, options=options, corpus=str(folder / "train.corpus"), folder=str(folder),
+        topics=settings.topics, alpha=settings.alpha, beta=settings.beta, seed=settings.seed,
+        threads=settings.threads, points=settings.points(), limit=settings.limit,
+        evaluate=settings.evaluate,
+    )  # fmt: skip
+    run = Run(name)
+    limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+    environment = os.environ | dict.fromkeys(limits, str(settings.threads))
+    with (folder / "errors").open("w+b") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "topicx.report.programs"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment,
+        )  # fmt: skip
+        silent = threading.Event()
+        try:
+            _converse(process, task, run, test, folder, settings, say, silent)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            for stream in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):
+                    assert stream is not None
+                    stream.close()
+            process.wait()
+        errors.seek(0)
+        last = errors.read().decode(errors="replace").strip().splitlines()[-1:]
+    if silent.is_set():
+        run.problem = f"stopped: nothing to measure within {_patience(settings):.0f} s"
+    elif not run.about.pop("done", False):
+        run.problem = last[0] if last else f"ended with status {process.returncode}"
+    elif run.rows and run.rows[-1].sweep < settings.iterations:
+        run.problem = f"stopped after {settings.limit:g} s"
+    _speeds(run, train.n_tokens)
+    if run.problem:
+        say(f"{name}: {run.problem}")
+    return run
+
+
+def _patience(settings: Settings) -> float:
+    """Seconds that a program may take from one look to the next."""
+    return 2 * settings.limit + 60
+
+
+def _converse(
+    process: subprocess.Popen[str], task: Task, run: Run, test: Corpus, folder: Path, settings: Settings,
+    say: Callable[[str], None], silent: threading.Event,
+) -> None:  # fmt: skip
+    """Take what the program says, judge what it leaves, and tell it to go on."""
+    assert process.stdin is not None and process.stdout is not None
+
+    def give_up() -> None:
+        silent.set()
+        process.kill()
+
+    with contextlib.suppress(BrokenPipeError):
+        print(task.to_json(), file=process.stdin, flush=True)
+        while True:
+            timer = threading.Timer(_patience(settings), give_up)
+            timer.daemon = True
+            timer.start()
+            line = process.stdout.readline()
+            timer.cancel()
+            if not line:
+                return
+            heard = json.loads(line)
+            run.about |= heard.get("about", {})
+            if heard.get("done"):
+                run.about["done"] = True
+                return
+            if "row" not in heard:
+                continue
+            row = judge(task, heard["row"], test, folder, settings)
+            run.rows.append(row)
+            run.memory = heard["memory"]
+            if row.perplexity is not None:
+                likelihood = "" if row.likelihood is None else f", likelihood {row.likelihood:.4f}"
+                say(f"{run.name}: sweep {row.sweep}, {row.seconds:.2f} s, perplexity {row.perplexity:.1f}{likelihood}")
+            print(file=process.stdin, flush=True)
+
+
+def judge(task: Task, row: dict[str, Any], test: Corpus, folder: Path, settings: Settings) -> Row:
+    """Perplexity and likelihood of what a program has left in the folder, by the same functions for every program."""
+    perplexity = likelihood = None
+    if "phi" in row:
+        from topicx.engines.threads import available_cores
+        from topicx.evaluate.completion import completion_perplexity
+        from topicx.models.model import Model
+
+        path = folder / row["phi"]
+        phi: Any = np.load(path, allow_pickle=False) if task.program in PEERS else Model.load(path)
+        perplexity = completion_perplexity(
+            phi, np.full(task.topics, task.alpha), test, share=settings.share, seed=settings.seed,
+            burn_in=settings.burn_in, samples=settings.samples, threads=available_cores(),
+        )  # fmt: skip
+        path.unlink()
+    if row.get("z"):
+        from topicx.evaluate.likelihood import joint_log_likelihood
+        from topicx.sampling.state import State
+
+        words, z, offsets = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in ("words", "z", "offsets"))
+        state = State(
+            words=words, offsets=offsets, z=z, alpha=np.full((1, task.topics), task.alpha),
+            beta=np.full(test.n_words, task.beta), vocabulary=test.vocabulary, ids=Strings.of([]),
+        )  # fmt: skip
+        likelihood = joint_log_likelihood(state)
+    return Row(row["sweep"], row["work"], row["seconds"], perplexity, likelihood)
+
+
+def _speeds(run: Run, tokens: int) -> None:
+    """Tokens per second at both ends, from the times of the sweeps that bound them."""
+    times = {row.sweep: row.seconds for row in run.rows}
+    sweeps = [sweep for sweep in sorted(times) if sweep > 0] or [0]
+    begin = sweeps[0] if sweeps[-1] > sweeps[0] else 0
+    first = max((s for s in sweeps if s <= 10), default=sweeps[-1])
+    first = first if first > begin else sweeps[-1]
+    last = max((s for s in sweeps if s <= sweeps[-1] - 10), default=begin)
+    for name, low, high in (("early", begin, first), ("late", last, sweeps[-1])):
+        if low in times and high > low and times[high] > times[low]:
+            setattr(run, name, tokens * (high - low) / (times[high] - times[low]))
+
+
+def machine() -> dict[str, Any]:
+    """Where the figures come from."""
+    import platform
+
+    from topicx import __version__
+    from topicx.engines.threads import available_cores
+
+    name = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.partition(":")[2].strip()
+                break
+    return {
+        "processor": name,
+        "cores": available_cores(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "topicx": __version__,
+    }
+
+
+def load_result(data: dict[str, Any]) -> Result:
+    """A Result from its JSON form."""
+    runs = [
+        replace(Run(**{**run, "rows": []}), rows=[Row(**row) for row in run["rows"]]) for run in data["programs"]
+    ]
+    return Result(
+        data["corpus"], Settings(**data["settings"]), data["machine"], runs, data["reference"], data["missing"]
+    )
+
+
+# -- showing it ------------------------------------------------------------------------------------------------
+
+
+def table(result: Result) -> str:
+    """The comparison as text."""
+    compared = {line["program"]: line for line in result.comparison()}
+    head = ["program", "M tokens/s", "", "seconds", "perplexity", "likelihood", "memory"]
+    under = ["", "early", "late", "", "held out", "joint, per token", "MB (bytes/token)"]
+    if compared:
+        head += [f"to {result.reference}'s", "perplexity", f"to {result.reference}'s", "likelihood"]
+        under += ["seconds", "times faster", "seconds", "times faster"]
+    lines = [head, under]
+    notes = []
+    for run in result.runs:
+        last = run.measured[-1] if run.measured else run.rows[-1] if run.rows else None
+        tokens = result.corpus["tokens"]
+        cells = [
+            _label(run),
+            _figure(run.early, 1e-6, 1),
+            _figure(run.late, 1e-6, 1),
+            _figure(last and last.seconds, 1, 2),
+            _figure(last and last.perplexity, 1, 1),
+            _figure(last and last.likelihood, 1, 4),
+            f"{run.memory / 1e6:.0f} ({run.memory / tokens:.0f})" if run.memory else "-",
+        ]
+        line = compared.get(run.name)
+        if line:
+            for what in ("perplexity", "likelihood"):
+                cells += [_figure(line[what]["seconds"], 1, 2), _figure(line[what]["ratio"], 1, 2)]
+        lines.append(cells)
+        if run.problem:
+            notes.append(f"{run.name}: {run.problem}" + (f", at sweep {run.rows[-1].sweep}" if run.rows else ""))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    text = [
+        "  ".join(cell.rjust(width) if column else cell.ljust(width)
+                  for column, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip()
+        for line in lines
+    ]  # fmt: skip
+    text.insert(2, "  ".join("-" * width for width in widths))
+    facts, settings = result.corpus, result.settings
+    title = (
+        f"{facts['documents']:,} documents, {facts['tokens']:,} tokens, {facts['words']:,} words; held out "
+        f"{facts['held_out_documents']:,} documents\nK={settings.topics}, α={settings.alpha:g}, β={settings.beta:g}, "
+        f"{settings.iterations} sweeps, {settings.threads} thread{'s' if settings.threads > 1 else ''}, "
+        f"seed {settings.seed}, {result.machine['processor']}"
+    )
+    if result.missing:
+        notes.append(f"not installed: {', '.join(result.missing)}")
+    return "\n".join([title, "", *text, *([""] if notes else []), *notes])
+
+
+def _label(run: Run) -> str:
+    sampler, start = run.about.get("sampler"), run.about.get("start")
+    said = [sampler if sampler and run.name.split(":")[0] == "auto" else "", f"{start} start" if start else ""]
+    said += [run.about.get("version", "")] if run.name in PEERS else []
+    inside = ", ".join(word for word in said if word)
+    return f"{run.name} ({inside})" if inside else run.name
+
+
+def _figure(value: float | None, scale: float, digits: int) -> str:
+    return "-" if value is None else f"{value * scale:,.{digits}f}"
+
+
+def can_plot() -> bool:
+    return find_spec("matplotlib") is not None
+
+
+def check_plot(path: str | os.PathLike[str]) -> str:
+    """The kind of picture that a file's name asks for; InputError before any work if it cannot be made."""
+    if not can_plot():
+        raise InputError("plots need matplotlib: pip install 'topicx[plot]'")
+    kind = Path(path).suffix.lstrip(".") or "png"
+    if kind not in ("png", "svg", "pdf"):
+        raise InputError(f"{os.fspath(path)}: plots are written as png, svg or pdf, by the file's name")
+    return kind
+
+
+def plot(result: Result, path: str | os.PathLike[str]) -> None:
+    """Perplexity and likelihood against seconds of training."""
+    kind = check_plot(path)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    panels = figure.subplots(1, 2)
+    for panel, what, title in zip(
+        panels,
+        ("perplexity", "likelihood"),
+        ("completion perplexity of held-out documents", "joint log-likelihood per token"),
+        strict=True,
+    ):
+        values: list[float] = []
+        for number, run in enumerate(result.runs):
+            rows = [row for row in run.rows if getattr(row, what) is not None and row.seconds > 0]
+            if not rows:
+                continue
+            heights = [getattr(row, what) for row in rows]
+            style = "--" if run.name in PEERS else "-"
+            panel.plot([row.seconds for row in rows], heights, style, color=f"C{number}", marker=".", label=_label(run))
+            values += heights
+        panel.set_xscale("log")
+        panel.set_xlabel("seconds of training")
+        panel.set_title(title, fontsize=10)
+        panel.grid(alpha=0.3)
+        if values and what == "perplexity":
+            panel.set_yscale("log")
+            panel.set_ylim(min(values) * 0.97, min(max(values), min(values) * 2.2))
+        if values:
+            panel.legend(fontsize=8)
+    settings = result.settings
+    figure.suptitle(f"{result.corpus['tokens']:,} tokens, K={settings.topics}, {settings.threads} thread(s)", fontsize=11)
+    with atomic_output(path) as out:
+        figure.savefig(out, format=kind, dpi=150)
