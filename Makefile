@@ -51,7 +51,10 @@ test-installed: $(VENV)/installed
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	@# mypy sees the packages where they are installed: cli/ and datasets/ inside topicx/
+	@rm -rf build/types && mkdir -p build/types/topicx
+	@for part in topicx/* cli datasets; do ln -s "$(CURDIR)/$$part" build/types/topicx/; done
+	cd build/types && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p topicx
 
 bench: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[peers,plot]"

@@ -94,9 +94,7 @@ class ImportCommand(click.Command):
 
 @click.command("import", cls=ImportCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@option(
-    "--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output."
-)
+@option("--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output.")
 @reading
 @tokenising
 @limits
@@ -113,13 +111,11 @@ class ImportCommand(click.Command):
     help="Keep this many characters of each text's beginning, for reports (0: none).",
 )
 @quiet
-def command(
-    inputs: tuple[str, ...], output: str, like: str | None, snippet: int, quiet: bool, **chosen: Any
-) -> None:
+def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int, quiet: bool, **chosen: Any) -> None:
     """Read text in many formats and write a corpus file.
 
-    INPUT is a file, a folder (a document a file, a folder a label) or - for standard input; .gz is unpacked. Several
-    inputs make one corpus. Memory is bounded by the vocabulary, however large the input.
+    INPUT is a file, a folder (a document a file, a folder a label) or - for standard input; .gz is unpacked.
+    Several inputs make one corpus. Memory is bounded by the vocabulary, however large the input.
 
     \b
     Examples:
@@ -140,7 +136,8 @@ def command(
         format=chosen["format_"], header=not chosen["no_header"], quotes=not chosen["no_quotes"],
         **{name: chosen[name] for name in (
             "encoding", "encoding_errors", "name", "label", "data", "text_field", "id_field", "label_field",
-            "collection_field", "time_field", "columns", "label_delimiter", "no_label", "delimiter", "vocab", "index_base",
+            "collection_field", "time_field", "columns", "label_delimiter", "no_label", "delimiter", "vocab",
+            "index_base",
         )},
     )  # fmt: skip
     if chosen["line_regex"] is not None:
@@ -165,6 +162,9 @@ def command(
     folder = Path(output).resolve().parent if output != "-" else None
     if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
         folder = None  # a device, or a mistake that the writer will name
+    for name in inputs:
+        if name != "-" and Path(name).is_file() and Path(output).is_file() and Path(name).samefile(output):
+            raise click.BadParameter(f"{output} is an input: it would be overwritten", param_hint="--output")
     began = time.monotonic()
     reader = read_documents(inputs, options, lambda text: say(text, quiet=quiet))
     total = reader.total / 1e6 if reader.total is not None else None
@@ -221,14 +221,13 @@ def load_like(path: str) -> tuple[Tokenizer, list[str]]:
 
     with files.open_file(path, ("corpus", "model")) as file:
         arrays = {name: file.load(name) for name in ("vocabulary.bytes", "vocabulary.offsets")}
-        return Tokenizer.from_meta(file.meta.get("tokenizer")), list(
-            Strings.from_arrays(arrays, "vocabulary")
-        )
+        return Tokenizer.from_meta(file.meta.get("tokenizer")), list(Strings.from_arrays(arrays, "vocabulary"))
 
 
 def _report(counts: dict[str, int], output: str, seconds: float, like: str | None, quiet: bool) -> None:
+    read = sum(counts[name] for name in ("tokens", "stopword_tokens", "unknown_tokens", "dropped_tokens"))
     say(f"{output}: {counts['documents']:,} documents, {counts['tokens']:,} tokens, {counts['words']:,} words "
-        f"({seconds:.1f} s, {(counts['tokens'] + counts['stopword_tokens'] + counts['unknown_tokens'] + counts['dropped_tokens']) / max(seconds, 1e-9) / 1e6:.1f} M tokens/s)", quiet=quiet)  # fmt: skip
+        f"({seconds:.1f} s, {read / max(seconds, 1e-9) / 1e6:.1f} M tokens/s)", quiet=quiet)  # fmt: skip
     if like is not None:
         everything = counts["tokens"] + counts["unknown_tokens"]
         share = counts["unknown_tokens"] / everything if everything else 0.0
@@ -237,9 +236,7 @@ def _report(counts: dict[str, int], output: str, seconds: float, like: str | Non
     if counts["stopword_tokens"]:
         left_out.append(f"{counts['stopword_tokens']:,} tokens of stop words")
     if counts["dropped_words"]:
-        left_out.append(
-            f"{counts['dropped_words']:,} words ({counts['dropped_tokens']:,} tokens) by the limits"
-        )
+        left_out.append(f"{counts['dropped_words']:,} words ({counts['dropped_tokens']:,} tokens) by the limits")
     if counts["dropped_documents"]:
         left_out.append(f"{counts['dropped_documents']:,} empty documents")
     if left_out:

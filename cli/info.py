@@ -17,7 +17,8 @@ from topicx.cli.common import json_output, option, print_json
 def command(files: tuple[str, ...], arrays: bool, as_json: bool) -> None:
     """Say what a file is, what it holds, and where it came from.
 
-    Every byte of a topicx file is verified. Of other programs' files it says what they are, where that is easy to see.
+    Every byte of a topicx file is verified. Of other programs' files it says what they are, where that is
+    easy to see.
 
     \b
     Examples:
@@ -179,9 +180,7 @@ def _short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list):
-        shown = ", ".join(
-            _short(one) if not isinstance(one, list) else "+".join(map(str, one)) for one in value[:8]
-        )
+        shown = ", ".join(_short(one) if not isinstance(one, list) else "+".join(map(str, one)) for one in value[:8])
         return shown + (f", … ({len(value):,})" if len(value) > 8 else "")
     text = " ".join(str(value).split())
     return text if len(text) <= 160 else text[:157] + "…"

@@ -12,18 +12,14 @@ from topicx.cli.import_ import ImportCommand, limits, stop_options
 
 @click.command("prune", cls=ImportCommand)
 @click.argument("corpus")
-@option(
-    "--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output."
-)
+@option("--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output.")
 @limits
 @option("--keep-most", type=click.IntRange(1), metavar="N", help="Keep the N most frequent of the words that are left.",
         show_default="all")  # fmt: skip
 @option("--words", metavar="FILE", help="Keep only the words in this file, one a line.", show_default="all")
 @stop_options
 @quiet
-def command(
-    corpus: str, output: str, keep_most: int | None, words: str | None, quiet: bool, **chosen: Any
-) -> None:
+def command(corpus: str, output: str, keep_most: int | None, words: str | None, quiet: bool, **chosen: Any) -> None:
     """Drop words that are too rare or too common from a corpus.
 
     The words that stay keep their order. Words that are in no document are always dropped.

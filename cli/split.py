@@ -13,14 +13,16 @@ from topicx.cli.common import option, quiet, say, seed
 @click.argument("corpus")
 @option("--output", "-o", "prefix", required=True, metavar="PREFIX",
         help="Beginning of the files' names: part NAME is written to PREFIX.NAME.corpus.")  # fmt: skip
-@option("--fractions", metavar="SHARES", help="The parts' shares of the documents, parted by commas; if they sum to less "
-        "than 1, the rest is left out.", show_default="0.9,0.1")  # fmt: skip
+@option("--fractions", metavar="SHARES", show_default="0.9,0.1",
+        help="The parts' shares of the documents, parted by commas; if they sum to less than 1, the rest is left "
+             "out.")  # fmt: skip
 @option("--names", metavar="NAMES", help="The parts' names, parted by commas.",
         show_default="train,test for two parts, train,valid,test for three, else part1,part2 …")  # fmt: skip
 @option("--stratify", is_flag=True, show_default=False,
         help="Give each part the same share of every label (of every combination of labels).")  # fmt: skip
-@option("--ids", multiple=True, metavar="FILE", help="Instead of shares: a file with the ids of a part's documents, one a "
-        "line (the part has the file's name), or with lines 'id TAB part'. May be repeated.")  # fmt: skip
+@option("--ids", multiple=True, metavar="FILE",
+        help="Instead of shares: a file with the ids of a part's documents, one a line (the part has the file's "
+             "name), or with lines 'id TAB part'. May be repeated.")  # fmt: skip
 @seed
 @quiet
 def command(
@@ -43,9 +45,7 @@ def command(
     from topicx.errors import InputError
 
     if ids and (fractions is not None or stratify or names is not None):
-        raise click.UsageError(
-            "--ids cannot go with --fractions, --names or --stratify", click.get_current_context()
-        )
+        raise click.UsageError("--ids cannot go with --fractions, --names or --stratify", click.get_current_context())
     shares = _shares(fractions or "0.9,0.1")
     check_fractions(shares)
     titles = _titles(names, len(shares))
@@ -92,7 +92,5 @@ def _titles(text: str | None, n: int) -> list[str]:
     if len(titles) != n:
         raise click.BadParameter(f"{len(titles)} names for {n} parts", param_hint="--names")
     if len(set(titles)) != n or not all(titles) or any(Path(title).name != title for title in titles):
-        raise click.BadParameter(
-            f"{text!r}: names must differ and fit in a file's name", param_hint="--names"
-        )
+        raise click.BadParameter(f"{text!r}: names must differ and fit in a file's name", param_hint="--names")
     return titles

@@ -86,7 +86,7 @@ def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[in
     from topicx.estimate.align import align
 
     tops = new.top_words(words), old.top_words(words)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for pair in align(new, old):
         mine = [word for word, _ in tops[0][pair.a]] if pair.a is not None else []
         theirs = [word for word, _ in tops[1][pair.b]] if pair.b is not None else []

@@ -17,7 +17,6 @@ from topicx.errors import InputError
 if TYPE_CHECKING:
     from topicx.models.model import Model
     from topicx.sampling.chain import Chain, Checkpoints, Event
-    from topicx.sampling.options import Options
     from topicx.sampling.state import State
 
 # The names stand here so that `--help` need not import the samplers; a test compares them with the registry.
@@ -42,8 +41,8 @@ model_options = stack(
     option("--iterations", type=click.IntRange(0), default=1000, help="Sweeps over the whole corpus."),
     option(
         "--start", type=click.Choice(["auto", "growing", "progressive", "random"]), default="auto",
-        help="growing: from a few documents to all of them; progressive: each token given those before it; random. "
-        "auto: growing for large corpora.",
+        help="growing: from a few documents to all of them; progressive: each token given those before it; "
+        "random. auto: growing for large corpora.",
     ),
     option(
         "--alpha", type=str, default=None, metavar="NUMBER|FILE", show_default="0.1",
@@ -56,7 +55,7 @@ model_options = stack(
         "--seed-words", type=str, default=None, metavar="FILE",
         help="Lines 'topic word word …' (topics from 0): words that a topic shall have.",
     ),
-    option("--seed-weight", type=click.IntRange(1, 1_000_000), default=50, help="How many tokens a seed word counts as."),
+    option("--seed-weight", type=click.IntRange(1, 1_000_000), default=50, help="Tokens that a seed word counts as."),
     option(
         "--optimize-interval", type=click.IntRange(0), default=0,
         help="Re-estimate the priors every N sweeps (0: never). MALLET users often take 10.",
@@ -69,7 +68,7 @@ model_options = stack(
     option("--mh-steps", type=click.IntRange(1, 64), default=2, help="Proposals a token (light, warp)."),
     option("--sparse-phi", is_flag=True, help="Draw φ sparsely, by Poisson variables (partial).", show_default=False),
     option("--batch-documents", type=click.IntRange(1), default=256, help="Documents in a minibatch (scvb0)."),
-    option("--icm", type=click.IntRange(0), default=0, help="At the end, sweeps in which tokens take their best topic."),
+    option("--icm", type=click.IntRange(0), default=0, help="Last sweeps, in which tokens take their best topic."),
     option(
         "--partitions", type=click.IntRange(0, 1024), default=0, show_default="by the size of the corpus",
         help="Shards and blocks of the schedule: at most that many threads work at once. Part of the result.",
@@ -103,7 +102,12 @@ model_options = stack(
     "--checkpoint-interval", type=click.IntRange(0), default=0,
     help="Save the chain every N sweeps (0: only when interrupted).",
 )  # fmt: skip
-@option("--resume", default=None, metavar="FILE", help="Go on from a checkpoint; of its options only --iterations may change.")  # noqa: E501
+@option(
+    "--resume",
+    default=None,
+    metavar="FILE",
+    help="Go on from a checkpoint; of its options only --iterations may change.",
+)
 @threads
 @quiet
 @verbose
@@ -147,15 +151,24 @@ def command(
             else:
                 chain = _new_chain(corpus, init_state, number, settings, engine)
             _run(chain, checkpoints, output, quiet, verbose)
-            model = lda.finish(chain, **estimators)
+            model = lda.finish(chain, theta=estimators["theta"], phi=estimators["phi"])
             state = chain.method.sync()
             state.meta = dict(state.meta) | lda.run_meta(chain)
             score = chain.trace.columns["score"][-1] if chain.trace.columns else 0.0
             if chains > 1:
                 say(f"chain {number}: {chain.method.objective} {score:.5f}", quiet=quiet)
             if keep == "all" and chains > 1:
-                _write(model, state, chain, f"{output}.{number}", _suffixed(state_path, number),
-                       _suffixed(doc_topics, number), _suffixed(trace_path, number), estimators, quiet)
+                _write(
+                    model,
+                    state,
+                    chain,
+                    f"{output}.{number}",
+                    _suffixed(state_path, number),
+                    _suffixed(doc_topics, number),
+                    _suffixed(trace_path, number),
+                    estimators,
+                    quiet,
+                )
             elif best is None or score > best[0]:
                 best = (score, model, state, chain)
         if best is not None:
@@ -271,7 +284,8 @@ def _announce(chain: Chain) -> None:
     state, options = chain.state, chain.options
     how = chain.sampler.name + (f" ({chain.sampler.group})" if options.sampler == "auto" else "")
     say(
-        f"{state.n_documents:,} documents, {state.n_tokens:,} tokens, {state.n_words:,} words; {state.n_topics} topics, "
+        f"{state.n_documents:,} documents, {state.n_tokens:,} tokens, {state.n_words:,} words; "
+        f"{state.n_topics} topics, "
         f"sampler {how}, {chain.start} start, {options.iterations} iterations, seed {options.seed}"
     )
     if state.n_topics > state.n_words:

@@ -1,7 +1,7 @@
 """The embedded demonstration corpus and the synthetic generators.
 
 >>> from topicx import datasets
->>> datasets.embedded()                     # 248 short texts, with label, collection and year
+>>> datasets.embedded()                     # 440 short texts, with label, collection and year
 >>> datasets.make("bars", seed=1)           # synthetic, its true parameters in `.truth`
 """
 

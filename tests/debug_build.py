@@ -1,6 +1,6 @@
 """Build the kernels with bounds checks in a copy of the tree and run the kernel tests on that build.
 
-    python tests/debug_build.py DIRECTORY
+python tests/debug_build.py DIRECTORY
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main(directory: Path) -> int:
     environment = dict(os.environ, TOPICX_DEBUG="1", PYTHONPATH=str(directory), PYTHONDONTWRITEBYTECODE="1")
     build = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace", "--parallel", str(os.cpu_count() or 1)]
     subprocess.run(build, cwd=directory, env=environment, check=True)
-    # The debug copy shadows the installed package; its cli and datasets packages come by links, as package-dir maps them.
+    # The debug copy shadows the installed package; cli and datasets come by links, where package-dir maps them.
     for package in ("cli", "datasets"):
         link = directory / "topicx" / package
         if not link.exists():

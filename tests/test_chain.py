@@ -62,13 +62,23 @@ def test_blocks_are_balanced() -> None:
 
 
 def test_streams_do_not_repeat() -> None:
-    keys = {streams.key(s, c, u, n, k) for s in range(4) for c in range(3) for u in range(4) for n in range(6) for k in range(5)}
+    keys = {
+        streams.key(s, c, u, n, k)
+        for s in range(4)
+        for c in range(3)
+        for u in range(4)
+        for n in range(6)
+        for k in range(5)
+    }
     assert len(keys) == 4 * 3 * 4 * 6 * 5
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_threads_do_not_change_bits(sampler: str) -> None:
-    chains = [run_chain(threads, sampler=sampler, iterations=6, optimize_interval=2, optimize_burn_in=2) for threads in (1, 2, 8)]
+    chains = [
+        run_chain(threads, sampler=sampler, iterations=6, optimize_interval=2, optimize_burn_in=2)
+        for threads in (1, 2, 8)
+    ]
     first = chains[0]
     for chain in chains[1:]:
         assert np.array_equal(chain.method.sync().z, first.method.sync().z)
@@ -191,9 +201,7 @@ def test_learnt_beta_maximises_its_likelihood_with_seeds_as_prior() -> None:
     def loss(factor: float) -> float:
         beta = state.beta * factor
         totals = chain.method.totals  # type: ignore[attr-defined]
-        return -joint_log_likelihood(
-            state.document_topics(), counts, totals, state.alpha, state.groups, beta, seeds
-        )
+        return -joint_log_likelihood(state.document_topics(), counts, totals, state.alpha, state.groups, beta, seeds)
 
     beta = state.beta
     for _ in range(20):
@@ -221,7 +229,13 @@ def test_likelihood_is_the_product_of_the_conditionals() -> None:
             words[w, k] += 1
             totals[k] += 1
     found = joint_log_likelihood(
-        state.document_topics(), state.word_topics(), state.topic_totals(), state.alpha, state.groups, state.beta, state.seeds
+        state.document_topics(),
+        state.word_topics(),
+        state.topic_totals(),
+        state.alpha,
+        state.groups,
+        state.beta,
+        state.seeds,
     )
     assert found == pytest.approx(expected / state.n_tokens, rel=1e-10)
 
@@ -274,7 +288,8 @@ def test_state_verify_finds_what_is_wrong() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [("topics", 0), ("topics", 70_000), ("topics", 2.5), ("iterations", -1), ("alpha", 0.0), ("alpha", float("nan")),
-     ("alpha", [0.1, 0.2]), ("beta", float("inf")), ("beta", -1.0), ("alpha_sum", 0.0), ("start", "big"), ("optimize", "gamma"),
+     ("alpha", [0.1, 0.2]), ("beta", float("inf")), ("beta", -1.0), ("alpha_sum", 0.0), ("start", "big"),
+     ("optimize", "gamma"),
      ("mh_steps", 0), ("partitions", -1), ("sampler", "best")],
 )  # fmt: skip
 def test_bad_options_are_named(name: str, value: object) -> None:

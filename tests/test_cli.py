@@ -178,7 +178,9 @@ def test_more_topics_than_words_works_and_says_so(topicx: Run, tmp_path: Path) -
 
 def test_results_go_to_stdout_and_messages_to_stderr(topicx: Run, tmp_path: Path) -> None:
     lda_corpus(documents=20).save(tmp_path / "c")
-    done = topicx("train", "c", "-k", 3, "--iterations", 5, "-o", "m", "--trace", "t.tsv", "--verbose", "--trace-interval", 1)
+    done = topicx(
+        "train", "c", "-k", 3, "--iterations", 5, "-o", "m", "--trace", "t.tsv", "--verbose", "--trace-interval", 1
+    )
     assert done.stdout == ""
     assert "sweep 5: joint log-likelihood per token" in done.stderr
     assert topicx("train", "c", "-k", 3, "--iterations", 5, "-o", "m", "--quiet").stderr == ""
@@ -189,8 +191,12 @@ def test_results_go_to_stdout_and_messages_to_stderr(topicx: Run, tmp_path: Path
 
 def test_pipes(tmp_path: Path) -> None:
     lda_corpus(documents=20).save(tmp_path / "c")
-    line = f"{sys.executable} -m topicx train - -k 3 --iterations 3 -q -o - < c | {sys.executable} -m topicx topics - -n 2"
-    done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], cwd=tmp_path, text=True, capture_output=True, check=False)
+    line = (
+        f"{sys.executable} -m topicx train - -k 3 --iterations 3 -q -o - < c | {sys.executable} -m topicx topics - -n 2"
+    )
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"], cwd=tmp_path, text=True, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 3
     cut = f"{sys.executable} -m topicx topics {tmp_path}/m -n 50 | head -1"
@@ -205,7 +211,8 @@ def test_seed_words_word_prior_and_alpha_files(topicx: Run, tmp_path: Path) -> N
     (tmp_path / "prior").write_text("w005 0.5\n")
     (tmp_path / "alpha").write_text("1 2\n3 4\n")
     done = topicx(
-        "train", "c", "-k", 4, "--iterations", 5, "-o", "m", "--state", "s", "--seed-words", "seeds", "--seed-weight", 7,
+        "train", "c", "-k", 4, "--iterations", 5, "-o", "m", "--state", "s", "--seed-words", "seeds",
+        "--seed-weight", 7,
         "--word-prior", "prior", "--alpha", "alpha",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -220,7 +227,8 @@ def test_threads_give_the_same_files(topicx: Run, tmp_path: Path) -> None:
     lda_corpus(documents=300).save(tmp_path / "c")
     for threads in (1, 2, 8):
         done = topicx(
-            "train", "c", "-k", 6, "--iterations", 30, "--partitions", 4, "--optimize-interval", 10, "--optimize-burn-in", 5,
+            "train", "c", "-k", 6, "--iterations", 30, "--partitions", 4, "--optimize-interval", 10,
+            "--optimize-burn-in", 5,
             "--threads", threads, "-o", f"m{threads}", "--state", f"s{threads}", "--phi", "cgsp",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

@@ -27,13 +27,13 @@ def small(tmp_path: Path) -> Path:
         "a": np.arange(5, dtype=np.uint32), "b": np.linspace(0, 1, 3), "c": np.zeros(0, np.uint16),
         **Strings.of(["x", "", "hé"]).arrays("names"),
     }  # fmt: skip
-    files.write(path, "corpus", arrays, {"seed": 1, "text": "}\"{"}, {"of": "0" * 64})
+    files.write(path, "corpus", arrays, {"seed": 1, "text": '}"{'}, {"of": "0" * 64})
     return path
 
 
 def test_round_trip(small: Path) -> None:
     file = files.read(small, "corpus")
-    assert file.meta == {"seed": 1, "text": "}\"{"}
+    assert file.meta == {"seed": 1, "text": '}"{'}
     assert file.parents == {"of": "0" * 64}
     assert file.arrays["a"].tolist() == [0, 1, 2, 3, 4]
     assert list(Strings.from_arrays(file.arrays, "names")) == ["x", "", "hé"]

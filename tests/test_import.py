@@ -6,7 +6,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -116,14 +115,14 @@ def test_text_formats(case: str, packed: bool, run: Run) -> None:
 @pytest.mark.parametrize("columns", [["id", "text", "label"], ["text", "label", "id"]])
 def test_parquet(columns: list[str], run: Run) -> None:
     pyarrow = pytest.importorskip("pyarrow")
-    import pyarrow.parquet
+    parquet = pytest.importorskip("pyarrow.parquet")
 
     data = {
         "id": ["d1", "d2", "d3"],
         "text": ["The cat’s hat", "naïve DOG", None],
         "label": [["x"], ["y"], ["x"]],
     }
-    pyarrow.parquet.write_table(pyarrow.table({name: data[name] for name in columns}), "a.parquet")
+    parquet.write_table(pyarrow.table({name: data[name] for name in columns}), "a.parquet")
     status, _, err = run("import", "a.parquet", "-o", "c")
     assert status == 0 and "read as parquet" in err
     assert words_of(corpus_of()) == EXPECTED and list(corpus_of().ids) == data["id"]
@@ -248,10 +247,7 @@ def test_words_options(run: Run) -> None:
 def test_like(run: Run) -> None:
     write("a.txt", "The cat sat\nnew york is new york\n" * 30)
     write("b.txt", "the CAT saw New York\n")
-    assert (
-        run("import", "a.txt", "-o", "c", "--bigrams", "--bigram-min-count", "40", "--remove-stopwords")[0]
-        == 0
-    )
+    assert run("import", "a.txt", "-o", "c", "--bigrams", "--bigram-min-count", "40", "--remove-stopwords")[0] == 0
     assert "new_york" in list(corpus_of().vocabulary)
     status, _, err = run("import", "b.txt", "-o", "d", "--like", "c")
     assert status == 0 and "unknown to c: 1 tokens (33.3%)" in err
@@ -293,11 +289,7 @@ def test_split_prune_info(run: Run) -> None:
     status, out, _ = run("info", "r", "--json")
     about = json.loads(out)
     assert status == 0 and about["kind"] == "corpus" and about["parents"] == {"corpus": corpus_of().digest}
-    assert (
-        about["corpus"]["documents"] == 40
-        and about["corpus"]["words"] == 3
-        and about["corpus"]["labels"] == 2
-    )
+    assert about["corpus"]["documents"] == 40 and about["corpus"]["words"] == 3 and about["corpus"]["labels"] == 2
     assert about["meta"]["tokenizer"]["stopwords"] == ["w4"] and about["arrays"]["offsets"]["shape"] == [41]
     status, out, _ = run("info", "r", "p.test.corpus", "a.txt", "--arrays")
     assert status == 0
@@ -334,6 +326,11 @@ OK = {"a.txt": "n\tl\tsome words\n"}
 UCI = "2\n2\n2\n1 1 1\n2 2 1\n"
 BAD: list[tuple[list[str], dict[str, str | bytes], int, str]] = [
     # arguments, files, exit status, what the message must hold
+    (["import", "a.txt", "-o", "a.txt"], OK, 2, "a.txt is an input: it would be overwritten"),
+    (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"text":"x","time":[1]}\n'}, 2, "a.jsonl:1: the time '[1]'"),
+    (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"text":"x","time":1}\n{"text":"x","time":true}\n'}, 2, "a.jsonl:2: the time 'True'"),
+    (["import", "a.jsonl", "-o", "c", "--column", "snippet"], {"a.jsonl": '{"text":"x"}\n'}, 2, "--snippet 0 keeps none"),
+    (["import", "a.jsonl", "-o", "c", "--column", "x.bytes"], {"a.jsonl": '{"text":"x"}\n'}, 2, "--column 'x.bytes'"),
     (["import"], {}, 2, "Missing argument 'INPUT...'"),
     (["import", "a.txt"], OK, 2, "Missing option '--output'"),
     (["import", "none.txt", "-o", "c"], {}, 2, "none.txt: cannot be read: No such file or directory"),
@@ -423,9 +420,7 @@ BAD: list[tuple[list[str], dict[str, str | bytes], int, str]] = [
 
 
 @pytest.mark.parametrize("args, contents, status, words", BAD, ids=[str(i) for i in range(len(BAD))])
-def test_bad_input(
-    args: list[str], contents: dict[str, str | bytes], status: int, words: str, run: Run
-) -> None:
+def test_bad_input(args: list[str], contents: dict[str, str | bytes], status: int, words: str, run: Run) -> None:
     for name, content in contents.items():
         write(name, content)
     before = sorted(Path().rglob("*"))
@@ -473,7 +468,7 @@ def test_interrupted(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130 and err.decode().strip() == "topicx: interrupted"
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
@@ -482,4 +477,4 @@ def test_a_full_disk(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1, done.stderr
     assert done.stderr.splitlines()[-1].startswith("topicx: ") and "Traceback" not in done.stderr
-    assert os.listdir(tmp_path) == ["a.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

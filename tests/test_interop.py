@@ -160,7 +160,7 @@ def test_tomotopy(tmp_path: Path) -> None:
     texts = ["a b c a b", "b c d d", "e f e a"]
     for text in texts:
         model.add_doc(text.split())
-    model.train(10)
+    model.train(10, workers=1)
     model.save(str(tmp_path / "m.bin"))
     state = read_state(tmp_path / "m.bin")
     assert state.n_topics == 3

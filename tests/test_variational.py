@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.sampling import registry, streams
-from topicx.sampling.chain import Chain, Checkpoints
+from topicx.sampling.chain import Chain, Checkpoints, Interrupted
 from topicx.sampling.options import Options
 from topicx.sampling.state import NONE, Seeds, State
 from topicx.variational import base, priors, scvb0
@@ -180,7 +181,9 @@ def test_the_collapsed_bound_is_the_exact_one(
     for sweeps, tolerance in ((0, 0.005), (100, 0.002)):
         for sweep in range(sweeps):
             method.sweep(sweep)
-        assert method.score() == pytest.approx(twin.exact_cvb_bound(reference, gamma_of(method)) / tokens, abs=tolerance)
+        assert method.score() == pytest.approx(
+            twin.exact_cvb_bound(reference, gamma_of(method)) / tokens, abs=tolerance
+        )
 
 
 @pytest.mark.parametrize(("documents", "length", "words", "topics", "alpha", "beta"), TINY[:2])
@@ -280,9 +283,9 @@ def test_sums_do_not_drift(kind: Any, corpus: Corpus) -> None:
     reference, gamma = twin_of(method), gamma_of(method)
     nd, nw = reference.counts(gamma)
     np.testing.assert_allclose(gamma.sum(axis=1), 1, atol=2e-6)
-    np.testing.assert_allclose(method.nd[:, :5], nd, atol=2e-4)
-    np.testing.assert_allclose(method.nw[:, :5], nw, atol=2e-4)
-    np.testing.assert_allclose(method.totals, nw.sum(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(method.nd[:, :5], nd, rtol=2e-5, atol=2e-4)
+    np.testing.assert_allclose(method.nw[:, :5], nw, rtol=2e-5, atol=2e-4)
+    np.testing.assert_allclose(method.totals, nw.sum(axis=0), rtol=1e-5)
     if kind is Cvb:
         vd, vw = reference.variances(gamma)
         np.testing.assert_allclose(method.vd[:, :5], vd, atol=5e-4)
@@ -322,7 +325,7 @@ def test_a_resumed_chain_ends_in_the_same_bits(name: str, corpus: Corpus, tmp_pa
     stopped = Chain(make_state(corpus, 5), options, Threads(1))
     path = tmp_path / "run.checkpoint"
     asked = iter(range(100))
-    with pytest.raises(Exception, match=""):
+    with pytest.raises(Interrupted):
         stopped.run(checkpoints=Checkpoints(str(path)), stop=lambda: next(asked) == 9)
     resumed = Chain.load(path, Threads(1))
     resumed.run()
@@ -469,7 +472,7 @@ def test_partial_fit_learns_piece_by_piece(corpus: Corpus) -> None:
 
 
 def test_partial_fit_matches_words_by_name(corpus: Corpus) -> None:
-    mine = list(corpus.vocabulary)[::-1] + ["never"]
+    mine = [*list(corpus.vocabulary)[::-1], "never"]
     learner = StochasticLDA(3, mine[1:], threads=1)
     words, offsets = learner._known(corpus)
     kept = corpus.words != corpus.n_words - 1
@@ -479,7 +482,7 @@ def test_partial_fit_matches_words_by_name(corpus: Corpus) -> None:
 
 def test_the_learning_rate_is_checked_and_falls() -> None:
     rates = [Rate().at(step) for step in (0, 1, 10, 1000)]
-    assert all(0 < b < a <= 1 for a, b in zip(rates[:-1], rates[1:], strict=True))
+    assert all(0 < b < a <= 1 for a, b in pairwise(rates))
     assert Rate(10, 1000, 0.9).at(0) == pytest.approx(10 * 1000**-0.9)
     for wrong in ({"scale": 0.0}, {"delay": -1.0}, {"power": 1.5}, {"passes": 0}):
         with pytest.raises(InputError, match=r"learning-rate"):

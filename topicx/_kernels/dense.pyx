@@ -84,7 +84,7 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
     cdef float *inverse = q + padded
     cdef float *prior = inverse + padded
     cdef float *scratch = prior + padded
-    cdef int32_t *counts = <int32_t *> (scratch + padded)
+    cdef float *counts = scratch + padded
     cdef uint32_t *spread = <uint32_t *> (counts + padded)
     cdef const uint32_t *source
     with nogil:
@@ -119,7 +119,7 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
                     old = -1
                 else:
                     inverse_less = <float> (1.0 / (<double> (totals[old] - 1) + beta_sum))
-                    q_old = (prior[old] + <float> (counts[old] - 1)) * inverse_less
+                    q_old = (prior[old] + (counts[old] - 1)) * inverse_less
                 if row_len[w] == DENSE:
                     source = row
                 else:
@@ -147,7 +147,7 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
                 totals[new] += 1
                 counts[new] += 1
                 inverse[new] = <float> (1.0 / (<double> totals[new] + beta_sum))
-                q[new] = (prior[new] + <float> counts[new]) * inverse[new]
+                q[new] = (prior[new] + counts[new]) * inverse[new]
                 z[t] = <uint16_t> new
     free(memory)
     return changed

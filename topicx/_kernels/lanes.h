@@ -26,9 +26,8 @@ typedef struct {
     double beta_sum;
     int64_t topics, chunks; /* K, ceil16(K) / 16 */
     int topic_bits;
-    /* of the document, ceil16(K) each: alpha, n_dk, 1 / (n_k + B), and q = (alpha + n_dk) / (n_k + B) */
-    float *prior, *inverse, *q;
-    int32_t *counts;
+    /* ceil16(K) each: alpha, n_dk (whole numbers), q = (alpha + n_dk) / (n_k + B); 1 / (n_k + B) for n_k - 1, n_k, n_k + 1 */
+    float *prior, *counts, *q, *inverse_less, *inverse, *inverse_more;
     /* sums of q over 16 topics, over 256, over all */
     double *blocks, *supers, q_sum;
     /* weights of the row at hand and of the next one: ceil16(K) each, then 16 for each group of 8 chunks */
@@ -44,7 +43,7 @@ typedef struct {
     const char *name;
     int64_t (*dense_draw)(const float *q, const uint32_t *row, float beta, int64_t chunks, int64_t old, float q_old,
                           double u, float *scratch);
-    void (*weights)(float *q, const float *alpha, const int32_t *counts, const float *inverse, int64_t chunks);
+    void (*weights)(float *q, const float *alpha, const float *counts, const float *inverse, int64_t chunks);
     void (*sparse_sums)(tx_cell *cell);
     void (*sparse_tokens)(tx_cell *cell, int64_t first, int64_t last);
 } tx_lanes;
@@ -90,7 +89,8 @@ static inline vf_plain vf_scan_plain(vf_plain a) {
 }
 static inline int vf_count_le_plain(vf_plain a, float r) { int n = 0; TX_EACH n += a.x[l] <= r; return n; }
 static inline uint32_t vi_equal_plain(vi_plain a, vi_plain b) { uint32_t m = 0; TX_EACH m |= (uint32_t)(a.x[l] == b.x[l]) << l; return m; }
-static inline vf_plain vf_add_lane_plain(vf_plain a, int lane, float x) { a.x[lane] += x; return a; }
+/* lanes from this one on: a + x */
+static inline vf_plain vf_add_from_plain(vf_plain a, int lane, float x) { TX_EACH a.x[l] += l >= lane ? x : 0.0f; return a; }
 static inline float vf_last_plain(vf_plain a) { return a.x[15]; }
 #include "lanes_body.h"
 #undef TX_LANES
@@ -162,11 +162,11 @@ static inline uint32_t vi_equal_avx2(vi_avx2 x, vi_avx2 y) {
     return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(x.a, y.a))) |
            (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(x.b, y.b))) << 8;
 }
-static inline vf_avx2 vf_add_lane_avx2(vf_avx2 v, int lane, float x) {
-    const vi_avx2 i = vi_iota_avx2(), j = vi_set1_avx2(lane);
+static inline vf_avx2 vf_add_from_avx2(vf_avx2 v, int lane, float x) {
+    const vi_avx2 i = vi_iota_avx2(), j = vi_set1_avx2(lane - 1);
     const __m256 y = _mm256_set1_ps(x);
-    return TX_F2(_mm256_add_ps(v.a, _mm256_and_ps(y, _mm256_castsi256_ps(_mm256_cmpeq_epi32(i.a, j.a)))),
-                 _mm256_add_ps(v.b, _mm256_and_ps(y, _mm256_castsi256_ps(_mm256_cmpeq_epi32(i.b, j.b)))));
+    return TX_F2(_mm256_add_ps(v.a, _mm256_and_ps(y, _mm256_castsi256_ps(_mm256_cmpgt_epi32(i.a, j.a)))),
+                 _mm256_add_ps(v.b, _mm256_and_ps(y, _mm256_castsi256_ps(_mm256_cmpgt_epi32(i.b, j.b)))));
 }
 static inline float vf_last_avx2(vf_avx2 v) {
     const __m128 x = _mm256_extractf128_ps(v.b, 1);
@@ -214,8 +214,8 @@ static inline int vf_count_le_avx512(vf_avx512 v, float r) {
     return __builtin_popcount(_mm512_cmp_ps_mask(v, _mm512_set1_ps(r), _CMP_LE_OQ));
 }
 static inline uint32_t vi_equal_avx512(vi_avx512 x, vi_avx512 y) { return _mm512_cmpeq_epi32_mask(x, y); }
-static inline vf_avx512 vf_add_lane_avx512(vf_avx512 v, int lane, float x) {
-    return _mm512_mask_add_ps(v, (__mmask16)(1u << lane), v, _mm512_set1_ps(x));
+static inline vf_avx512 vf_add_from_avx512(vf_avx512 v, int lane, float x) {
+    return _mm512_mask_add_ps(v, (__mmask16)(0xFFFFu << lane), v, _mm512_set1_ps(x));
 }
 static inline float vf_last_avx512(vf_avx512 v) {
     const __m128 x = _mm512_extractf32x4_ps(v, 3);

@@ -19,9 +19,11 @@ cdef extern from "lanes.h" nogil:
         int64_t chunks
         int topic_bits
         float *prior
-        float *inverse
+        float *counts
         float *q
-        int32_t *counts
+        float *inverse_less
+        float *inverse
+        float *inverse_more
         double *blocks
         double *supers
         double q_sum
@@ -38,7 +40,7 @@ cdef extern from "lanes.h" nogil:
         int64_t (*dense_draw)(const float *q, const uint32_t *row, float beta, int64_t chunks, int64_t old,
                               float q_old, double u, float *scratch) noexcept nogil
         # q_k = (alpha_k + n_dk) inverse_k
-        void (*weights)(float *q, const float *alpha, const int32_t *counts, const float *inverse,
+        void (*weights)(float *q, const float *alpha, const float *counts, const float *inverse,
                         int64_t chunks) noexcept nogil
         # The sums of q over 16 topics, over 256 and over all, from q itself.
         void (*sparse_sums)(tx_cell *cell) noexcept nogil

@@ -9,9 +9,9 @@
 #endif
 
 /* q_k = (alpha_k + n_dk) / (n_k + B) for all topics. */
-static void TX(weights)(float *q, const float *alpha, const int32_t *counts, const float *inverse, int64_t chunks) {
+static void TX(weights)(float *q, const float *alpha, const float *counts, const float *inverse, int64_t chunks) {
     for (int64_t c = 0; c < chunks; c++) {
-        vf a = TX(vf_add)(TX(vf_load)(alpha + 16 * c), TX(vi_float)(TX(vi_load)(counts + 16 * c)));
+        vf a = TX(vf_add)(TX(vf_load)(alpha + 16 * c), TX(vf_load)(counts + 16 * c));
         TX(vf_store)(q + 16 * c, TX(vf_mul)(a, TX(vf_load)(inverse + 16 * c)));
     }
 }
@@ -78,7 +78,7 @@ typedef struct {
     int dense;
     float smooth; /* beta_w if it is inside the weights, else 0 */
     float beta;
-    vf sum;
+    vf scan; /* inclusive sums across the lanes */
 } TX(bucket);
 #define bucket TX(bucket)
 
@@ -106,6 +106,24 @@ static inline void TX(set_q)(tx_cell *s, int64_t k, float q) {
     s->blocks[k >> 4] += step;
     s->supers[k >> 8] += step;
     s->q_sum += step;
+}
+
+/* One token less or more of a topic, in this document and in all; the inverses are always those of the integers. */
+static inline void TX(count)(tx_cell *s, int64_t k, int step, float q) {
+    if (step > 0 && s->counts[k] == 0 && s->found) s->list[s->found++] = (uint16_t)k;
+    s->counts[k] += (float)step;
+    s->totals[k] += step;
+    const float edge = (float)(1.0 / ((double)(s->totals[k] + step) + s->beta_sum));
+    if (step > 0) {
+        s->inverse_less[k] = s->inverse[k];
+        s->inverse[k] = s->inverse_more[k];
+        s->inverse_more[k] = edge;
+    } else {
+        s->inverse_more[k] = s->inverse[k];
+        s->inverse[k] = s->inverse_less[k];
+        s->inverse_less[k] = edge;
+    }
+    TX(set_q)(s, k, q);
 }
 
 /* Weights of a row's entries: q_k n_kw, or q_k (n_kw + beta_w) for a short dense row, which then needs no second bucket. */
@@ -163,7 +181,7 @@ static inline void TX(prepare)(const tx_cell *s, bucket *b, float *scratch, uint
         }
     }
     for (int64_t c = b->chunks; c & 7; c++) TX(vf_store)(scratch + 16 * c, TX(vf_set1)(0));
-    b->sum = sum;
+    b->scan = TX(vf_scan)(sum);
 }
 
 /* Where a topic is in a row: its entry, or -1. */
@@ -188,15 +206,15 @@ static inline float TX(number)(const tx_cell *s, const bucket *b, int64_t i) {
 static inline void TX(adjust)(bucket *b, int64_t i, float p) {
     const float step = p - b->p[i];
     b->p[i] = p;
-    b->sum = TX(vf_add_lane)(b->sum, (int)(i & 15), step);
+    b->scan = TX(vf_add_from)(b->scan, (int)(i & 15), step);
     if (b->chunks > 8) b->groups[16 * (i >> 7) + (i & 15)] += step;
 }
 
-/* Sums by lane from the weights alone: for when a difference would leave mostly rounding. */
+/* Sums across lanes from the weights alone: for when a difference would leave mostly rounding. */
 static vf TX(resum)(const bucket *b) {
     vf sum = TX(vf_set1)(0);
     for (int64_t c = 0; c < b->chunks; c++) sum = TX(vf_add)(sum, TX(vf_load)(b->p + 16 * c));
-    return sum;
+    return TX(vf_scan)(sum);
 }
 
 /* How many of eight running sums are at most r; the weights are 16 apart. Eight, if r is not below their sum. No branch:
@@ -297,17 +315,16 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
         for (; t < end; t++) {
             const uint16_t z = s->z[t];
             int64_t old = -1, at = -1;
-            float q_less = 0, p_less = 0, p_here = 0, inverse_less = 0, rest = 0;
-            vf sum = here.sum;
+            float q_less = 0, p_less = 0, p_here = 0, rest = 0;
+            vf scan = here.scan;
             double q_sum = s->q_sum;
             if (z != 0xFFFF) {
                 old = z;
                 at = TX(find)(s, &here, old);
-                inverse_less = (float)(1.0 / ((double)(s->totals[old] - 1) + s->beta_sum));
-                q_less = (s->prior[old] + (float)(s->counts[old] - 1)) * inverse_less;
+                q_less = (s->prior[old] + (s->counts[old] - 1.0f)) * s->inverse_less[old];
                 p_less = q_less * (TX(number)(s, &here, at) - 1.0f + here.smooth);
                 p_here = here.p[at];
-                sum = TX(vf_add_lane)(sum, (int)(at & 15), -p_here);
+                scan = TX(vf_add_from)(scan, (int)(at & 15), -p_here);
                 q_sum += (double)q_less - (double)s->q[old];
             }
             if (here.smooth == 0) rest = (float)((double)here.beta * q_sum);
@@ -316,13 +333,11 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
                 new = TX(heaviest)(s, &here, old, q_less);
                 if (new == old) continue;
             } else {
-                vf scan = TX(vf_scan)(sum);
                 float others = TX(vf_last)(scan);
                 if (others + (p_less + rest) < p_here * 0.015625f) {
                     here.p[at] = 0;
-                    sum = TX(resum)(&here);
+                    scan = TX(resum)(&here);
                     here.p[at] = p_here;
-                    scan = TX(vf_scan)(sum);
                     others = TX(vf_last)(scan);
                 }
                 const double u = tx_rng_double(&rng);
@@ -353,16 +368,9 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
             s->changed++;
             if (new_at < 0) new_at = TX(find)(s, &here, new);
             int moved = 0;
-            if (old >= 0) {
-                s->totals[old]--;
-                s->counts[old]--;
-                s->inverse[old] = inverse_less;
-                TX(set_q)(s, old, q_less);
-            }
-            s->totals[new]++;
-            if (s->counts[new]++ == 0 && s->found) s->list[s->found++] = (uint16_t)new;
-            s->inverse[new] = (float)(1.0 / ((double)s->totals[new] + s->beta_sum));
-            TX(set_q)(s, new, (s->prior[new] + (float)s->counts[new]) * s->inverse[new]);
+            const float q_more = (s->prior[new] + (s->counts[new] + 1.0f)) * s->inverse_more[new];
+            if (old >= 0) TX(count)(s, old, -1, q_less);
+            TX(count)(s, new, 1, q_more);
             if (here.dense) {
                 if (old >= 0) here.row[old]--;
                 here.row[new]++;
@@ -387,7 +395,7 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
                 if (moved) {
                     TX(prepare)(s, &here, s->scratch[turn ^ 1], s->words[t]);
                 } else {
-                    here.sum = sum;
+                    here.scan = scan;
                     if (old >= 0) TX(adjust)(&here, at, p_less);
                     TX(adjust)(&here, new_at, s->q[new] * (TX(number)(s, &here, new_at) + here.smooth));
                 }

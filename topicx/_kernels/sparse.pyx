@@ -38,16 +38,18 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
         return 0
     # q, inverse, prior, counts; two scratches with their group sums; blocks and supers (double); the topic list
     cdef int64_t room = (chunks + 7) // 8 * (128 + 16)
-    cdef size_t size = 4 * (4 * padded + 2 * room) + 8 * (2 * chunks + 2) + 4 * padded + 2 * 65536 * 2 + 64
+    cdef size_t size = 4 * (6 * padded + 2 * room) + 8 * (2 * chunks + 2) + 4 * padded + 2 * 65536 * 2 + 64
     cdef char *memory = <char *> malloc(size)
     if memory == NULL:
         raise MemoryError
     memset(memory, 0, size)
     s.q = <float *> (memory + (-<size_t> memory) % 64)
     s.inverse = s.q + padded
-    s.prior = s.inverse + padded
-    s.counts = <int32_t *> (s.prior + padded)
-    s.scratch[0] = <float *> (s.counts + padded)
+    s.inverse_less = s.inverse + padded
+    s.inverse_more = s.inverse_less + padded
+    s.prior = s.inverse_more + padded
+    s.counts = s.prior + padded
+    s.scratch[0] = s.counts + padded
     s.scratch[1] = s.scratch[0] + room
     s.blocks = <double *> (s.scratch[1] + room)
     s.supers = s.blocks + chunks
@@ -69,7 +71,9 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
     s.rng = tx_rng_seed(key)
     with nogil:
         for k in range(K):
+            s.inverse_less[k] = <float> (1.0 / (<double> (totals[k] - 1) + beta_sum))
             s.inverse[k] = <float> (1.0 / (<double> totals[k] + beta_sum))
+            s.inverse_more[k] = <float> (1.0 / (<double> (totals[k] + 1) + beta_sum))
         for i in range(n_docs):
             d = docs[i]
             first = segments[d * (n_blocks + 1) + block]

@@ -1,12 +1,13 @@
-"""Pairs of adjacent words that are said together more often than chance: found at import, joined with an underscore.
+"""Pairs of adjacent words that are said together more often than chance: found at import, joined with an
+underscore.
 
-The measure is normalised pointwise mutual information, from -1 (never together) over 0 (independent) to 1 (only
-together): ln(p(a b) / (p(a) p(b))) / -ln p(a b), with p from the N tokens of the input before stop words go. Pairs
-with a stop word in them are never joined.
+The measure is normalised pointwise mutual information, from -1 (never together) over 0 (independent) to 1
+(only together): ln(p(a b) / (p(a) p(b))) / -ln p(a b), with p from the N tokens of the input before stop
+words go. Pairs with a stop word in them are never joined.
 
-Memory is bounded: the table of pairs holds at most `table` of them. When it is full, the pairs that are rarest so far
-are forgotten (those below a floor that rises by one each time), so on very large inputs a pair's count can be too low
-by at most the floor, and a pair that is frequent all through is never lost.
+Memory is bounded: the table of pairs holds at most `table` of them. When it is full, the pairs that are
+rarest so far are forgotten (those below a floor that rises by one each time). So on very large inputs the
+count of a pair can be too low, and never too high: at worst a rare pair is not joined.
 """
 
 from __future__ import annotations
@@ -40,16 +41,15 @@ class BigramOptions:
 def find_bigrams(
     pieces: Pieces, tokens: NDArray[np.int64], flags: NDArray[np.uint8], words: Any, options: BigramOptions
 ) -> list[tuple[int, int]]:
-    """The pairs to join, in the order of their words. `tokens` are the words' frequencies, `flags` the stop words."""
+    """The pairs to join, in the order of their words. `tokens` are the words' frequencies, `flags` the stop
+    words."""
     wanted = ((flags == 0) & (tokens >= options.min_count)).astype(np.uint8)
     table = PairTable(options.table)
     used, floor = 0, 1
     for lengths, ids in pieces():
         document = 0
         while document < len(lengths):
-            used, document = count_pairs(
-                ids, lengths, wanted, table.keys, table.values, used, options.table, document
-            )
+            used, document = count_pairs(ids, lengths, wanted, table.keys, table.values, used, options.table, document)
             while used >= options.table:
                 floor += 1
                 keep = table.values >= floor

@@ -1,10 +1,11 @@
-"""The one builder of corpora: documents come in batches, everything waits on disk, and the vocabulary is settled last.
+"""The one builder of corpora: documents come in batches, everything waits on disk, and the vocabulary is
+settled last.
 
-Memory is the vocabulary (words, and a few counts for each) and buffers, however long the input is: tokens and all
-that documents carry go to `files.Spool`s beside the output. Words have provisional ids by first appearance until the
-input ends. Then words below the limits go, the rest are numbered by falling frequency (ties by the word's UTF-8), and
-the tokens are renumbered on their way into the file. That order is the same for the same input, and puts the words
-that samplers touch most into few cache lines.
+Memory is the vocabulary (words, and a few counts for each) and buffers, however long the input is: tokens and
+all that documents carry go to `files.Spool`s beside the output. Words have provisional ids by first
+appearance until the input ends. Then words below the limits go, the rest are numbered by falling frequency
+(ties by the word's UTF-8), and the tokens are renumbered on their way into the file. That order is the same
+for the same input, and puts the words that samplers touch most into few cache lines.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from topicx.errors import InputError
 from topicx.strings import Strings
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
+_PLAIN = (str, int, float)
 _PIECE = 1 << 18
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
@@ -52,7 +54,8 @@ class BuildOptions:
 
 
 class Builder:
-    """Add batches, then `save` or `corpus`. `like` fixes the vocabulary: other words are counted as unknown."""
+    """Add batches, then `save` or `corpus`. `like` fixes the vocabulary: other words are counted as
+    unknown."""
 
     def __init__(
         self,
@@ -197,9 +200,7 @@ class Builder:
                 self._map_of = counts.vocabulary
             words = self._map
         if counts.counts.sum(dtype=np.float64) > 2**33:
-            raise InputError(
-                "the counts of one batch of documents are more than eight thousand million tokens"
-            )
+            raise InputError("the counts of one batch of documents are more than eight thousand million tokens")
         ids = np.repeat(words[counts.words].astype(np.uint32), counts.counts)
         ends = np.concatenate([[0], np.cumsum(counts.counts)])
         pairs = np.concatenate([[0], np.cumsum(counts.lengths)])
@@ -216,10 +217,7 @@ class Builder:
     def corpus(self, meta: dict[str, Any] | None = None) -> Corpus:
         """The corpus in memory."""
         arrays, about = self._finish(meta or {})
-        loaded = {
-            name: _loaded(array) if isinstance(array, files.Spool) else array
-            for name, array in arrays.items()
-        }
+        loaded = {name: _loaded(array) if isinstance(array, files.Spool) else array for name, array in arrays.items()}
         return Corpus.from_arrays(loaded, about)
 
     def _finish(self, meta: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -406,9 +404,7 @@ class _Names:
             if values is None or not any(value is not None for value in values):
                 self._ids.append(np.full(n, -1, np.int32))
                 return
-            self._ids.append(
-                [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
-            )
+            self._ids.append([-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values])
             return
         if values is None:
             self._lengths.append(np.zeros(n, np.int64))
@@ -443,7 +439,8 @@ class _Names:
 
 
 class _Times:
-    """The time of each document: a number, or an ISO date as days since 1970. All of one corpus are of one kind."""
+    """The time of each document: a number, or an ISO date as days since 1970. All of one corpus are of one
+    kind."""
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
@@ -457,8 +454,13 @@ class _Times:
             return
         if len(self._known) > 100_000:
             self._known.clear()
-        self._values.append([self._known[value] if value in self._known else self._parse(value, batch, i)
-                             for i, value in enumerate(batch.times)])  # fmt: skip
+        known = self._known  # times repeat, and parsing takes longer than looking up
+        self._values.append(
+            [
+                known[value] if type(value) in _PLAIN and value in known else self._parse(value, batch, i)
+                for i, value in enumerate(batch.times)
+            ]
+        )
 
     def _parse(self, value: Any, batch: Batch, at: int) -> float:
         if value is None or (isinstance(value, str) and not value.strip()):
@@ -471,11 +473,10 @@ class _Times:
             ) from None
         if self.kind and self.kind != kind:
             was = "dates" if self.kind == "date" else "numbers"
-            raise InputError(
-                f"{batch.place(at)}: the time {str(value)[:40]!r} is a {kind}, but those before are {was}"
-            )
+            raise InputError(f"{batch.place(at)}: the time {str(value)[:40]!r} is a {kind}, but those before are {was}")
         self.kind = kind
-        self._known[value] = number
+        if type(value) in _PLAIN:
+            self._known[value] = number
         return number
 
     def array(self, mask: Iterator[NDArray[np.bool_]] | None) -> Any:
@@ -493,8 +494,10 @@ class _Column:
     """A further column: numbers if all values are numbers, else strings."""
 
     def __init__(self, builder: Builder, name: str) -> None:
-        if not re.fullmatch(r"[^\s./]+", name):
-            raise InputError(f"--column {name!r}: a column's name has no spaces, dots or slashes")
+        if not name or name.endswith((".bytes", ".offsets")):
+            raise InputError(f"--column {name!r}: a column cannot have this name in a corpus file")
+        if name == "snippet" and builder.options.snippet:
+            raise InputError("--column 'snippet': the corpus keeps snippets of its own there (--snippet 0 keeps none)")
         self._builder = builder
         self._texts = _Texts(builder)
         self._numeric = True
@@ -520,7 +523,8 @@ class _Column:
 
 
 def parse_time(value: Any) -> tuple[str, float]:
-    """`number` or `date`, and the value: a finite number; an ISO date (also 1990-05) as days since 1970-01-01."""
+    """`number` or `date`, and the value: a finite number; an ISO date (also 1990-05) as days since
+    1970-01-01."""
     if isinstance(value, bool):
         raise ValueError
     if isinstance(value, datetime.date):  # a datetime too

@@ -41,8 +41,8 @@ def from_texts(
 ) -> Corpus:
     """A corpus of these texts. `limits`: min_count, min_doc_freq, max_doc_freq, drop_empty.
 
-    `like` takes the tokenizer and the vocabulary of another corpus; words that it does not have are left out and
-    counted in `meta["counts"]["unknown_tokens"]`.
+    `like` takes the tokenizer and the vocabulary of another corpus; words that it does not have are left out
+    and counted in `meta["counts"]["unknown_tokens"]`.
     """
     if isinstance(texts, str):
         raise InputError("texts must be several texts, not one string")
@@ -56,9 +56,7 @@ def from_texts(
         for texts_part, batch in _batches(texts, "texts", ids, labels, collections, times, columns):
             for i, text in enumerate(texts_part):
                 if not isinstance(text, str):
-                    raise InputError(
-                        f"texts[{builder.n_documents + i}] is not a string but a {type(text).__name__}"
-                    )
+                    raise InputError(f"texts[{builder.n_documents + i}] is not a string but a {type(text).__name__}")
             batch.texts = texts_part
             builder.add(batch)
         return builder.corpus()
@@ -99,7 +97,8 @@ def from_matrix(
 ) -> Corpus:
     """A corpus from a documents × words matrix of counts; the vocabulary keeps the order of the columns.
 
-    A document's tokens stand in the order of the columns. Without `vocabulary`, words are named by their column.
+    A document's tokens stand in the order of the columns. Without `vocabulary`, words are named by their
+    column.
     """
     import scipy.sparse
 
@@ -109,9 +108,7 @@ def from_matrix(
     else:
         dense = np.asarray(matrix)
         if dense.ndim != 2 or dense.dtype.kind not in "iufb":
-            raise InputError(
-                f"matrix must be documents × words of numbers, not {dense.dtype} of shape {dense.shape}"
-            )
+            raise InputError(f"matrix must be documents × words of numbers, not {dense.dtype} of shape {dense.shape}")
         table = scipy.sparse.csr_array(dense)
     n_documents, n_words = table.shape
     names = [str(i) for i in range(n_words)] if vocabulary is None else list(vocabulary)
@@ -158,8 +155,8 @@ def from_dataframe(
 ) -> Corpus:
     """A corpus from a pandas frame; the arguments name its columns (`columns`: further ones to keep).
 
-    Without `id` documents are named by the frame's index. A cell of `label` is a label or a list of labels. A cell
-    of `text` may also be a list of words. `options` go to `from_texts`.
+    Without `id` documents are named by the frame's index. A cell of `label` is a label or a list of labels. A
+    cell of `text` may also be a list of words. `options` go to `from_texts`.
     """
     for name in (text, id, label, collection, time, *columns):
         if name is not None and name not in frame.columns:
@@ -193,8 +190,7 @@ def to_dataframe(corpus: Corpus) -> pandas.DataFrame:
 
     vocabulary = np.array(list(corpus.vocabulary), dtype=object)
     documents = [
-        vocabulary[corpus.words[begin:end]].tolist()
-        for begin, end in itertools.pairwise(corpus.offsets.tolist())
+        vocabulary[corpus.words[begin:end]].tolist() for begin, end in itertools.pairwise(corpus.offsets.tolist())
     ]
     frame: dict[str, Any] = {"id": list(corpus.ids), "words": documents}
     if len(corpus.label_offsets):
@@ -225,11 +221,10 @@ def prune(
 ) -> Corpus:
     """A corpus without the words beyond these limits. The words that stay keep their order.
 
-    `words` keeps only these; `keep_most` keeps the most frequent ones that pass the rest (ties by their order).
+    `words` keeps only these; `keep_most` keeps the most frequent ones that pass the rest (ties by their
+    order).
     """
-    options = _options(
-        {"min_count": min_count, "min_doc_freq": min_doc_freq, "max_doc_freq": max_doc_freq}, 0
-    )
+    options = _options({"min_count": min_count, "min_doc_freq": min_doc_freq, "max_doc_freq": max_doc_freq}, 0)
     tokens, documents = corpus.word_frequencies, corpus.document_frequencies
     keep = (tokens >= max(options.min_count, 1)) & (documents >= options.min_doc_freq)
     keep &= documents <= math.floor(options.max_doc_freq * corpus.n_documents + 1e-9)
@@ -237,9 +232,7 @@ def prune(
     wanted = None if words is None else frozenset(words)
     if dropped or wanted is not None:
         names = list(corpus.vocabulary)
-        keep &= np.array(
-            [name not in dropped and (wanted is None or name in wanted) for name in names], dtype=bool
-        )
+        keep &= np.array([name not in dropped and (wanted is None or name in wanted) for name in names], dtype=bool)
     chosen = np.flatnonzero(keep)
     if keep_most is not None and keep_most < len(chosen):
         chosen = np.sort(chosen[np.argsort(-tokens[chosen], kind="stable")[:keep_most]])

@@ -49,20 +49,24 @@ class Corpus:
     label_names: Strings = field(default_factory=_no_strings)
     """The distinct labels, sorted."""
     label_offsets: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    """The labels of document d are label_ids[label_offsets[d]:label_offsets[d + 1]]; empty when there are none."""
+    """The labels of document d are label_ids[label_offsets[d]:label_offsets[d + 1]]; empty when there are
+    none."""
     label_ids: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     collection_names: Strings = field(default_factory=_no_strings)
     """The distinct collections, sorted."""
     collection: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     """The collection of each document (-1: none); empty when there are none at all."""
     time: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0, np.float64))
-    """The time of each document as a number (a year; or days since 1970 where `meta["time"]` is "date"); NaN: unknown."""
+    """The time of each document as a number (a year; or days since 1970 where `meta["time"]` is "date"); NaN:
+    unknown."""
     columns: dict[str, Strings | NDArray[np.float64]] = field(default_factory=dict)
-    """Any further columns, by name: strings or numbers, one a document ("snippet" holds the beginning of the text)."""
+    """Any further columns, by name: strings or numbers, one a document ("snippet" holds the beginning of the
+    text)."""
     meta: dict[str, Any] = field(default_factory=dict)
     """How it was made: tokenising, inputs, counts of what was left out."""
     truth: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """The parameters that a synthetic corpus was drawn from, by name ("topic_word", "document_topic", "z", …)."""
+    """The parameters that a synthetic corpus was drawn from, by name ("topic_word", "document_topic", "z",
+    …)."""
     digest: str = ""
     """The content digest of the file it came from ('' if it never was in a file)."""
 
@@ -160,7 +164,8 @@ class Corpus:
     # -- files -------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], parents: Mapping[str, str] | None = None) -> str:
-        """Write the corpus to a file and return its digest. `parents` maps a role to the digest of a file it is from."""
+        """Write the corpus to a file and return its digest. `parents` maps a role to the digest of a file it
+        is from."""
         meta = dict(self.meta) | {"columns": sorted(self.columns)}
         self.digest = files.write(path, KIND, self.arrays(), meta, parents)
         return self.digest
@@ -194,9 +199,7 @@ class Corpus:
         return cls.from_arrays(file.arrays, file.meta, file.digest)
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any], digest: str = ""
-    ) -> Corpus:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any], digest: str = "") -> Corpus:
         """A corpus from the arrays and the metadata of a file."""
         columns: dict[str, Strings | NDArray[np.float64]] = {}
         for name in meta.get("columns", []):
@@ -251,7 +254,8 @@ class Corpus:
 
     @classmethod
     def from_documents(cls, documents: Iterable[Sequence[str]], **about: Any) -> Corpus:
-        """A corpus of documents that are already lists of words. `about` takes ids, labels, collections, times."""
+        """A corpus of documents that are already lists of words. `about` takes ids, labels, collections,
+        times."""
         from topicx.corpus.convert import from_documents
 
         return from_documents(documents, **about)
@@ -271,7 +275,8 @@ class Corpus:
 
     @classmethod
     def from_dataframe(cls, frame: pandas.DataFrame, text: str = "text", **fields: Any) -> Corpus:
-        """A corpus from a pandas frame. `fields` names the columns: id, label, collection, time, and a tokenizer."""
+        """A corpus from a pandas frame. `fields` names the columns: id, label, collection, time, and a
+        tokenizer."""
         from topicx.corpus.convert import from_dataframe
 
         return from_dataframe(frame, text, **fields)
@@ -283,7 +288,8 @@ class Corpus:
         return to_dataframe(self)
 
     def prune(self, **limits: Any) -> Corpus:
-        """A corpus without words that are too rare or too common: min_count, min_doc_freq, max_doc_freq (share), words."""
+        """A corpus without words that are too rare or too common: min_count, min_doc_freq, max_doc_freq
+        (share), words."""
         from topicx.corpus.convert import prune
 
         return prune(self, **limits)

@@ -71,9 +71,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
                 break
         if row:
             if len(row) != len(names):
-                raise InputError(
-                    f"{shown}:{line}: {len(row)} fields, but the {'header' if options.header else 'first row'} has {len(names)}"
-                )
+                head = "header" if options.header else "first row"
+                raise InputError(f"{shown}:{line}: {len(row)} fields, but the {head} has {len(names)}")
             batch.append(row)
             numbers.append(line)
             size += sum(map(len, row))

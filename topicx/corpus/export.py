@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,8 +24,8 @@ def export_corpus(corpus: Corpus, out: str, format: str) -> list[str]:
     - `lines`: name, labels (with commas; `-` for none) and words, parted by tabs.
     - `jsonl`: objects with id, label, collection, time, further columns, and text (the words with spaces).
     - `uci`, `ldac`, `svmlight`: counts, and the words in a file of their own, which import finds by its name:
-      `vocab.X` beside `docword.X`, else `OUT.vocab`. `svmlight` numbers the labels and writes `OUT.labels`, too.
-      When `out` is `-` the counts alone are written.
+      `vocab.X` beside `docword.X`, else `OUT.vocab`. `svmlight` numbers the labels and writes `OUT.labels`,
+      too. When `out` is `-` the counts alone are written.
     """
     if format not in FORMATS:
         raise InputError(f"--format {format}: a corpus can be written as {', '.join(FORMATS)}")
@@ -65,7 +66,7 @@ def _words(corpus: Corpus) -> list[str]:
 def _documents(corpus: Corpus) -> Iterator[list[str]]:
     words = np.array(_words(corpus), dtype=object)
     offsets = corpus.offsets.tolist()
-    for begin, end in zip(offsets[:-1], offsets[1:]):
+    for begin, end in itertools.pairwise(offsets):
         yield words[corpus.words[begin:end]].tolist()
 
 
@@ -109,7 +110,7 @@ def _number(value: float) -> float | int | None:
 def _counts(corpus: Corpus) -> Iterator[tuple[list[int], list[int]]]:
     """Words and counts of each document, words ascending."""
     offsets = corpus.offsets.tolist()
-    for begin, end in zip(offsets[:-1], offsets[1:]):
+    for begin, end in itertools.pairwise(offsets):
         words, counts = np.unique(corpus.words[begin:end], return_counts=True)
         yield words.tolist(), counts.tolist()
 
@@ -129,10 +130,7 @@ def _ldac(corpus: Corpus) -> Iterator[str]:
 def _svmlight(corpus: Corpus) -> Iterator[str]:
     offsets = corpus.label_offsets.tolist() if len(corpus.label_offsets) else [0] * (corpus.n_documents + 1)
     for number, (name, (words, counts)) in enumerate(zip(corpus.ids, _counts(corpus))):
-        labels = (
-            ",".join(str(label + 1) for label in corpus.label_ids[offsets[number] : offsets[number + 1]])
-            or "0"
-        )
+        labels = ",".join(str(label + 1) for label in corpus.label_ids[offsets[number] : offsets[number + 1]]) or "0"
         features = [f"{word + 1}:{count}" for word, count in zip(words, counts)]
         yield " ".join([labels, *features, "#", " ".join(name.split())]) + "\n"
 

@@ -12,7 +12,8 @@ from topicx.errors import InputError
 
 
 def read(root: str, options: ReadOptions) -> Iterator[tuple[Batch, int]]:
-    """Batches, and the bytes that each took. Files are read in the order of their names; hidden ones are left out."""
+    """Batches, and the bytes that each took. Files are read in the order of their names; hidden ones are left
+    out."""
     ids: list[str | None] = []
     texts: list[str] = []
     labels: list[tuple[str, ...]] = []

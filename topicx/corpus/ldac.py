@@ -29,9 +29,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
                 continue
             match = _LINE.fullmatch(line)
             if match is None:
-                raise InputError(
-                    f"{shown}:{number}: 'N word:count word:count …' was expected, not {line[:40]!r}"
-                )
+                raise InputError(f"{shown}:{number}: 'N word:count word:count …' was expected, not {line[:40]!r}")
             found = _NUMBERS.findall(match.group(2))
             if len(found) != 2 * int(match.group(1)):
                 raise InputError(f"{shown}:{number}: says {match.group(1)} words, but has {len(found) // 2}")
@@ -55,11 +53,7 @@ def counted(
     if wrong.any():
         at = int(np.argmax(wrong))
         line = numbers[int(np.searchsorted(np.cumsum(lengths), at, side="right"))]
-        what = (
-            f"from {base} to {high - 1 + base}"
-            if vocabulary is not None
-            else f"at least {base}, or is too large"
-        )
+        what = f"from {base} to {high - 1 + base}" if vocabulary is not None else f"at least {base}, or is too large"
         raise InputError(f"{shown}:{line}: word {table[at, 0]} is not {what}")
     counts = Counts(words, table[:, 1], np.array(lengths, dtype=np.int64), vocabulary, base)  # type: ignore[arg-type]
     return Batch(shown, numbers, counts=counts)

@@ -1,4 +1,5 @@
-"""A document a line: `lines` (name, label and text found by a pattern, as MALLET has it) and `text` (all is text)."""
+"""A document a line: `lines` (name, label and text found by a pattern, as MALLET has it) and `text` (all is
+text)."""
 
 from __future__ import annotations
 

@@ -17,9 +17,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise InputError(
-            f"{source.shown}: Parquet needs the library pyarrow: pip install 'topicx[parquet]'"
-        ) from None
+        raise InputError(f"{source.shown}: Parquet needs the library pyarrow: pip install 'topicx[parquet]'") from None
     if source.name == "-" or source.compressed:
         raise InputError(f"{source.shown}: a Parquet table must be a file, not compressed or standard input")
     try:

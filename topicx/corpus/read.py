@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -106,9 +107,7 @@ class Counts:
 class Reader:
     """Iterates over the batches of all inputs; says through `say` which format each input has."""
 
-    def __init__(
-        self, inputs: Sequence[str], options: ReadOptions, say: Callable[[str], None] | None = None
-    ) -> None:
+    def __init__(self, inputs: Sequence[str], options: ReadOptions, say: Callable[[str], None] | None = None) -> None:
         if not inputs:
             raise InputError("no input is named (- is standard input)")
         self.inputs = list(inputs)
@@ -207,15 +206,10 @@ def detect(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
             f"{name}:1: no field 'text' in the header ({', '.join(fields)[:80]}); name it by --text-field, or say "
             "--no-header with its number, or --format lines"
         )
-    if first.lstrip().startswith("{"):
-        try:
-            if isinstance(json.loads(first), dict):
-                return "jsonl", "by its content"
-        except ValueError:
-            pass
-    if len(lines) >= 4 and all(line.strip().isdigit() for line in lines[:3]):
-        if len(lines[3].split()) == 3 and all(part.isdigit() for part in lines[3].split()):
-            return "uci", "by its content"
+    if re.match(r'\s*\{\s*"[^"]*"\s*:', first):
+        return "jsonl", "by its content"
+    if re.match(r"\s*\d+\s*\n\s*\d+\s*\n\s*\d+\s*\n\d+ \d+ \d+\s*\n", text, re.ASCII):
+        return "uci", "by its content"
     # Of the formats a document a line, `lines` is told by a tab after the first word (the name).
     filled = [line for line in lines[:-1] or lines if line.strip()]
     if filled and all("\t" in line for line in filled):
@@ -226,7 +220,8 @@ def detect(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
 
 
 def split_labels(value: Any, options: ReadOptions) -> tuple[str, ...]:
-    """The labels in a field: a text (parted by the delimiter, if there is one), a number, or a list of them."""
+    """The labels in a field: a text (parted by the delimiter, if there is one), a number, or a list of
+    them."""
     if value is None:
         return ()
     parts: Sequence[Any]
@@ -268,7 +263,8 @@ class Fields:
 
     @classmethod
     def choose(cls, names: Sequence[str] | None, options: ReadOptions, where: str) -> Fields:
-        """The fields by the options, or by their usual names where they are there (None: any name may be there)."""
+        """The fields by the options, or by their usual names where they are there (None: any name may be
+        there)."""
 
         def pick(asked: str | None, option: str, *usual: str) -> str | None:
             if asked is not None:
@@ -280,7 +276,7 @@ class Fields:
         text = pick(options.text_field, "--text-field", "text")
         if text is None:
             raise InputError(
-                f"{where}: no field 'text'; name the field of the text by --text-field; there are: {_listed(names or ())}"
+                f"{where}: no field 'text'; name the field by --text-field; there are: {_listed(names or ())}"
             )
         for column in options.columns:
             pick(column, "--column")

@@ -22,7 +22,8 @@ LONGEST_LINE = 1 << 30
 
 
 class Source:
-    """One input. `consumed` is how many bytes of the file have been read (compressed ones, if it is compressed)."""
+    """One input. `consumed` is how many bytes of the file have been read (compressed ones, if it is
+    compressed)."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -119,9 +120,7 @@ class Source:
             good = error.object[: error.start]
             lines += good.count(b"\n")
             what = f"byte 0x{error.object[error.start]:02x}, {error.reason}"
-        return InputError(
-            f"{self.shown}:{lines + 1}: is not {encoding} ({what}); see --encoding and --encoding-errors"
-        )
+        return InputError(f"{self.shown}:{lines + 1}: is not {encoding} ({what}); see --encoding and --encoding-errors")
 
     def lines(self, encoding: str, errors: str) -> Iterator[tuple[int, list[str]]]:
         """Lists of lines without their ends, each with the number of its first line."""
@@ -133,9 +132,7 @@ class Source:
                 rest.append(text)
                 held += len(text)
                 if held > LONGEST_LINE:
-                    raise InputError(
-                        f"{self.shown}:{number}: a line is longer than {LONGEST_LINE:,} characters"
-                    )
+                    raise InputError(f"{self.shown}:{number}: a line is longer than {LONGEST_LINE:,} characters")
                 continue
             rest.append(text[:cut])
             lines = "".join(rest).split("\n")
@@ -208,9 +205,7 @@ def total_size(names: list[str]) -> int | None:
             return None
         if path.is_dir():
             for folder, _, found in os.walk(path):
-                total += sum(
-                    (Path(folder) / file).stat().st_size for file in found if (Path(folder) / file).is_file()
-                )
+                total += sum((Path(folder) / file).stat().st_size for file in found if (Path(folder) / file).is_file())
         elif path.is_file():
             total += path.stat().st_size
         else:

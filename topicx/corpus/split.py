@@ -1,10 +1,12 @@
 """Parts of a corpus: by random shares, by shares within each label, or by lists of document ids.
 
-The random order comes from a hash of the seed and the document's place, so it is the same everywhere and for ever.
+The random order comes from a hash of the seed and the document's place, so it is the same everywhere and for
+ever.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,10 +20,11 @@ from topicx.errors import InputError
 def random_parts(
     corpus: Corpus, fractions: Sequence[float], *, seed: int = 1, stratify: bool = False
 ) -> list[NDArray[np.int64]]:
-    """The documents of each part, in the order of the corpus. Fractions that sum to less than 1 leave documents out.
+    """The documents of each part, in the order of the corpus. Fractions that sum to less than 1 leave
+    documents out.
 
-    With `stratify`, each part has each label's (or combination of labels') documents in the same share, as nearly as
-    whole documents allow.
+    With `stratify`, each part has each label's (or combination of labels') documents in the same share, as
+    nearly as whole documents allow.
     """
     n = corpus.n_documents
     check_fractions(fractions)
@@ -51,9 +54,7 @@ def check_fractions(fractions: Sequence[float]) -> None:
 def _keys(n: int, seed: int) -> NDArray[np.uint64]:
     """splitmix64 of the seed and the document's place."""
     golden = 0x9E3779B97F4A7C15
-    z = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(golden) + np.uint64(
-        (seed * 0xD1B54A32D192ED03 + 1) % 2**64
-    )
+    z = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(golden) + np.uint64((seed * 0xD1B54A32D192ED03 + 1) % 2**64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -64,12 +65,13 @@ def _groups(corpus: Corpus) -> list[int]:
     offsets = corpus.label_offsets.tolist()
     labels = corpus.label_ids
     numbers: dict[bytes, int] = {}
-    combined = (np.sort(labels[begin:end]).tobytes() for begin, end in zip(offsets[:-1], offsets[1:]))
+    combined = (np.sort(labels[begin:end]).tobytes() for begin, end in itertools.pairwise(offsets))
     return [numbers.setdefault(combination, len(numbers)) for combination in combined]
 
 
 def _spread(n: int, fractions: Sequence[float]) -> NDArray[np.int64]:
-    """Parts for places 0 … n - 1, such that any run of places has the fractions: each goes where most is lacking."""
+    """Parts for places 0 … n - 1, such that any run of places has the fractions: each goes where most is
+    lacking."""
     shares = [*fractions, max(1.0 - sum(fractions), 0.0)]
     lacking = [0.0] * len(shares)
     result = np.empty(n, dtype=np.int64)
@@ -84,7 +86,8 @@ def _spread(n: int, fractions: Sequence[float]) -> NDArray[np.int64]:
 
 
 def parts_by_ids(corpus: Corpus, names: Sequence[str]) -> tuple[dict[str, NDArray[np.int64]], list[str]]:
-    """Parts from files of ids: `id` lines make a part named by the file, `id <TAB> part` lines name it themselves.
+    """Parts from files of ids: `id` lines make a part named by the file, `id <TAB> part` lines name it
+    themselves.
 
     Documents that no file names are left out. Also returns the ids that the corpus does not have.
     """
@@ -102,8 +105,9 @@ def parts_by_ids(corpus: Corpus, names: Sequence[str]) -> tuple[dict[str, NDArra
                     if not part or "/" in part:
                         raise InputError(f"{source.shown}:{number}: {part!r} is no name of a part")
                     if part_of.setdefault(document, part) != part:
+                        was = part_of[document]
                         raise InputError(
-                            f"{source.shown}:{number}: {document!r} is in {part_of[document]!r} already, and now in {part!r}"
+                            f"{source.shown}:{number}: {document!r} is in {was!r} already, and now in {part!r}"
                         )
                     parts.setdefault(part, [])
     found: set[str] = set()

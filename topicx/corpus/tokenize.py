@@ -1,13 +1,14 @@
-"""Text to words: the rule, the stop words, the phrases; and `Tokenizer`, which does to new text what import did.
+"""Text to words: the rule, the stop words, the phrases; and `Tokenizer`, which does to new text what import
+did.
 
 The default rule, as a pattern of the `regex` package:
 
     [\\p{L}\\p{M}\\p{N}]+(?:(?<=[\\p{L}\\p{M}])['’\\u200c\\u200d](?=\\p{L})[\\p{L}\\p{M}\\p{N}]+)*
 
-A word is a run of letters, marks and digits; an apostrophe or a zero-width joiner is part of it between two letters, and
-a curly apostrophe becomes a straight one. So `don't`, `naïve`, `C3PO` and `हिन्दी` are one word each. A hyphen parts
-words: `well-known` is `well`, `known`. Text is lower-cased (unless the case is kept) and then brought to Unicode's
-composed form (NFC), so that one word has one spelling.
+A word is a run of letters, marks and digits; an apostrophe or a zero-width joiner is part of it between two
+letters, and a curly apostrophe becomes a straight one. So `don't`, `naïve`, `C3PO` and `हिन्दी` are one word
+each. A hyphen parts words: `well-known` is `well`, `known`. Text is lower-cased (unless the case is kept) and
+then brought to Unicode's composed form (NFC), so that one word has one spelling.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from numpy.typing import NDArray
 
 from topicx._kernels.tokens import Characters, Words, insert_pairs, settle
 from topicx.errors import InputError
-from topicx.strings import Strings
 
 NONE = np.uint32(0xFFFFFFFF)
 """The id of a word that a fixed vocabulary does not have."""
@@ -38,7 +38,8 @@ PATTERNS = {
     "mallet": r"\p{L}[\p{L}\p{P}]+\p{L}",
     "whitespace": r"\S+",
 }
-"""The patterns that have a name. `words` is the default; `mallet` is MALLET's own; `whitespace` suits tokenised text."""
+"""The patterns that have a name. `words` is the default; `mallet` is MALLET's own; `whitespace` suits
+tokenised text."""
 
 TIMEOUT = 20.0
 """Seconds after which a pattern is given up on one text (a pattern can take for ever)."""
@@ -49,20 +50,19 @@ _JOINERS = "'’\u200c\u200d"
 @functools.cache
 def characters(name: str) -> Characters:
     """The character classes of a named pattern, which the kernel asks for a page at a time."""
-    word = regex.compile({"words": r"[\p{L}\p{M}\p{N}]", "mallet": r"[\p{L}\p{P}]", "whitespace": r"\S"}[name])
-    before, after = regex.compile(r"[\p{L}\p{M}]"), regex.compile(r"\p{L}")
+    classes = {"words": r"[\p{L}\p{M}\p{N}]", "mallet": r"[\p{L}\p{P}]", "whitespace": r"\S"}
+    kinds = [(1, classes[name]), (4, r"\p{L}")]  # the numbers are those of the kernel
+    if name == "words":
+        kinds += [(2, r"[\p{L}\p{M}]"), (8, f"[{_JOINERS}]"), (16, "’")]
+    patterns = [(kind, regex.compile(pattern + "+")) for kind, pattern in kinds]
 
     def classify(page: int) -> bytes:
+        text = "".join(map(chr, range(256 * page, 256 * page + 256)))
         values = bytearray(256)
-        for i in range(256):
-            character = chr(256 * page + i)
-            kind = 1 if word.match(character) else 0
-            kind |= 4 if after.match(character) else 0
-            if name == "words":
-                kind |= 2 if before.match(character) else 0
-                kind |= 8 if character in _JOINERS else 0
-                kind |= 16 if character == "’" else 0
-            values[i] = kind
+        for kind, pattern in patterns:
+            for match in pattern.finditer(text):
+                for i in range(*match.span()):
+                    values[i] |= kind
         return bytes(values)
 
     return Characters(classify, trimmed=name == "mallet")
@@ -79,7 +79,8 @@ def stopwords(language: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How text becomes words. Everything is in `to_meta()`, so that a model can read new text as its corpus was read."""
+    """How text becomes words. Everything is in `to_meta()`, so that a model can read new text as its corpus
+    was read."""
 
     pattern: str = "words"
     """A name of `PATTERNS`, or a pattern of the `regex` package; its whole match is a word."""
@@ -114,7 +115,8 @@ class Tokenizer:
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any] | None) -> Tokenizer:
-        """The tokenizer of a corpus or model file (`meta["tokenizer"]`); the default one where there was no text."""
+        """The tokenizer of a corpus or model file (`meta["tokenizer"]`); the default one where there was no
+        text."""
         if not meta:
             return cls()
         return cls(
@@ -165,7 +167,8 @@ class Tokenizer:
         return word in self.stopwords or (not self.lowercase and word.lower() in self.stopwords)
 
     def ids(self, texts: Sequence[str], words: Words) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of all words of these texts in a table of words, and how many each text has. Nothing is left out."""
+        """The ids of all words of these texts in a table of words, and how many each text has. Nothing is
+        left out."""
         ready = [self.prepare(text) for text in texts]
         if self.pattern in PATTERNS:
             return words.encode(ready, characters(self.pattern))
@@ -189,7 +192,8 @@ class Tokenizer:
 
 
 class Encoder:
-    """Words to ids of a fixed vocabulary: stop words vanish, phrases are joined, unknown words are counted."""
+    """Words to ids of a fixed vocabulary: stop words vanish, phrases are joined, unknown words are
+    counted."""
 
     def __init__(self, tokenizer: Tokenizer, vocabulary: Sequence[str]) -> None:
         self.tokenizer = tokenizer
@@ -201,9 +205,7 @@ class Encoder:
             raise InputError("the vocabulary holds a word twice")
         self.n_words = len(vocabulary)
         pairs = {(a, b): self.words.add(f"{a}_{b}") for a, b in tokenizer.phrases}
-        self.pairs = PairTable.of(
-            {(self.words.add(a), self.words.add(b)): word for (a, b), word in pairs.items()}
-        )
+        self.pairs = PairTable.of({(self.words.add(a), self.words.add(b)): word for (a, b), word in pairs.items()})
         known = len(self.words)
         for word in sorted(tokenizer.stopwords):
             self.words.add(word)
@@ -220,7 +222,8 @@ class Encoder:
         self.unknown = self.last_unknown = self.stopped = self.n_documents = 0
 
     def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Ids and the number of them in each text. Counts go on in `tokens`, `documents`, `unknown` and `stopped`."""
+        """Ids and the number of them in each text. Counts go on in `tokens`, `documents`, `unknown` and
+        `stopped`."""
         return self.settle(*self.tokenizer.ids(texts, self.words))
 
     def settle(

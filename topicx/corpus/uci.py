@@ -1,4 +1,5 @@
-"""Counts as the UCI repository has them: `docword` (three lines of sizes, then document, word and count) and `vocab`.
+"""Counts as the UCI repository has them: `docword` (three lines of sizes, then document, word and count) and
+`vocab`.
 
 Documents and words are numbered from 1. Documents that have no line are empty documents.
 """
@@ -29,9 +30,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
         while len(sizes) < 3 and lines:
             line = lines.pop(0)
             if not line.strip().isdecimal():
-                raise InputError(
-                    f"{shown}:{first}: the number of {_NAMES[len(sizes)]} was expected, not {line[:40]!r}"
-                )
+                raise InputError(f"{shown}:{first}: the number of {_NAMES[len(sizes)]} was expected, not {line[:40]!r}")
             sizes.append(int(line))
             first += 1
             if len(sizes) == 3:
@@ -52,9 +51,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     if len(sizes) < 3:
         raise InputError(f"{shown}: the three lines of sizes are missing")
     if entries != sizes[2]:
-        raise InputError(
-            f"{shown}:{last_line}: {entries:,} entries, but the head of the file says {sizes[2]:,}"
-        )
+        raise InputError(f"{shown}:{last_line}: {entries:,} entries, but the head of the file says {sizes[2]:,}")
     step = 100_000
     while at < sizes[0]:
         end = int(held[-1, 0]) if len(held) else min(at + step, sizes[0])
@@ -62,9 +59,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
         held, at = held[:0], end
 
 
-def _batch(
-    shown: str, table: NDArray[np.int64], after: int, last: int, vocabulary: Sequence[str] | None
-) -> Batch:
+def _batch(shown: str, table: NDArray[np.int64], after: int, last: int, vocabulary: Sequence[str] | None) -> Batch:
     lengths = np.bincount(table[:, 0] - after - 1, minlength=last - after)
     counts = Counts(table[:, 1] - 1, table[:, 2], lengths, vocabulary, base=1)
     ids = [str(document) for document in range(after + 1, last + 1)]
@@ -76,9 +71,7 @@ def _check(table: NDArray[np.int64], lines: list[str], first: int, shown: str, s
         wrong = (table[:, column] < 1) | (table[:, column] > high)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InputError(
-                f"{shown}:{_line(lines, first, row)}: {name} {table[row, column]} is not from 1 to {high}"
-            )
+            raise InputError(f"{shown}:{_line(lines, first, row)}: {name} {table[row, column]} is not from 1 to {high}")
     wrong = table[:, 2] < 0
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -98,11 +91,7 @@ def integers(lines: list[str], first: int, shown: str) -> NDArray[np.int64]:
     try:
         if len(parts) != 3 * filled:
             raise ValueError
-        table = (
-            np.array(parts, dtype="S").astype(np.int64).reshape(-1, 3)
-            if parts
-            else np.empty((0, 3), np.int64)
-        )
+        table = np.array(parts, dtype="S").astype(np.int64).reshape(-1, 3) if parts else np.empty((0, 3), np.int64)
         if all(len(line.split()) in (0, 3) for line in (lines[:1] + lines[-1:])):
             return table
     except (ValueError, OverflowError, UnicodeEncodeError):
@@ -119,7 +108,8 @@ def _integer(text: str) -> bool:
 
 
 def find_vocabulary(source: Source, options: ReadOptions, size: int | None) -> Sequence[str] | None:
-    """The words: from --vocab, or from the file that belongs to this one by its name; None if there is none."""
+    """The words: from --vocab, or from the file that belongs to this one by its name; None if there is
+    none."""
     name = options.vocab
     if name is None and source.name != "-":
         name = neighbour(source.name)

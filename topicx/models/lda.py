@@ -57,9 +57,7 @@ def initial_state(
     )
 
 
-def seeds_of(
-    seed_words: Mapping[int, Iterable[str]], index: Mapping[str, int], topics: int, weight: int
-) -> Seeds:
+def seeds_of(seed_words: Mapping[int, Iterable[str]], index: Mapping[str, int], topics: int, weight: int) -> Seeds:
     """Pseudo-counts for the seed words of each topic; a word that the corpus lacks is refused by name."""
     check_whole("seed_weight", weight, 1, 1_000_000)
     entries: list[tuple[int, int, int]] = []

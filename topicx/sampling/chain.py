@@ -200,7 +200,9 @@ class Chain:
         if iterations is not None and iterations != options.iterations:
             done = len([step for step in plan(options, start)[:position] if step.kind != "grow"])
             if options.icm and done > options.iterations:
-                raise InputError(f"{file.path}: the run has reached its last phase (icm) and cannot get more iterations")
+                raise InputError(
+                    f"{file.path}: the run has reached its last phase (icm) and cannot get more iterations"
+                )
             if done > iterations:
                 raise InputError(f"{file.path}: has {done} iterations already, more than the {iterations} asked for")
             options = replace(options, iterations=iterations)
@@ -208,7 +210,9 @@ class Chain:
         chain.options = chain.method.options = replace(options, sampler=named)
         chain.start, chain.steps, chain.position = start, plan(options, start), position
         chain.seconds = float(file.meta["seconds"])
-        chain.trace = Trace({n.removeprefix("trace."): a.tolist() for n, a in file.arrays.items() if n.startswith("trace.")})
+        chain.trace = Trace(
+            {n.removeprefix("trace."): a.tolist() for n, a in file.arrays.items() if n.startswith("trace.")}
+        )
         chain.method.restore({n.removeprefix("method."): a for n, a in file.arrays.items() if n.startswith("method.")})
         return chain
 

@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling over the schedule's cells: what every cell kernel shares. A kernel is a subclass of three lines.
+"""Collapsed Gibbs sampling over the schedule's cells: what every cell kernel shares. A kernel is a subclass of its own.
 
 Griffiths & Steyvers 2004: p(z = k) ∝ (n_dk + α_gk) (n_kw + β_w) / (n_k + Σβ), all counts without the token itself.
 """

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import light, sparse
+from topicx._kernels import light
 from topicx.engines.threads import Engine
 from topicx.sampling import streams
 from topicx.sampling.gibbs import Gibbs
@@ -23,7 +23,7 @@ class Proposing(Gibbs):
     growing start), and for iterated conditional modes, the exact sparse sampler does the sweep.
     """
 
-    kernel = sparse
+    kernel = "sparse"
     tallied: tuple[str, ...] = ()
     """Names of the acceptance rates, a pair of numbers in the tally each: proposals, acceptances."""
 

@@ -31,7 +31,7 @@ def joint_log_likelihood(
     total = _rising(alpha[np.repeat(groups_of, per_document), topics], counts).sum()
     total -= _rising(alpha_sums, lengths).sum()
 
-    windptr, wtopics, wcounts = word_topics
+    windptr, _, wcounts = word_topics
     words = np.repeat(np.arange(len(windptr) - 1), np.diff(windptr))
     total += _rising(beta[words], wcounts).sum() - _rising(np.full(len(totals), beta.sum()), totals).sum()
     if len(seeds):

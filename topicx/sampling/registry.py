@@ -1,4 +1,4 @@
-"""Which samplers and inference methods there are: a line each. A new one is a kernel, a line here, a row in the tests."""
+"""Which samplers and inference methods there are. A new one is a kernel, an entry here, a row in the tests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Entry:
 
 
 EXACT, MH, APPROXIMATE, VARIATIONAL = (
-    "exact Gibbs", "Metropolis-Hastings (exact in the limit of a chain)", "approximate", "variational (soft assignments)",
+    "exact Gibbs", "Metropolis-Hastings (exact in the limit)", "approximate", "variational (soft assignments)",
 )  # fmt: skip
 
 _GIBBS = "topicx.sampling.gibbs"
@@ -42,7 +42,46 @@ ENTRIES = {
     for entry in (
         Entry("dense", EXACT, "every topic of every token; simple, best for few topics", f"{_GIBBS}:Dense"),
         Entry("sparse", EXACT, "SparseLDA: only the topics that a word has; best for most corpora", f"{_GIBBS}:Sparse"),
-        Entry("light", MH, "LightLDA: proposals of documents and words by turns, in constant time", "topicx.sampling.light:Light"),
+        Entry(
+            "light",
+            MH,
+            "LightLDA: proposals of documents and words by turns, in constant time",
+            "topicx.sampling.light:Light",
+        ),
+        Entry(
+            "alias",
+            MH,
+            "AliasLDA: a document's topics exactly, the others from Walker tables",
+            "topicx.sampling.alias:Alias",
+        ),
+        Entry(
+            "cvb0",
+            VARIATIONAL,
+            "collapsed variational Bayes of zero order; best for few topics",
+            "topicx.variational.cvb0:Cvb0",
+            exact=False,
+        ),
+        Entry(
+            "cvb",
+            VARIATIONAL,
+            "collapsed variational Bayes with the Gaussian approximation",
+            "topicx.variational.cvb:Cvb",
+            exact=False,
+        ),
+        Entry("vb", VARIATIONAL, "variational Bayes; its bound never falls", "topicx.variational.vb:Vb", exact=False),
+        Entry(
+            "scvb0",
+            VARIATIONAL,
+            "stochastic CVB0: minibatches, corpora larger than memory",
+            "topicx.variational.scvb0:Scvb0",
+            exact=False,
+        ),
+        Entry(
+            "partial",
+            EXACT,
+            "partially collapsed: φ is drawn, documents are independent given it",
+            "topicx.sampling.partial:Partial",
+        ),
     )
 }
 

@@ -29,7 +29,13 @@ class Schedule:
     """Shards, blocks, and the order of tokens within documents that makes a cell's tokens of a document adjacent."""
 
     def __init__(
-        self, words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: int, partitions: int, seed: int, chain: int
+        self,
+        words: NDArray[np.uint32],
+        offsets: NDArray[np.int64],
+        n_words: int,
+        partitions: int,
+        seed: int,
+        chain: int,
     ) -> None:
         self.partitions = partitions
         documents = len(offsets) - 1
@@ -83,7 +89,7 @@ class Schedule:
 
 
 def balanced_blocks(frequencies: NDArray[np.int64], partitions: int) -> NDArray[np.uint16]:
-    """A block for each word, about equal in tokens: the most frequent first, each to the block with the fewest so far."""
+    """A block for each word, equal in tokens: the most frequent first, each to the block with the fewest so far."""
     import heapq
 
     blocks = np.zeros(len(frequencies), np.uint16)

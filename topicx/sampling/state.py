@@ -210,9 +210,7 @@ def document_topics(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: i
     return indptr, columns, values
 
 
-def word_topics(
-    words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, topics: int, seeds: Seeds
-) -> Csr:
+def word_topics(words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, topics: int, seeds: Seeds) -> Csr:
     """n_kw, seeds included, in linear time: the tokens are grouped by word, then counted as documents are."""
     if len(seeds):
         extra = np.repeat(np.arange(len(seeds)), seeds.counts)

@@ -1,0 +1,191 @@
+"""Partially collapsed Gibbs sampling: φ is drawn from its Dirichlet, then documents are renewed independently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels import partial
+from topicx.engines.threads import Engine
+from topicx.models.model import Model
+from topicx.sampling import streams
+from topicx.sampling.likelihood import joint_log_likelihood
+from topicx.sampling.method import Method
+from topicx.sampling.options import Options
+from topicx.sampling.schedule import Schedule
+from topicx.sampling.state import NONE, Csr, State, document_topics, topic_totals, word_topics
+
+PHI_BYTES = 1 << 26
+"""φ is drawn for blocks of words of about this size (or 16 bytes a token, if that is more)."""
+CHUNK_TOKENS = 20_000
+"""Documents share a random stream in chunks of about so many tokens, whatever the threads."""
+CHUNK_CELLS = 1 << 18
+"""Words share one in chunks of about so many entries of φ."""
+
+
+class Assignments(Method):
+    """What methods share that keep a topic a token and no counts between sweeps: everything is a function of z."""
+
+    z: NDArray[np.uint16]
+    words: NDArray[np.uint32]
+
+    def start(self, random: bool) -> None:
+        state, options = self.state, self.options
+        if not random:
+            z = np.full(state.n_tokens, NONE, np.uint16)
+        elif np.any(state.z != NONE):
+            z = state.z.copy()
+        else:
+            draw = streams.generator(options.seed, options.chain, streams.START)
+            z = draw.integers(0, state.n_topics, state.n_tokens, dtype=np.uint16)
+        self._adopt(z)
+
+    def _adopt(self, z: NDArray[np.uint16]) -> None:
+        """Take these assignments (corpus order)."""
+        self.z = z
+
+    def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
+        super().set_priors(np.ascontiguousarray(alpha), np.ascontiguousarray(beta))
+
+    def score(self) -> float:
+        state = self.state
+        return joint_log_likelihood(
+            self.document_topics(), self.word_topics(), topic_totals(self.z, state.n_topics, state.seeds),
+            state.alpha, state.groups, state.beta, state.seeds,
+        )  # fmt: skip
+
+    def document_topics(self) -> Csr:
+        return document_topics(self.z, self.state.offsets, self.state.n_topics)
+
+    def word_topics(self) -> Csr:
+        return word_topics(self.words, self.z, self.state.n_words, self.state.n_topics, self.state.seeds)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self._adopt(self.state.z.copy())
+
+    def sync(self) -> State:
+        self.state.z = self.z.copy()
+        return self.state
+
+    def model(self, theta: str, phi: str) -> Model:
+        from topicx.estimate import estimate
+
+        return estimate(self.sync(), theta=theta, phi=phi)
+
+
+class Partial(Assignments):
+    """φ from its Dirichlet (or, sparse_phi, from Poisson variables) at the start of each sweep; documents given φ.
+
+    The schedule's blocks serve memory here: φ of one block of words is there at a time. Its shards only give the
+    order in which documents grow in.
+    """
+
+    def __init__(self, state: State, options: Options, engine: Engine) -> None:
+        super().__init__(state, options, engine)
+        self._row = (state.n_topics + 15) // 16 * 16
+        budget = max(PHI_BYTES, 16 * state.n_tokens)
+        blocks = 1 if options.sparse_phi else -(-state.n_words * self._row * 4 // budget)
+        blocks = max(1, min(blocks, state.n_documents, state.n_words, 1024))
+        self.schedule = Schedule(state.words, state.offsets, state.n_words, blocks, options.seed, options.chain)
+        self.words = self.schedule.arranged(state.words)
+        self.set_priors(state.alpha, state.beta)
+
+    def _adopt(self, z: NDArray[np.uint16]) -> None:
+        self.z = np.ascontiguousarray(self.schedule.arranged(z))
+
+    def sync(self) -> State:
+        self.state.z = self.schedule.restored(self.z).copy()
+        return self.state
+
+    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
+        blocks = self.schedule.partitions
+        documents = np.concatenate([self.schedule.active(shard, share) for shard in range(blocks)])
+        tokens = int(self.state.lengths[documents].sum())
+        chunks = np.array_split(documents, max(1, min(tokens // CHUNK_TOKENS, len(documents))))
+        counts = self.word_topics()
+        changed = 0
+        if self.options.sparse_phi:
+            starts, topics, values, sums = self._draw_sparse(step, counts)
+            none = np.zeros((0, self._row), np.float32), np.zeros(0, np.int32)
+            changed += self._documents(step, chunks, 0, none[1], none[0], sums, starts, topics, values)
+        else:
+            empty = np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.float32)
+            drawn = [self._draw(step, block, counts, keep=blocks == 1) for block in range(blocks)]
+            sums = np.sum([total for _, total in drawn], axis=0)
+            for block in range(blocks):
+                # With several blocks each is drawn a second time, from the same stream: its numbers are the same.
+                phi = drawn[0][0] if blocks == 1 else self._draw(step, block, counts, keep=True)[0]
+                assert phi is not None
+                row_of = np.zeros(self.state.n_words, np.int32)
+                row_of[self._block_words(block)] = np.arange(len(phi))
+                changed += self._documents(step, chunks, block, row_of, phi, sums, *empty)
+        return {"changed": changed / max(self.state.n_tokens, 1)}
+
+    def _block_words(self, block: int) -> NDArray[np.uint32]:
+        return np.flatnonzero(self.schedule.block_of_word == block).astype(np.uint32)
+
+    def _draw(
+        self, step: int, block: int, counts: Csr, keep: bool
+    ) -> tuple[NDArray[np.float32] | None, NDArray[np.float64]]:
+        """φ of a block of words before it is normalised (None if it is not kept), and its sums over them."""
+        options, words = self.options, self._block_words(block)
+        size = max(1, CHUNK_CELLS // self._row)
+        phi = np.empty((len(words), self._row), np.float32) if keep else None
+
+        def work(chunk: int) -> NDArray[np.float64]:
+            part = slice(chunk * size, (chunk + 1) * size)
+            rows = np.empty((len(words[part]), self._row), np.float32) if phi is None else phi[part]
+            sums = np.zeros(self.state.n_topics)
+            key = streams.key(options.seed, options.chain, streams.PHI, step, block, chunk)
+            partial.draw_dense(words[part], *counts, self.state.beta, key, rows, sums)
+            return sums
+
+        sums = self.engine.map(work, range(-(-len(words) // size)))
+        return phi, np.sum(sums, axis=0) if sums else np.zeros(self.state.n_topics)
+
+    def _draw_sparse(
+        self, step: int, counts: Csr
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32], NDArray[np.float64]]:
+        """The nonzero entries of φ before it is normalised: row offsets, topics, values; and the sums."""
+        options, words, topics = self.options, self.state.n_words, self.state.n_topics
+        size = 1024
+
+        def work(chunk: int) -> tuple[Any, ...]:
+            first, last = chunk * size, min((chunk + 1) * size, words)
+            key = streams.key(options.seed, options.chain, streams.PHI, step, chunk)
+            expected = topics * float(self.state.beta[first:last].sum())
+            room = int(counts[0][last] - counts[0][first] + 2 * expected) + 32 * (last - first)
+            while True:
+                lengths, sums = np.zeros(last - first, np.int64), np.zeros(topics)
+                found, values = np.empty(room, np.uint32), np.empty(room, np.float32)
+                used = partial.draw_sparse(first, last, *counts, self.state.beta, key, lengths, found, values, sums)
+                if used >= 0:
+                    return lengths, found[:used].copy(), values[:used].copy(), sums
+                room *= 2  # more units than expected: the same numbers again, with more room
+
+        parts = self.engine.map(work, range(-(-words // size)))
+        starts = np.zeros(words + 1, np.int64)
+        np.cumsum(np.concatenate([part[0] for part in parts]), out=starts[1:])
+        sums = np.sum([part[3] for part in parts], axis=0)
+        return starts, np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts]), sums
+
+    def _documents(self, step: int, chunks: list[NDArray[np.uint32]], block: int, *phi: Any) -> int:
+        """Renew the block's tokens of all documents, given φ."""
+        state, options, schedule = self.state, self.options, self.schedule
+
+        def work(chunk: int) -> int:
+            row_of, dense, sums, *sparse = phi
+            key = streams.key(options.seed, options.chain, streams.CELL, step, block, chunk)
+            return int(
+                partial.sweep_documents(
+                    self.words, self.z, state.offsets, schedule.segments, schedule.partitions, chunks[chunk], block,
+                    row_of, dense, sums, *sparse, state.alpha, state.groups, key,
+                )  # fmt: skip
+            )
+
+        return sum(self.engine.map(work, range(len(chunks))))
