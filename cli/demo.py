@@ -17,8 +17,8 @@ STEPS = (
         "--text-field text --remove-stopwords --min-count 2 -o texts.corpus",
     ),
     (
-        "A corpus becomes a model: eight topics.",
-        "train texts.corpus -k 8 --alpha 0.1 --beta 0.05 --iterations 2000 -o texts.model --state texts.state "
+        "A corpus becomes a model: ten topics.",
+        "train texts.corpus -k 10 --alpha 0.5 --beta 0.1 --iterations 2000 -o texts.model --state texts.state "
         "--doc-topics texts.topics.tsv",
     ),
     ("Read it: each topic's share, words, and most typical texts.", "topics texts.model -n 12 -d 2"),
