@@ -226,23 +226,30 @@ def load_like(path: str) -> tuple[Tokenizer, list[str]]:
 
 def _report(counts: dict[str, int], output: str, seconds: float, like: str | None, quiet: bool) -> None:
     read = sum(counts[name] for name in ("tokens", "stopword_tokens", "unknown_tokens", "dropped_tokens"))
-    say(f"{output}: {counts['documents']:,} documents, {counts['tokens']:,} tokens, {counts['words']:,} words "
+    say(f"{output}: {many(counts['documents'], 'document')}, {many(counts['tokens'], 'token')}, "
+        f"{many(counts['words'], 'word')} "
         f"({seconds:.1f} s, {read / max(seconds, 1e-9) / 1e6:.1f} M tokens/s)", quiet=quiet)  # fmt: skip
     if like is not None:
         everything = counts["tokens"] + counts["unknown_tokens"]
         share = counts["unknown_tokens"] / everything if everything else 0.0
-        say(f"unknown to {like}: {counts['unknown_tokens']:,} tokens ({share:.1%})", quiet=quiet)
+        say(f"unknown to {like}: {many(counts['unknown_tokens'], 'token')} ({share:.1%})", quiet=quiet)
     left_out = []
     if counts["stopword_tokens"]:
-        left_out.append(f"{counts['stopword_tokens']:,} tokens of stop words")
+        left_out.append(f"{many(counts['stopword_tokens'], 'token')} of stop words")
     if counts["dropped_words"]:
-        left_out.append(f"{counts['dropped_words']:,} words ({counts['dropped_tokens']:,} tokens) by the limits")
+        tokens = many(counts["dropped_tokens"], "token")
+        left_out.append(f"{many(counts['dropped_words'], 'word')} ({tokens}) by the limits")
     if counts["dropped_documents"]:
-        left_out.append(f"{counts['dropped_documents']:,} empty documents")
+        left_out.append(many(counts["dropped_documents"], "empty document"))
     if left_out:
         say(f"left out: {', '.join(left_out)}", quiet=quiet)
-    if counts["empty_documents"]:
-        say(
-            f"{counts['empty_documents']:,} documents are empty and were kept (--drop-empty drops them)",
-            quiet=quiet,
-        )
+    say_empty(counts["empty_documents"], quiet)
+
+
+def say_empty(count: int, quiet: bool) -> None:
+    if count:
+        say(f"kept {many(count, 'empty document')} (--drop-empty drops them)", quiet=quiet)
+
+
+def many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -18,7 +18,8 @@ INPUTS = ("auto", "corpus", "lines", "text", "jsonl", "csv", "tsv", "dir", "parq
 chain = stack(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
            help="Sweeps over each document in all; settles whichever of the next two is left out."),
-    option("--burn-in", type=click.IntRange(1), default=None, show_default="10", help="Sweeps before the first sample."),
+    option("--burn-in", type=click.IntRange(1), default=None, show_default="10",
+           help="Sweeps before the first sample."),
     option("--samples", type=click.IntRange(1), default=None, show_default="10", help="Samples that are averaged."),
     option("--lag", type=click.IntRange(1), default=1, help="Sweeps from one sample to the next."),
     option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="as the model was made; else cgsp",
@@ -26,23 +27,32 @@ chain = stack(
 )  # fmt: skip
 
 
+output_options = stack(
+    option("--output", "-o", default="-", metavar="FILE", help="Where θ goes; - is standard output."),
+    option("--format", "format_", type=click.Choice(["tsv", "jsonl", "npz", "parquet"]), default=None,
+           show_default="by the output's ending; else tsv", help="Format of the output."),
+    option("--threshold", type=Number(0, 1), default=0, help="Write only shares from this on (0: all of them)."),
+    option("--top", type=click.IntRange(0), default=0, help="Write only the largest shares of a document (0: all)."),
+    option("--state", metavar="FILE", help="Write the words and their last topics as a state file, too."),
+)  # fmt: skip
+
+input_options = stack(
+    option("--group", metavar="NAME", show_default="the document's collection; else the mean",
+           help="Use this group's α (a collection or a number), where the model has several."),
+    option("--input-format", type=click.Choice(INPUTS), default="auto",
+           help="Format of CORPUS; auto takes corpus files as such, and looks at names and contents of others."),
+    option("--text-field", metavar="FIELD", help="jsonl, csv, tsv, parquet: field of the text.", show_default="text"),
+    option("--id-field", metavar="FIELD", help="jsonl, csv, tsv, parquet: field of the document's name.",
+           show_default="id, if it is there"),
+)  # fmt: skip
+
+
 @click.command()
 @click.argument("model")
 @click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
-@option("--output", "-o", default="-", metavar="FILE", help="Where θ goes; - is standard output.")
-@option("--format", "format_", type=click.Choice(["tsv", "jsonl", "npz", "parquet"]), default=None,
-        show_default="by the output's ending; else tsv", help="Format of the output.")  # fmt: skip
-@option("--threshold", type=Number(0, 1), default=0, help="Write only shares from this on (0: all of them).")
-@option("--top", type=click.IntRange(0), default=0, help="Write only the largest shares of a document (0: all).")
-@option("--state", metavar="FILE", help="Write the words and their last topics as a state file, too.")
+@output_options
 @chain
-@option("--group", metavar="NAME", help="Use this group's α (a collection or a number), where the model has several.",
-        show_default="the document's collection; else the mean")  # fmt: skip
-@option("--input-format", type=click.Choice(INPUTS), default="auto",
-        help="Format of CORPUS; auto takes corpus files as such, and looks at names and contents of others.")  # fmt: skip
-@option("--text-field", metavar="FIELD", help="jsonl, csv, tsv, parquet: field of the text.", show_default="text")
-@option("--id-field", metavar="FIELD", help="jsonl, csv, tsv, parquet: field of the document's name.",
-        show_default="id, if it is there")  # fmt: skip
+@input_options
 @seed
 @threads
 @quiet
@@ -81,7 +91,8 @@ def command(
         loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, theta=theta, seed=seed,
         threads=threads, group=group,
     )  # fmt: skip
-    about = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag, "theta": inference.theta, "seed": seed}
+    about = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag, "theta": inference.theta}
+    about["seed"] = seed
     documents = tokens = unknown = empty = 0
     started = time.monotonic()
     with contextlib.ExitStack() as open_things:
@@ -92,9 +103,7 @@ def command(
                 contextlib.closing(StateWriter(state, loaded, inference.topics.alpha, about))
             )
         add = open_things.enter_context(writer(output, chosen, loaded.n_topics, Selection(threshold, top)))
-        bar = open_things.enter_context(
-            progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet)
-        )
+        bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
         for part in inference.stream(source):
             add(part)
             if saved is not None:

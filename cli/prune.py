@@ -31,7 +31,7 @@ def command(corpus: str, output: str, keep_most: int | None, words: str | None, 
     """
     from dataclasses import replace
 
-    from topicx.cli.import_ import chosen_stopwords
+    from topicx.cli.import_ import chosen_stopwords, say_empty
     from topicx.corpus.corpus import Corpus
     from topicx.corpus.source import read_words
     from topicx.corpus.tokenize import Tokenizer
@@ -50,6 +50,4 @@ def command(corpus: str, output: str, keep_most: int | None, words: str | None, 
     say(f"{output}: {pruned.n_documents:,} documents, {pruned.n_tokens:,} tokens, {pruned.n_words:,} words; left out "
         f"{whole.n_words - pruned.n_words:,} words, {whole.n_tokens - pruned.n_tokens:,} tokens, "
         f"{whole.n_documents - pruned.n_documents:,} documents", quiet=quiet)  # fmt: skip
-    empty = pruned.meta["counts"]["empty_documents"]
-    if empty:
-        say(f"{empty:,} documents are empty and were kept (--drop-empty drops them)", quiet=quiet)
+    say_empty(pruned.meta["counts"]["empty_documents"], quiet)

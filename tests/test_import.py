@@ -109,7 +109,7 @@ def test_text_formats(case: str, packed: bool, run: Run) -> None:
     assert [corpus.labels(i) for i in range(3)] == [["xyx"[i]] for i in order]
     if case != "dir":
         assert list(corpus.ids) == ["d1", "d2", "d3"]
-    assert "1 documents are empty and were kept" in err
+    assert "kept 1 empty document (--drop-empty drops them)" in err
 
 
 @pytest.mark.parametrize("columns", [["id", "text", "label"], ["text", "label", "id"]])
@@ -224,7 +224,7 @@ def test_words_options(run: Run) -> None:
     )  # fmt: skip
     assert status == 0, err
     assert words_of(corpus_of()) == [["cat"], ["cat"]]
-    assert "left out: 7 tokens of stop words, 2 words (2 tokens) by the limits, 1 empty documents" in err
+    assert "left out: 7 tokens of stop words, 2 words (2 tokens) by the limits, 1 empty document" in err
     assert run("import", "a.txt", "-o", "c", "--remove-stopwords", "en,de", "--preserve-case")[0] == 0
     assert words_of(corpus_of()) == [["cat", "Dog's"], ["Hund", "cat", "foo"], ["rare"]]
     assert (
@@ -250,7 +250,7 @@ def test_like(run: Run) -> None:
     assert run("import", "a.txt", "-o", "c", "--bigrams", "--bigram-min-count", "40", "--remove-stopwords")[0] == 0
     assert "new_york" in list(corpus_of().vocabulary)
     status, _, err = run("import", "b.txt", "-o", "d", "--like", "c")
-    assert status == 0 and "unknown to c: 1 tokens (33.3%)" in err
+    assert status == 0 and "unknown to c: 1 token (33.3%)" in err
     assert words_of(corpus_of("d")) == [["cat", "new_york"]]
     assert corpus_of("d").vocabulary == corpus_of().vocabulary
 
@@ -326,6 +326,8 @@ OK = {"a.txt": "n\tl\tsome words\n"}
 UCI = "2\n2\n2\n1 1 1\n2 2 1\n"
 BAD: list[tuple[list[str], dict[str, str | bytes], int, str]] = [
     # arguments, files, exit status, what the message must hold
+    (["import", "docword.x", "-o", "c"], {"docword.x": "2\n2\n4\n1 1 1\n1 2\n1 2 1 1\n2 1 1\n"}, 2, "docword.x:5: three integers"),
+    (["import", "docword.x", "-o", "c"], {"docword.x": "2\n2\n2\n1 1 1\n2 2 99999999999999999999\n"}, 2, "an integer is too large"),
     (["import", "a.txt", "-o", "a.txt"], OK, 2, "a.txt is an input: it would be overwritten"),
     (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"text":"x","time":[1]}\n'}, 2, "a.jsonl:1: the time '[1]'"),
     (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"text":"x","time":1}\n{"text":"x","time":true}\n'}, 2, "a.jsonl:2: the time 'True'"),

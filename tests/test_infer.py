@@ -278,7 +278,8 @@ def test_formats(topicx: Run, tmp_path: Path, made: tuple[Model, Corpus]) -> Non
 def test_text_from_standard_input_and_the_state(topicx: Run, tmp_path: Path, made: tuple[Model, Corpus]) -> None:
     model, corpus = made
     text = "".join(" ".join([*corpus.document(d), "Unheard"]) + "\n" for d in range(corpus.n_documents))
-    done = topicx("infer", "m.model", "-", "--input-format", "text", "--state", "s.state", "--format", "jsonl", input=text)
+    options = ("--input-format", "text", "--state", "s.state", "--format", "jsonl")
+    done = topicx("infer", "m.model", "-", *options, input=text)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     np.testing.assert_allclose([row["theta"] for row in rows], infer(model, corpus), atol=6e-8)

@@ -165,7 +165,8 @@ def test_tomotopy(tmp_path: Path) -> None:
     state = read_state(tmp_path / "m.bin")
     assert state.n_topics == 3
     got = [
-        sorted(state.vocabulary[int(w)] for w in state.words[a:b]) for a, b in zip(state.offsets[:-1], state.offsets[1:])
+        sorted(state.vocabulary[int(w)] for w in state.words[a:b])
+        for a, b in zip(state.offsets[:-1], state.offsets[1:])
     ]
     assert got == [sorted(text.split()) for text in texts]
     assert np.allclose(state.beta, 0.05)
@@ -325,7 +326,7 @@ def test_export_commands(topicx: Run, tmp_path: Path) -> None:
 
 
 def test_diagnostics_as_xml(tmp_path: Path) -> None:
-    row = {name: 1.5 for name in export.DIAGNOSTICS} | {"topic": 0, "words": [{"word": "a<b", "count": 3, "prob": 0.5}]}
+    row = dict.fromkeys(export.DIAGNOSTICS, 1.5) | {"topic": 0, "words": [{"word": "a<b", "count": 3, "prob": 0.5}]}
     export.mallet_diagnostics([row], str(tmp_path / "d.xml"))
     root = ElementTree.parse(tmp_path / "d.xml").getroot()
     assert set(root[0].attrib) == {"id", *export.DIAGNOSTICS}
@@ -340,11 +341,12 @@ def test_mallets_own_files_are_written_as_mallet_does(tmp_path: Path) -> None:
         state = read_state(folder / "state.gz")
         model = estimate(state, theta="cgs", phi="cgs", examples=0)
         export.mallet_state(state, str(tmp_path / "state.gz"))
-        assert gzip.decompress((tmp_path / "state.gz").read_bytes()) == gzip.decompress((folder / "state.gz").read_bytes())
+        ours, theirs = ((p / "state.gz").read_bytes() for p in (tmp_path, folder))
+        assert gzip.decompress(ours) == gzip.decompress(theirs)
         export.mallet_topic_keys(model, str(tmp_path / "keys"))
         assert (tmp_path / "keys").read_text() == (folder / "topic-keys.txt").read_text()
         export.mallet_word_topic_counts(model, str(tmp_path / "counts"))
-        ours, theirs = ((p.read_text().splitlines()) for p in (tmp_path / "counts", folder / "word-topic-counts.txt"))
-        assert [sorted(line.split()) for line in ours] == [sorted(line.split()) for line in theirs]
+        lines = [p.read_text().splitlines() for p in (tmp_path / "counts", folder / "word-topic-counts.txt")]
+        assert [sorted(line.split()) for line in lines[0]] == [sorted(line.split()) for line in lines[1]]
     export.mallet_topic_word_weights(model, str(tmp_path / "weights"))
     assert (tmp_path / "weights").read_text() == (folder / "topic-word-weights.txt").read_text()

@@ -26,6 +26,7 @@ from topicx.sampling.state import NONE, Seeds, State
 from topicx.variational import base, priors, scvb0
 from topicx.variational.cvb import Cvb
 from topicx.variational.cvb0 import Cvb0, Stored
+from topicx.variational.restarts import best_of
 from topicx.variational.scvb0 import InMemory, Learner, Rate, Scvb0, StochasticLDA, train_file
 from topicx.variational.vb import Vb
 
@@ -504,3 +505,18 @@ def test_runs_cover_every_document_once() -> None:
     members = scvb0._members(np.array([2, 0, 1]), 37)
     assert sorted(members.tolist()) == list(range(37))
     assert streams.key(1, 2) != streams.key(2, 1)
+
+
+# ---- restarts ------------------------------------------------------------------------------------------------------
+
+
+def test_the_best_of_several_starts_is_kept(corpus: Corpus) -> None:
+    options = Options(topics=4, sampler="cvb0", iterations=15)
+    told: list[tuple[int, float]] = []
+    best, scores = best_of(corpus, options, 4, Threads(1), lambda number, score: told.append((number, score)))
+    assert len(set(scores)) > 1
+    assert best.method.score() == max(scores)
+    assert told == list(enumerate(scores))
+    alone = Chain(make_state(corpus, 4, beta=0.01), replace(options, chain=2), Threads(1))
+    alone.run()
+    assert alone.method.score() == scores[2]

@@ -86,16 +86,12 @@ def _line(lines: list[str], first: int, row: int) -> int:
 
 def integers(lines: list[str], first: int, shown: str) -> NDArray[np.int64]:
     """The lines as three integers each."""
-    parts = " ".join(lines).split()
-    filled = sum(1 for line in lines if line and not line.isspace())
-    try:
-        if len(parts) != 3 * filled:
-            raise ValueError
-        table = np.array(parts, dtype="S").astype(np.int64).reshape(-1, 3) if parts else np.empty((0, 3), np.int64)
-        if all(len(line.split()) in (0, 3) for line in (lines[:1] + lines[-1:])):
-            return table
-    except (ValueError, OverflowError, UnicodeEncodeError):
-        pass
+    rows = [row for row in map(str.split, lines) if row]
+    if all(len(row) == 3 for row in rows):
+        try:
+            return np.array(rows, dtype="S").astype(np.int64).reshape(-1, 3) if rows else np.empty((0, 3), np.int64)
+        except (ValueError, OverflowError, UnicodeEncodeError):
+            pass
     for number, line in enumerate(lines, first):
         fields = line.split()
         if fields and (len(fields) != 3 or not all(_integer(part) for part in fields)):

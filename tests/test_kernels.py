@@ -1,0 +1,227 @@
+"""The kernels against their twins, bit for bit; against each other on every CPU's spelling; and against the posterior."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.twins import gibbs
+from topicx._kernels import dense, rows, sparse
+
+NONE = 0xFFFF
+KERNELS = {"dense": (dense.sweep_cell, gibbs.dense_sweep), "sparse": (sparse.sweep_cell, gibbs.sparse_sweep)}
+
+
+class Case:
+    """A small random corpus cut into P x P cells, with an assignment, priors and rows."""
+
+    def __init__(self, K, P=1, seed=0, V=30, D=9, mean=25, groups=1, missing=0.0, forms=(0.125, 0.08), pseudo=False,
+                 repeat=False, beta=0.1):
+        rng = np.random.default_rng(seed)
+        lengths = rng.poisson(mean, D)
+        lengths[D // 2] = 0
+        self.K, self.P, self.D = K, P, D
+        self.offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        zipf = 1 / np.arange(1, V + 1)
+        self.words = rng.choice(V, self.offsets[-1], p=zipf / zipf.sum()).astype(np.uint32)
+        segments = np.zeros((D, P + 1), dtype=np.int64)
+        for d in range(D):
+            part = self.words[self.offsets[d] : self.offsets[d + 1]]
+            order = np.argsort(part if repeat else part % P, kind="stable")
+            order = order[np.argsort(part[order] % P, kind="stable")]
+            part[:] = part[order]
+            segments[d] = self.offsets[d] + np.searchsorted(part % P, np.arange(P + 1))
+        self.segments = segments.ravel()
+        self.z = rng.integers(0, K, len(self.words)).astype(np.uint16)
+        self.z[rng.random(len(self.z)) < missing] = NONE
+        self.freq = np.bincount(self.words, minlength=V).astype(np.int64)
+        self.pseudo = None
+        if pseudo:
+            self.pseudo = (np.array([0, 3, 3], np.uint32), np.array([0, K - 1, K // 2], np.uint16), np.array([4, 70, 1]))
+        self.forms = forms
+        self.rows = rows.build(self.words, self.z, K, self.freq, self.pseudo, *forms)
+        self.totals = rows.totals(*self.rows, K)
+        self.alpha = rng.gamma(1.0, 0.3, (groups, K)) + 0.01
+        self.groups = rng.integers(0, groups, D).astype(np.uint32) if groups > 1 else np.zeros(0, np.uint32)
+        self.beta = (rng.gamma(1.0, beta, V) + 0.001).astype(np.float32)
+        self.beta_sum = float(self.beta.sum(dtype=np.float64))
+
+    def copy(self):
+        other = Case.__new__(Case)
+        other.__dict__.update(self.__dict__)
+        start, cells, length, bits = self.rows
+        other.z, other.totals = self.z.copy(), self.totals.copy()
+        other.rows = (start, rows.as_aligned(cells.copy()), length.copy(), bits)
+        return other
+
+    def sweep(self, run, number, maximise=False):
+        """One sweep cell by cell, all on the same totals: P = 3 tests cells, not the schedule."""
+        changed = 0
+        for e in range(self.P):
+            for i in range(self.P):
+                docs = np.arange(i, self.D, self.P, dtype=np.uint32)
+                key = (number * 1000 + e * self.P + i) * 0x1234567DEADBEEF % (1 << 64)
+                changed += run(self.words, self.z, self.offsets, self.segments, self.P, docs, (i + e) % self.P, *self.rows,
+                               self.totals, self.alpha, self.groups, self.beta, self.beta_sum, key, maximise)
+        return changed
+
+    def verify(self):
+        assert rows.check(*self.rows, self.K, self.words, self.z, self.freq, self.pseudo) == ""
+        np.testing.assert_array_equal(rows.totals(*self.rows, self.K), self.totals)
+
+
+SPARSE_ONLY, DENSE_ONLY, MIXED = (9.0, 2.0), (0.0, 0.0), (0.125, 0.08)
+CASES = {
+    **{f"K={k}": dict(K=k, seed=k) for k in (1, 2, 3, 15, 16, 17, 20, 31, 33, 48, 63, 64, 65, 70)},
+    "segments": dict(K=20, P=3, mean=40),
+    "segments, groups": dict(K=37, P=3, groups=3, D=14),
+    "unplaced": dict(K=12, missing=0.3),
+    "nothing placed": dict(K=40, missing=1.0),
+    "unplaced, segments": dict(K=33, P=3, missing=0.5),
+    "sparse rows": dict(K=10, forms=SPARSE_ONLY, mean=60),
+    "dense rows": dict(K=18, forms=DENSE_ONLY, mean=60),
+    "repeats": dict(K=10, repeat=True, mean=80),
+    "repeats, sparse rows": dict(K=50, repeat=True, mean=80, forms=SPARSE_ONLY),
+    "pseudo-counts": dict(K=21, pseudo=True),
+    "long rows": dict(K=150, V=4, mean=150, forms=DENSE_ONLY),
+    "long sparse rows": dict(K=300, V=3, mean=150, forms=SPARSE_ONLY, repeat=True),
+    "many topics, short documents": dict(K=600, D=80, mean=6, V=40, groups=2),
+    "tiny beta": dict(K=24, beta=1e-7),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", CASES)
+def test_twin(kernel, name):
+    case = Case(**CASES[name])
+    twin = case.copy()
+    run, slow = KERNELS[kernel]
+    for number in range(3):
+        changed = case.sweep(run, number)
+        assert changed == twin.sweep(slow, number)
+        np.testing.assert_array_equal(case.z, twin.z)
+        np.testing.assert_array_equal(case.totals, twin.totals)
+        np.testing.assert_array_equal(case.rows[1], twin.rows[1])
+        np.testing.assert_array_equal(case.rows[2], twin.rows[2])
+        assert (case.z != NONE).all()
+        case.verify()
+        for one in (case, twin):
+            rows.rebalance(*one.rows, one.K, one.freq, *one.forms)
+
+
+@pytest.mark.parametrize("name", ["K=1", "K=17", "segments, groups", "unplaced", "repeats", "many topics, short documents"])
+def test_modes(name):
+    """Iterated conditional modes: kernels and twins agree with each other, and the sweeps come to rest."""
+    case = Case(**CASES[name])
+    others = [case.copy() for _ in range(3)]
+    for number in range(40):
+        changed = case.sweep(sparse.sweep_cell, number, True)
+        if number < 3:
+            for other, run in zip(others, (dense.sweep_cell, gibbs.dense_sweep, gibbs.sparse_sweep), strict=True):
+                assert other.sweep(run, number, True) == changed
+                np.testing.assert_array_equal(other.z, case.z)
+        case.verify()
+        if changed == 0:
+            break
+    assert changed == 0
+
+
+def digest(name: str) -> str:
+    case = Case(**CASES[name])
+    for kernel in KERNELS:
+        for number in range(4):
+            case.sweep(KERNELS[kernel][0], number)
+    return case.z.tobytes().hex()
+
+
+def test_spellings_agree():
+    """SSE2, AVX2 and AVX-512 give the same bits (each that this CPU has)."""
+    code = "import hashlib, tests.test_kernels as t; print(t.dense.lanes_name(), " \
+           "hashlib.sha256(''.join(t.digest(n) for n in t.CASES).encode()).hexdigest())"
+    here = Path(__file__).parent.parent
+    seen = {}
+    for lanes in ("plain", "avx2", "avx512"):
+        env = dict(os.environ, TOPICX_LANES=lanes)
+        out = subprocess.run([sys.executable, "-c", code], cwd=here, env=env, capture_output=True, text=True, check=True)
+        spelling, value = out.stdout.split()
+        seen[spelling] = value
+    assert "plain" in seen
+    assert len(set(seen.values())) == 1, seen
+
+
+def exact_posterior(words, docs, K, V, alpha, beta):
+    """p(z | words) of every assignment, by enumeration."""
+    N, D = len(words), docs.max() + 1
+    log_p = np.empty(K**N)
+    for index, z in enumerate(itertools.product(range(K), repeat=N)):
+        nd, nw = np.zeros((D, K)), np.zeros((K, V))
+        for w, d, k in zip(words, docs, z, strict=True):
+            nd[d, k] += 1
+            nw[k, w] += 1
+        log_p[index] = sum(math.lgamma(nd[d, k] + alpha[k]) for d in range(D) for k in range(K)) + sum(
+            sum(math.lgamma(nw[k, w] + beta[w]) for w in range(V)) - math.lgamma(nw[k].sum() + beta.sum()) for k in range(K)
+        )
+    p = np.exp(log_p - log_p.max())
+    return p / p.sum()
+
+
+@pytest.mark.parametrize("forms", [SPARSE_ONLY, DENSE_ONLY])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_posterior(kernel, forms):
+    """Frequencies of all 3^6 assignments against the posterior, asymmetric alpha and beta, repeated words."""
+    K, V = 3, 3
+    words, docs = np.array([0, 0, 1, 2, 0, 1], np.uint32), np.array([0, 0, 0, 1, 1, 1])
+    alpha, beta = np.array([0.3, 0.8, 1.5]), np.array([0.4, 0.2, 0.9], np.float32)
+    offsets = np.array([0, 3, 6], np.int64)
+    segments = np.array([0, 3, 3, 6], np.int64)
+    expected = exact_posterior(words, docs, K, V, alpha, beta.astype(float))
+    # slots wide enough for dense rows: pretend the words are frequent elsewhere
+    freq = np.full(V, 16 if forms == DENSE_ONLY else 3, np.int64)
+    z = np.zeros(6, np.uint16)
+    layout = rows.build(words, z, K, freq, None, *forms)
+    totals = rows.totals(*layout, K)
+    place = K ** np.arange(5, -1, -1)
+    sweeps, seen = 150_000, np.zeros(K**6)
+    for number in range(sweeps):
+        KERNELS[kernel][0](words, z, offsets, segments, 1, np.arange(2, dtype=np.uint32), 0, *layout, totals, alpha[None],
+                           np.zeros(0, np.uint32), beta, float(beta.sum(dtype=np.float64)), number * 0x9E3779B97F4A7C15 % 2**64)
+        seen[int(z.astype(np.int64) @ place)] += 1
+    # successive sweeps are dependent: the statistic is divided by a generous autocorrelation time
+    big = expected * sweeps > 50
+    chi = (((seen - expected * sweeps) ** 2) / (expected * sweeps))[big].sum() / 3
+    assert chi < big.sum() + 5 * math.sqrt(2 * big.sum())
+    assert np.abs(seen / sweeps - expected).max() < 0.004
+
+
+def test_check_finds_faults():
+    case = Case(K=20, mean=60)
+    case.verify()
+    start, cells, length, bits = case.rows
+    for at in (0, int(start[5]), len(cells) - 1):
+        cells[at] += 1 << bits
+        assert rows.check(*case.rows, case.K, case.words, case.z, case.freq)
+        cells[at] -= 1 << bits
+    length[2] = 3000
+    assert "word 2" in rows.check(*case.rows, case.K, case.words, case.z, case.freq)
+
+
+def test_csr_and_rebalance_keep_counts():
+    case = Case(K=40, V=12, mean=80)
+    want = np.zeros((12, 40), np.int64)
+    np.add.at(want, (case.words, case.z), 1)
+    for forms in ((9.0, 2.0), (0.0, 0.0), (0.2, 0.1)):
+        rows.rebalance(*case.rows, case.K, case.freq, *forms)
+        indptr, topics, counts = rows.to_csr(*case.rows, case.K)
+        have = np.zeros_like(want)
+        for w in range(12):
+            part = slice(indptr[w], indptr[w + 1])
+            assert (np.diff(topics[part].astype(int)) > 0).all()
+            have[w, topics[part]] = counts[part]
+        np.testing.assert_array_equal(have, want)
+        case.verify()
