@@ -34,6 +34,7 @@ DIRECTIVES = {
     "cdivision": True,
     "embedsignature": True,
     "freethreading_compatible": True,
+    "show_performance_hints": False,
 }
 
 # Contraction of a*b+c into one instruction would give other bits on other CPUs; strict IEEE arithmetic otherwise.
@@ -41,7 +42,7 @@ if sys.platform == "win32":
     FLAGS = ["/O2", "/fp:precise"]
 else:
     FLAGS = ["-O1", "-g"] if DEBUG else ["-O3"]
-    FLAGS += ["-std=c11", "-Wall", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+    FLAGS += ["-std=c11", "-Wall", "-Wno-psabi", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 
 kernels = sorted(Path("topicx/_kernels").glob("*.pyx"))
 extensions = [

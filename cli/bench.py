@@ -13,12 +13,16 @@ from topicx.cli.common import Number, option, positive, print_json, quiet, say, 
 @click.command()
 @click.argument("corpus", metavar="CORPUS")
 @option(
-    "--samplers", default="auto", metavar="NAME,…",
+    "--samplers",
+    default="auto",
+    metavar="NAME,…",
     help="Samplers to run, as in 'topicx train --sampler'. Options of train follow after colons: "
     "sparse:start=random:partitions=1.",
 )
 @option(
-    "--peers", default="tomotopy,lda,gensim,sklearn", metavar="NAME,…",
+    "--peers",
+    default="tomotopy,lda,gensim,sklearn",
+    metavar="NAME,…",
     help="Other libraries to run, where they are installed (pip install 'topicx[peers]'); none: no other.",
 )
 @option("--topics", "-k", type=click.IntRange(1, 65535), default=100, help="Number of topics.")
@@ -29,12 +33,27 @@ from topicx.cli.common import Number, option, positive, print_json, quiet, say, 
 @option("--threads", type=click.IntRange(1), default=1, help="Threads for each program (lda has one only).")
 @option("--limit", type=positive(), default=300.0, help="Seconds of training after which a program is stopped.")
 @option(
-    "--reference", default="", metavar="NAME", show_default="tomotopy, or else the first program",
+    "--clock",
+    type=click.Choice(["wall", "cpu"]),
+    default="wall",
+    help="What seconds are: wall time, or processor time (on a machine with other work; one thread only).",
+)
+@option(
+    "--reference",
+    default="",
+    metavar="NAME",
+    show_default="tomotopy, or else the first program",
     help="The program with whose last perplexity the others are compared.",
 )
 @seed
 @option(
-    "--json", "json_file", is_flag=False, flag_value="-", default=None, metavar="[FILE]", show_default=False,
+    "--json",
+    "json_file",
+    is_flag=False,
+    flag_value="-",
+    default=None,
+    metavar="[FILE]",
+    show_default=False,
     help="Write JSON: to FILE, or alone (at the end of the line) instead of the table on standard output.",
 )
 @option("--plot", "plot_file", default=None, metavar="FILE", help="Draw quality against seconds (png, svg or pdf).")
@@ -42,7 +61,7 @@ from topicx.cli.common import Number, option, positive, print_json, quiet, say, 
 @quiet
 def command(
     corpus: str, samplers: str, peers: str, topics: int, iterations: int, held_out: float, alpha: float, beta: float,
-    threads: int, limit: float, reference: str, seed: int, json_file: str | None, plot_file: str | None,
+    threads: int, limit: float, clock: str, reference: str, seed: int, json_file: str | None, plot_file: str | None,
     output: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Run samplers and other topic-model libraries one after another on CORPUS and compare them.
@@ -76,7 +95,7 @@ def command(
         bench.check_plot(plot_file)
     settings = bench.Settings(
         topics=topics, iterations=iterations, held_out=held_out, alpha=alpha, beta=beta, threads=threads, seed=seed,
-        limit=limit,
+        limit=limit, clock=clock,
     )  # fmt: skip
     loaded = Corpus.load(corpus)
     result = bench.compare(
@@ -108,4 +127,3 @@ def command(
 def names(text: str) -> list[str]:
     """A list of names with commas between."""
     return [name.strip() for name in text.split(",") if name.strip()]
-

@@ -35,9 +35,9 @@ ESTIMATOR = click.Choice(["cgs", "cgsp"])
 @option("--theta", type=ESTIMATOR, default=None, show_default="cgsp", help="Estimator of the documents' topics.")
 @option("--phi", type=ESTIMATOR, default=None, show_default="cgsp", help="Estimator of the topics' words.")
 @option("--align", is_flag=True, show_default=False, help="Of several states, renumber the topics before averaging.")
-@option("--input-format", type=click.Choice(FORMATS), default=None, show_default="found by itself", help="Who wrote it.")
-@option("--alpha", type=positive(), default=None, show_default="0.1", help="α of each topic (LightLDA does not say it).")
-@option("--beta", type=positive(), default=None, show_default="0.01", help="β of each word (LightLDA does not say it).")
+@option("--input-format", type=click.Choice(FORMATS), default=None, show_default="found by itself", help="Its program.")
+@option("--alpha", type=positive(), default=None, show_default="0.1", help="α of each topic (LightLDA has none).")
+@option("--beta", type=positive(), default=None, show_default="0.01", help="β of each word (LightLDA has none).")
 @option("--topics", "-k", type=click.IntRange(1, 65535), default=None, help="Number of topics (LightLDA).")
 @option("--corpus", default=None, metavar="CORPUS", show_default=False, help="The documents of LightLDA's count dumps.")
 @option(
@@ -127,7 +127,10 @@ def _from_states(
                 write = stack.enter_context(
                     document_topics_file(doc_topics, state.ids, state.n_topics, threshold=threshold, most=most)
                 )
-            model = estimate(state, **estimators, threads=threads, max_entries=phi_entries, documents=write)
+            model = estimate(
+                state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
+                documents=write,
+            )  # fmt: skip
         return model, _notes(state)
     import numpy as np
 
@@ -142,8 +145,10 @@ def _from_states(
         rows: list[NDArray[np.float64]] = []
         take = (lambda begin, batch, rows=rows: rows.append(batch)) if doc_topics else None
         models.append(
-            estimate(state, **estimators, threads=threads, max_entries=phi_entries, documents=take,
-                     examples=0 if models else 20)
+            estimate(
+                state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
+                documents=take, examples=0 if models else 20,
+            )
         )  # fmt: skip
         if first is None:
             first, notes = state, _notes(state)
@@ -171,8 +176,8 @@ def _notes(state: State) -> list[str]:
     notes = list(state.meta.pop("notes", []))
     if state.meta.get("types_without_tokens"):
         notes.append(
-            f"{state.meta['types_without_tokens']:,} types of MALLET's alphabet have no token in the state: they are not "
-            "in the model, and β stands for the others only"
+            f"{state.meta['types_without_tokens']:,} types of MALLET's alphabet have no token in the state: they are "
+            "not in the model, and β stands for the others only"
         )
     return notes
 
@@ -226,7 +231,8 @@ def _from_dump(
                 document_topics_file(doc_topics, state.ids, state.n_topics, threshold=threshold, most=most)
             )
         model = estimate(
-            state, **estimators, threads=threads, max_entries=phi_entries, documents=write, counts=counts
-        )
+            state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
+            documents=write, counts=counts,
+        )  # fmt: skip
     model.meta |= {"tokens": int(dump.totals.sum())}
     return model, notes

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import json_output, option, print_json, quiet, say, seed, threads
+from topicx.cli.common import json_output, option, print_json, quiet, say, seed, stack, threads
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
     from topicx.sampling.state import State
 
+MEASURES = ("umass", "uci", "npmi", "cv")
 METHODS = ("completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics")
 
 
@@ -37,26 +38,28 @@ class Share(click.ParamType):
 @click.command()
 @click.argument("model")
 @click.argument("corpus")
-@option("--method", "-m", "methods", type=click.Choice(METHODS), multiple=True, default=("completion",),
-        help="What to measure (may be repeated; see below).", show_default="completion")  # fmt: skip
-@option("--share", type=Share(), default="half", metavar="half|NUMBER",
-        help="completion: the part that estimates θ: the first half of a document, or a random share.")  # fmt: skip
-@option("--burn-in", type=click.IntRange(1), default=None, show_default="50",
-        help="completion, chib: sweeps before the first sample; likelihood, diagnostics of a corpus: the same (10).")  # fmt: skip
-@option("--samples", type=click.IntRange(1), default=None, show_default="25; chib: 100",
-        help="completion: samples of θ that are averaged; chib: states of the chain; likelihood: as completion (10).")  # fmt: skip
-@option("--particles", type=click.IntRange(1), default=20, help="left-to-right: particles.")
-@option("--form", type=click.Choice(["sequential", "wallach"]), default="sequential",
-        help="left-to-right: the unbiased sequential form, or Wallach's average at each word.")  # fmt: skip
-@option("--reference", metavar="CORPUS", help="coherence: count words in this corpus.", show_default="CORPUS")
-@option("--measure", "measures", type=click.Choice(["umass", "uci", "npmi", "cv"]), multiple=True,
-        default=("umass", "uci", "npmi", "cv"), help="coherence: the measures (may be repeated).", show_default="all")  # fmt: skip
-@option("--window", type=click.IntRange(0), default=None, show_default="umass 0, uci and npmi 10, cv 110",
-        help="coherence: words in a window (0: whole documents).")  # fmt: skip
-@option("--convention", type=click.Choice(["standard", "gensim"]), default="standard",
-        help="coherence: as the papers have it, or gensim's numbers.")  # fmt: skip
-@option("--top", type=click.IntRange(2), default=None, show_default="10; diagnostics: 20",
-        help="coherence, diagnostics: top words of a topic.")  # fmt: skip
+@stack(
+    option("--method", "-m", "methods", type=click.Choice(METHODS), multiple=True, default=("completion",),
+           help="What to measure (may be repeated; see below).", show_default="completion"),
+    option("--share", type=Share(), default="half", metavar="half|NUMBER",
+           help="completion: the part that estimates θ: the first half of a document, or a random share."),
+    option("--burn-in", type=click.IntRange(1), default=None, show_default="50; likelihood, diagnostics: 10",
+           help="Sweeps before the first sample, wherever documents are sampled."),
+    option("--samples", type=click.IntRange(1), default=None, show_default="25; chib: 100; others: 10",
+           help="Samples of θ that are averaged; chib: states of the chain."),
+    option("--particles", type=click.IntRange(1), default=20, help="left-to-right: particles."),
+    option("--form", type=click.Choice(["sequential", "wallach"]), default="sequential",
+           help="left-to-right: the unbiased sequential form, or Wallach's average at each word."),
+    option("--reference", metavar="CORPUS", help="coherence: count words in this corpus.", show_default="CORPUS"),
+    option("--measure", "measures", type=click.Choice(MEASURES), multiple=True, default=MEASURES,
+           help="coherence: the measures (may be repeated).", show_default="all"),
+    option("--window", type=click.IntRange(0), default=None, show_default="umass 0, uci and npmi 10, cv 110",
+           help="coherence: words in a window (0: whole documents)."),
+    option("--convention", type=click.Choice(["standard", "gensim"]), default="standard",
+           help="coherence: as the papers have it, or gensim's numbers."),
+    option("--top", type=click.IntRange(2), default=None, show_default="10; diagnostics: 20",
+           help="coherence, diagnostics: top words of a topic."),
+)  # fmt: skip
 @json_output
 @seed
 @threads
@@ -96,7 +99,8 @@ def command(
         raise InputError("MODEL and CORPUS: only one of them can be standard input")
     loaded = Model.load(model)
     documents, state = _load(corpus)
-    chosen = {name: value for name, value in (("burn_in", burn_in), ("samples", samples)) if value is not None}
+    given = {"burn_in": burn_in, "samples": samples}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     usual: dict[str, Any] = {"seed": seed, "threads": threads}
 
     def by_completion() -> dict[str, Any]:
@@ -193,11 +197,12 @@ def _print(method: str, result: Any) -> None:
             words = " ".join(word["word"] for word in row["words"][:6])
             click.echo(
                 f"{row['topic']:>5} {row['tokens']:>8.0f} {row['coherence']:>10.1f} {row['exclusivity']:>12.3f} "
-                f"{row['eff_num_words']:>10.1f} {row['corpus_dist']:>12.3f} {row['rank_1_docs']:>7.3f}  {near:<13}  {words}"
+                f"{row['eff_num_words']:>10.1f} {row['corpus_dist']:>12.3f} {row['rank_1_docs']:>7.3f}  "
+                f"{near:<13}  {words}"
             )
         return
     extra = f"; joint {result['joint_per_token']:.5f} per token" if "joint_per_token" in result else ""
     click.echo(
-        f"{method:<17} perplexity {result['perplexity']:.2f}, log likelihood {result['log_likelihood_per_token']:.5f} per "
-        f"token  ({result['documents']:,} documents, {result['tokens']:,} tokens scored{extra})"
+        f"{method:<17} perplexity {result['perplexity']:.2f}, log likelihood {result['log_likelihood_per_token']:.5f} "
+        f"per token  ({result['documents']:,} documents, {result['tokens']:,} tokens scored{extra})"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -30,7 +31,7 @@ MODEL = ("mallet-topic-keys", "mallet-topic-word-weights", "mallet-word-topic-co
         help="The state that goes with a model (mallet-diagnostics, pyldavis).")  # fmt: skip
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default="cgs",
         help="Estimator of the documents' topics; cgs is what MALLET writes.")  # fmt: skip
-@option("--phi", type=click.Choice(["cgs", "cgsp"]), default="cgs", help="Estimator of the topics, where FILE is a state.")
+@option("--phi", type=click.Choice(["cgs", "cgsp"]), default="cgs", help="Estimator of φ, where FILE is a state.")
 @option("--doc-topics-threshold", type=Number(0, 1), default=0.0, help="Show a document's topics from this share on.")
 @option("--doc-topics-max", type=click.IntRange(1), default=None, help="Show a document's N largest topics.")
 @option("--words", type=click.IntRange(1), default=20, help="Words a topic (topic keys, diagnostics).")
@@ -118,7 +119,7 @@ def _kind(file: str) -> str:
     """corpus, model, or state (other programs' files are states)."""
     from topicx import files
 
-    if file == "-" or not files.is_topicx(file):
+    if not Path(file).is_file() or not files.is_topicx(file):
         return "state"
     with files.open_file(file) as opened:
         if opened.kind not in ("corpus", "model", "state"):
@@ -140,7 +141,9 @@ def _load(
     from topicx.models.model import Model
 
     model = Model.load(file)
-    state = read_state(state_path) if state_path else None
-    if state is not None and (state.n_topics != model.n_topics or state.vocabulary != model.vocabulary):
+    if state_path is None:
+        return model, None
+    state = read_state(state_path)
+    if (state.n_topics, state.vocabulary) != (model.n_topics, model.vocabulary):
         raise InputError(f"{state_path}: is not the state of {file} (its topics or its words are others)")
     return model, state

@@ -71,6 +71,7 @@ def test_words_that_only_held_out_documents_have_are_dropped() -> None:
     [
         ("nonesuch", "nonesuch"), ("dense:start", "option=value"), ("dense:topics=3", "topics"),
         ("dense:start=sideways", "sideways"), ("tomotopy:k=3", "tomotopy"), ("dense:mh_steps=x", "mh_steps"),
+        ("dense:phi=x", "phi"),
     ],
 )  # fmt: skip
 def test_a_wrong_program_is_refused_by_name(text: str, part: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,9 @@ from topicx.estimate.average import average, permutations
 from topicx.models.model import Model
 from topicx.sampling.state import NONE, Seeds, State
 from topicx.strings import Strings
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT.parent / "shared" / "data"
 
 
 def random_state(
@@ -371,3 +376,18 @@ def test_mistakes_are_one_line(arguments: list[str], reason: str, topicx: Run, t
     assert reason in done.stderr
     assert not (tmp_path / "m").exists()
     assert not (tmp_path / "x.npz").exists()
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the corpora in ../shared are not here")
+def test_the_reproduction_runs(tmp_path: Path) -> None:
+    """benchmarks/papers/cgsp.py --quick, and again: the second run finds every cell done."""
+    script = ROOT / "benchmarks" / "papers" / "cgsp.py"
+    call = [sys.executable, str(script), "--data", str(DATA), "--out", str(tmp_path)]
+    first = subprocess.run([*call, "--quick"], capture_output=True, text=True, timeout=600, check=False)
+    assert first.returncode == 0, first.stderr[-2000:]
+    cells = (tmp_path / "runs-quick.jsonl").read_text()
+    again = subprocess.run([*call, "--quick"], capture_output=True, text=True, timeout=100, check=False)
+    assert again.returncode == 0, again.stderr[-2000:]
+    assert (tmp_path / "runs-quick.jsonl").read_text() == cells
+    worth = json.loads((tmp_path / "results-quick.json").read_text())["figures"]["kos 20"]["worth"]
+    assert worth["φ"] > 1.2  # one θ^p sample beats one θ sample

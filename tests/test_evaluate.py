@@ -314,7 +314,15 @@ def test_diagnostics_are_mallets(sample: str) -> None:
         for (attributes, name), word in zip(re.findall(r"<word (.*?)>(.*?)</word>", inner), row["words"]):
             of_word = dict(re.findall(r"([\w-]+)='([^']*)'", attributes))
             assert (word["word"], word["count"], word["docs"]) == (name, int(of_word["count"]), int(of_word["docs"]))
-            for key in ("coherence", "uniform_dist", "corpus_dist", "token-doc-diff", "exclusivity"):
+            for key in (
+                "prob",
+                "cumulative",
+                "coherence",
+                "uniform_dist",
+                "corpus_dist",
+                "token-doc-diff",
+                "exclusivity",
+            ):
                 assert word[key] == pytest.approx(float(of_word[key]), abs=5.1e-5), (row["topic"], name, key)
 
 

@@ -6,6 +6,8 @@ import gzip
 import importlib.util
 import json
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from random import Random
@@ -143,6 +145,11 @@ def test_standard_input_and_folders(topicx: Run, tmp_path: Path) -> None:
     path, _ = foreign.write(foreign.small_state(), "mallet", tmp_path)
     done = topicx("estimate", "-", "-o", "a.model", input=path.read_text())
     assert done.returncode == 0, done.stderr
+    pipe = subprocess.run(
+        ["bash", "-c", f"'{sys.executable}' -m topicx estimate <(cat {path}) -o p.model"], cwd=tmp_path,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert pipe.returncode == 0, pipe.stderr
     (tmp_path / "w").mkdir()
     foreign.write(foreign.small_state(), "warplda", tmp_path / "w")
     for name in ("w", "w/train", "w/train.model", "w/train.z.estimate"):

@@ -414,7 +414,8 @@ class Sparse:
 def sparse_sweep(words, z, offsets, segments, n_blocks, docs, block, row_start, row_cells, row_len, bits, totals, alpha,
                  groups, beta, beta_sum, key, maximise=False) -> int:
     """topicx._kernels.sparse.sweep_cell."""
-    cell, stream, current, since = Sparse(Rows(row_start, row_cells, row_len, bits), totals, beta, beta_sum), Stream(key), -1, 0
+    cell = Sparse(Rows(row_start, row_cells, row_len, bits), totals, beta, beta_sum)
+    stream, current, since = Stream(key), -1, 0
     spans = [tokens_of(segments, n_blocks, d, block) for d in docs]
     busy = sum(last > first for first, last in spans)
     cell.listed = len(cell.q) * busy > LISTED * sum(last - first for first, last in spans)

@@ -20,15 +20,16 @@ from libc.string cimport memset
 
 import numpy as np
 
+from topicx._kernels.gathers cimport tx_gathers, tx_gathers_choose
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_seed
 from topicx._kernels.rows cimport DENSE, row_add, row_remove
 from topicx._kernels.walker cimport walker_build, walker_draw
 
 cdef extern from "alias.h" nogil:
     uint32_t tx_sparse_count(const uint32_t *row, int64_t length, int bits, uint32_t topic) noexcept
-    float tx_document_sums(const uint32_t *topics, const int32_t *counts, int64_t chunks, const uint32_t *words,
-                           const float *inverse, float beta, float *sums) noexcept
-    int64_t tx_document_find(const float *sums, int64_t chunks, float r) noexcept
+    int64_t tx_document_find(const float *sums, const float *ends, int64_t chunks, float r) noexcept
+
+cdef const tx_gathers *gathers = tx_gathers_choose()
 
 cdef enum:
     NO_TABLE = -1
@@ -101,6 +102,7 @@ def sweep_batch(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] o
     cdef uint32_t *stale = NULL  # packed entries, as in a sparse row
     cdef float *keep = NULL
     cdef uint32_t *other = NULL
+    cdef float ends[16]
     cdef void *memory[10]
     memory[:] = [floats, ints, scaled, table_word, table_start, table_len, table_sum, NULL, NULL, NULL]
     if not complete(memory, 7):
@@ -227,7 +229,7 @@ def sweep_batch(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] o
                 in_doc[old] -= 1
                 counts[position[old]] -= 1
                 chunks = (size + 15) // 16
-                own = tx_document_sums(listed, counts, chunks, by_topic, inverse, beta[w], sums)
+                own = gathers.document_sums(listed, counts, chunks, by_topic, inverse, beta[w], sums, ends)
                 j = table_of[w]
                 place = table_start[j]
                 stale_word = table_sum[j]
@@ -236,7 +238,7 @@ def sweep_batch(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] o
                     x = tx_rng_double(&rng) * mass
                     new = -1
                     if x < own:
-                        k = tx_document_find(sums, chunks, <float> x)
+                        k = tx_document_find(sums, ends, chunks, <float> x)
                         if k >= 0:
                             new = listed[k]
                     elif x < <double> own + stale_word:

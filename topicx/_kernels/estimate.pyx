@@ -52,6 +52,14 @@ cdef double TINY = 1.0 / 4096
 
 # -- ordering --------------------------------------------------------------------------------------------------------
 
+def frequencies(const uint32_t[::1] words, int64_t[::1] counts):
+    """counts[v] += the tokens of word v (numpy's bincount makes a wider copy of all tokens first)."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(words.shape[0]):
+            counts[words[i]] += 1
+
+
 def group(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] offsets, int64_t[::1] position,
           uint32_t[::1] documents, uint16_t[::1] topics, int64_t[::1] pairs_of_word, int64_t[::1] pairs_of_document):
     """Tokens in the order of word, then document. `position` starts as the words' offsets and is used up.
@@ -244,7 +252,7 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
     cdef Rows documents = _rows(document_rows, size)
     cdef Rows words = _rows(word_rows, size)
     cdef bint keep = shares.shape[0] > 0, wanted = out.shape[0] > 0
-    cdef Py_ssize_t d, k, v, i, j, t, position, pair, begin, end, g, n, m
+    cdef Py_ssize_t d, k, v, i, j, t, position, pair, begin, end, g, n, m, ahead
     cdef int64_t entry, tokens
     cdef double a_sum, total, q, q_less, rest, weight, beta_sum, alpha_sum
     cdef double* a = <double*>malloc((8 * size + 32) * sizeof(double))
@@ -275,8 +283,20 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
             beta_sum = 0
             for position in range(first_pair[d], first_pair[d + 1]):
                 pair = order[position]
-                if position + 4 < first_pair[d + 1]:
-                    _prefetch(&words, pair_word[order[position + 4]])
+                # a document's pairs lie apart in the order of words: ask for them in time
+                if position + 16 < first_pair[d + 1]:
+                    ahead = order[position + 16]
+                    est_prefetch(&pair_word[ahead])
+                    est_prefetch(&pair_begin[ahead])
+                if position + 8 < first_pair[d + 1]:
+                    ahead = order[position + 8]
+                    _prefetch(&words, pair_word[ahead])
+                    ahead = pair_begin[ahead]
+                    est_prefetch(&z[ahead])
+                    est_prefetch(&own[ahead])
+                    if keep:
+                        est_prefetch(&shares[ahead])
+                        est_prefetch(&own_document[ahead])
                 v = pair_word[pair]
                 begin = pair_begin[pair]
                 end = pair_begin[pair + 1]

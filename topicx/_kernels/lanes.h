@@ -32,10 +32,9 @@ typedef struct {
     double *blocks, *supers, q_sum;
     /* weights of the row at hand and of the next one: ceil16(K) each, then 16 for each group of 8 chunks */
     float *scratch[2];
-    /* topics that the document has had; found is their number (0 unless listed) */
-    uint16_t *list;
+    uint16_t *list; /* if listed: the topics that the document has had */
     int64_t found, changed;
-    int maximise;
+    int listed, maximise;
     tx_rng rng;
 } tx_cell;
 
@@ -45,10 +44,19 @@ typedef struct {
                           double u, float *scratch);
     void (*weights)(float *q, const float *alpha, const float *counts, const float *inverse, int64_t chunks);
     void (*sparse_sums)(tx_cell *cell);
+    void (*sparse_enter)(tx_cell *cell, int64_t first, int64_t last);
+    void (*sparse_leave)(tx_cell *cell);
     void (*sparse_tokens)(tx_cell *cell, int64_t first, int64_t last);
 } tx_lanes;
 
 #define TX_ALIGNED _Alignas(64)
+#if defined(__GNUC__)
+#define tx_prefetch_line(p) __builtin_prefetch((p), 0, 3)
+#define tx_first_bit(m) __builtin_ctz(m)
+#else
+#define tx_prefetch_line(p) ((void)(p))
+static inline int tx_first_bit(uint32_t m) { int i = 0; while (!(m >> i & 1)) i++; return i; }
+#endif
 #define TX_PASTE_(a, b) a##b
 #define TX_PASTE(a, b) TX_PASTE_(a, b)
 #define TX(name) TX_PASTE(TX_PASTE(name, _), TX_LANES)

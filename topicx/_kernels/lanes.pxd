@@ -31,6 +31,7 @@ cdef extern from "lanes.h" nogil:
         uint16_t *list
         int64_t found
         int64_t changed
+        int listed
         int maximise
         tx_rng rng
 
@@ -44,6 +45,9 @@ cdef extern from "lanes.h" nogil:
                         int64_t chunks) noexcept nogil
         # The sums of q over 16 topics, over 256 and over all, from q itself.
         void (*sparse_sums)(tx_cell *cell) noexcept nogil
+        # Counts of a document in and out by the topics it has, where K is large beside the documents.
+        void (*sparse_enter)(tx_cell *cell, int64_t first, int64_t last) noexcept nogil
+        void (*sparse_leave)(tx_cell *cell) noexcept nogil
         # SparseLDA over tokens first..last of the document at hand.
         void (*sparse_tokens)(tx_cell *cell, int64_t first, int64_t last) noexcept nogil
 

@@ -24,7 +24,7 @@ static inline int64_t TX(column)(const float *sums, int64_t chunks, float r) {
 }
 
 /* Rounding can put r on or above the end of the lane found, or find an empty one: take the last entry with any weight
- * of the nearest lane that has some. (Reached about once in ten million draws.) */
+ * of the nearest lane that has some. */
 static int64_t TX(repair)(const float *sums, int64_t chunks, int lane) {
     const float *last = sums + 16 * (chunks - 1);
     int found = lane;
@@ -108,9 +108,29 @@ static inline void TX(set_q)(tx_cell *s, int64_t k, float q) {
     s->q_sum += step;
 }
 
+/* A document's counts come in, by the topics it has (cell.listed: q then is that of an empty document in between). */
+static void TX(sparse_enter)(tx_cell *s, int64_t first, int64_t last) {
+    s->found = 0;
+    for (int64_t t = first; t < last; t++)
+        if (s->z[t] != 0xFFFF && s->counts[s->z[t]]++ == 0) s->list[s->found++] = s->z[t];
+    for (int64_t i = 0; i < s->found; i++) {
+        const int64_t k = s->list[i];
+        TX(set_q)(s, k, (s->prior[k] + s->counts[k]) * s->inverse[k]);
+    }
+}
+
+/* And out; a topic may be listed twice. */
+static void TX(sparse_leave)(tx_cell *s) {
+    for (int64_t i = 0; i < s->found; i++) {
+        const int64_t k = s->list[i];
+        s->counts[k] = 0;
+        TX(set_q)(s, k, s->prior[k] * s->inverse[k]);
+    }
+}
+
 /* One token less or more of a topic, in this document and in all; the inverses are always those of the integers. */
 static inline void TX(count)(tx_cell *s, int64_t k, int step, float q) {
-    if (step > 0 && s->counts[k] == 0 && s->found) s->list[s->found++] = (uint16_t)k;
+    if (step > 0 && s->counts[k] == 0 && s->listed) s->list[s->found++] = (uint16_t)k;
     s->counts[k] += (float)step;
     s->totals[k] += step;
     const float edge = (float)(1.0 / ((double)(s->totals[k] + step) + s->beta_sum));
@@ -191,7 +211,7 @@ static inline int64_t TX(find)(const tx_cell *s, const bucket *b, int64_t topic)
     for (int64_t c = 0; c < b->chunks; c++) {
         const uint32_t hit = TX(vi_equal)(TX(vi_and)(TX(vi_load)(b->row + 16 * c), mask), wanted);
         if (hit) {
-            const int64_t i = 16 * c + __builtin_ctz(hit);
+            const int64_t i = 16 * c + tx_first_bit(hit);
             return i < *b->length ? i : -1; /* unused entries look like topic 0 */
         }
     }
@@ -308,7 +328,7 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
         if (more) {
             if (end + TX_AHEAD < last) {
                 const char *row = (const char *)(s->cells + s->row_start[s->words[end + TX_AHEAD]]);
-                for (int i = 0; i < TX_LINES; i++) __builtin_prefetch(row + 64 * i, 0, 3);
+                for (int i = 0; i < TX_LINES; i++) tx_prefetch_line(row + 64 * i);
             }
             TX(prepare)(s, &next, s->scratch[turn], s->words[end]);
         }
@@ -348,7 +368,7 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
                     here.p[at] = 0;
                     if (here.chunks > 8) here.groups[16 * (at >> 7) + (at & 15)] -= p_here;
                 }
-                if (r < rest) {
+                if (r < rest || !(others > 0)) {
                     const double exact = u * ((double)others + (double)p_less + (double)here.beta * q_sum) - (double)p_less;
                     new = TX(smooth_draw)(s, exact > 0 ? exact / (double)here.beta : 0, old, q_less);
                 } else {
@@ -412,6 +432,7 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
 }
 #undef bucket
 
-static const tx_lanes TX(lanes) = {TX_STRING(TX_LANES), TX(dense_draw), TX(weights), TX(sparse_sums), TX(sparse_tokens)};
+static const tx_lanes TX(lanes) = {TX_STRING(TX_LANES), TX(dense_draw), TX(weights), TX(sparse_sums), TX(sparse_enter),
+                                      TX(sparse_leave), TX(sparse_tokens)};
 #undef vf
 #undef vi

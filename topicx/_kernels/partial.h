@@ -43,8 +43,20 @@ static inline double tx_exp(double x) {
     const double scaled = x * 1.4426950408889634;
     const int64_t k = (int64_t)(scaled + (scaled < 0 ? -0.5 : 0.5));
     const double r = (x - (double)k * 0.693147180369123816490) - (double)k * 1.90821492927058770002e-10;
-    double sum = 1.0;
-    for (int i = 14; i > 0; i--) sum = 1.0 + sum * r / i;
+    double sum = 1.0 / 6227020800.0; /* Taylor's series up to r^13 / 13!, |r| <= log(2) / 2 */
+    sum = sum * r + 1.0 / 479001600;
+    sum = sum * r + 1.0 / 39916800;
+    sum = sum * r + 1.0 / 3628800;
+    sum = sum * r + 1.0 / 362880;
+    sum = sum * r + 1.0 / 40320;
+    sum = sum * r + 1.0 / 5040;
+    sum = sum * r + 1.0 / 720;
+    sum = sum * r + 1.0 / 120;
+    sum = sum * r + 1.0 / 24;
+    sum = sum * r + 1.0 / 6;
+    sum = sum * r + 1.0 / 2;
+    sum = sum * r + 1.0;
+    sum = sum * r + 1.0;
     const uint64_t bits = (uint64_t)(k + 1023) << 52;
     double power;
     memcpy(&power, &bits, 8);
@@ -123,49 +135,17 @@ static int64_t tx_poisson(tx_rng *rng, double mu) {
     }
 }
 
-/* The entry on which r falls in the running sums of 16 lanes: lane after lane, then down the lane. -1: no weight. */
-static inline int64_t tx_lane_find(const float *sums, int64_t chunks, float r) {
-    const float *last = sums + 16 * (chunks - 1);
-    int64_t found = -1, c = 0;
-    for (int l = 0; l < 16; l++) {
-        if (last[l] > 0) {
-            found = l;
-            if (r < last[l]) break;
-        }
-        r -= last[l];
-    }
-    if (found < 0) return -1;
-    for (int64_t i = 0; i < chunks - 1; i++) c += sums[16 * i + found] <= r;
-    while (c > 0 && !(sums[16 * (c - 1) + found] < sums[16 * c + found])) c--; /* by rounding, past the last weight */
-    return 16 * c + found;
-}
-
-/* A topic k from q_k phi_k. sums: room for 16 numbers a chunk. -1: no weight anywhere. */
+/* A topic k from q_k phi_k, topic `old` (-1: none) weighing q_old. sums: room for 16 numbers a chunk. -1: no weight. */
 TX_CLONES static int64_t tx_draw_dense(const float *q, const float *phi, int64_t chunks, int64_t old, float q_old,
                                        double u, float *sums) {
-    float sum[16] = {0};
-    for (int64_t i = 0; i < 16 * chunks; i += 16)
-        TX_LANES_EACH {
-            sum[l] += (i + l == old ? q_old : q[i + l]) * phi[i + l];
-            sums[i + l] = sum[l];
-        }
-    float total = 0;
-    TX_LANES_EACH total += sum[l];
-    return tx_lane_find(sums, chunks, (float)(u * (double)total));
-}
-
-/* The entry j of a sparse row of phi (topics and values, padded with zero values) from q_k phi_k; -1: no weight. */
-TX_CLONES static int64_t tx_draw_sparse(const float *q, const uint32_t *topics, const float *phi, int64_t chunks,
-                                        double u, float *sums) {
-    float sum[16] = {0};
-    for (int64_t i = 0; i < 16 * chunks; i += 16)
-        TX_LANES_EACH {
-            sum[l] += q[topics[i + l]] * phi[i + l];
-            sums[i + l] = sum[l];
-        }
-    float total = 0;
-    TX_LANES_EACH total += sum[l];
-    return chunks ? tx_lane_find(sums, chunks, (float)(u * (double)total)) : -1;
+    const tx_i16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    tx_f16 sum = {0};
+    for (int64_t i = 0; i < 16 * chunks; i += 16) {
+        sum += tx_where(lanes == (int32_t)(old - i), tx_load(q + i), (tx_f16){0} + q_old) * tx_load(phi + i);
+        tx_store(sums + i, sum);
+    }
+    const tx_f16 scan = tx_scan(sum);
+    return tx_find(scan, sums, chunks, (float)(u * (double)scan[15]));
 }
 
 #endif

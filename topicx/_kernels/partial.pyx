@@ -20,6 +20,7 @@ from libc.string cimport memset
 
 import numpy as np
 
+from topicx._kernels.gathers cimport tx_gathers, tx_gathers_choose
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_next, tx_rng_seed
 
 cdef extern from "partial.h" nogil:
@@ -27,8 +28,8 @@ cdef extern from "partial.h" nogil:
     int64_t tx_poisson(tx_rng *rng, double mu) noexcept
     int64_t tx_draw_dense(const float *q, const float *phi, int64_t chunks, int64_t old, float q_old, double u,
                           float *sums) noexcept
-    int64_t tx_draw_sparse(const float *q, const uint32_t *topics, const float *phi, int64_t chunks, double u,
-                           float *sums) noexcept
+
+cdef const tx_gathers *gathers = tx_gathers_choose()
 
 cdef enum:
     NONE = 0xFFFF
@@ -207,7 +208,7 @@ def sweep_documents(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::
                     length = starts[w + 1] - starts[w]
                     new = -1
                     if length:
-                        j = tx_draw_sparse(q, &phi_topics[starts[w]], &phi_values[starts[w]], length // 16, u, scratch)
+                        j = gathers.draw_sparse(q, &phi_topics[starts[w]], &phi_values[starts[w]], length // 16, u, scratch)
                         if j >= 0:
                             new = phi_topics[starts[w] + j]
                     if old >= 0:

@@ -1,8 +1,23 @@
 """SparseLDA (Yao, Mimno & McCallum 2009), exact, 16 lanes at a time.
 
-    p(z = k) ∝ q_k n_kw + q_k beta_w,      q_k = (alpha_gk + n_dk) / (n_k + B)
+    p(z = k) ∝ (alpha_gk + n_dk) / (n_k + B) * (n_kw + beta_w) = q_k n_kw + q_k beta_w
 
-The first term has as many entries as the word has topics; the second is a draw from q, whatever the word.
+with every count leaving the token out. The first term has only as many entries as the word has topics; the second is a
+draw from q whatever the word, which stands for the paper's document and smoothing buckets together: its sum is kept, and
+so are the sums over each 16 and each 256 topics, so that a draw from it looks at a few of them.
+
+What departs from the paper:
+- A row of counts is a list, read by gathers, or dense, read in order, by what is cheaper (rows.pxd). A dense row of up
+  to 128 topics weighs q_k (n_kw + beta_w) and needs no second term.
+- The first question is whether the token stays: its own topic comes first in the order of the draw. Only a token that
+  moves pays for the search, and only a token that moves writes to memory.
+- The next token's row is weighed before this one is drawn from, and corrected at the two topics a move touches; both
+  see exactly the counts of their turn, while the CPU does not wait for one to begin the other.
+- No sum drifts: q is always computed from a topic's integers, a row's sums live for one visit, and the sums of q are
+  taken anew for each document, or for each 64 where documents are so short beside K that their counts come and go by
+  the list of their topics. A sum that a subtraction leaves with mostly rounding is taken anew at once.
+
+The loop over tokens is in lanes_body.h (sparse_tokens); here is the loop over documents.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
@@ -12,9 +27,22 @@ from libc.string cimport memset
 from topicx._kernels.lanes cimport tx_cell, tx_lanes, tx_lanes_choose
 from topicx._kernels.rng cimport tx_rng_seed
 
+cdef extern from *:
+    """
+    #include <assert.h>
+    /* Debug builds: the sum that was kept is the sum. */
+    static inline void tx_same_sum(double kept, double fresh) {
+        assert(kept - fresh <= 1e-9 * fresh && fresh - kept <= 1e-9 * fresh);
+        (void)kept;
+        (void)fresh;
+    }
+    """
+    void tx_same_sum(double kept, double fresh) noexcept nogil
+
 cdef enum:
     NONE = 0xFFFF
-    REFRESH = 64  # documents between two summations of q from scratch
+    REFRESH = 64  # documents between two summations of q from scratch, where they are listed
+    LISTED = 16   # topics per token of a document above which its counts come and go by a list
 
 cdef const tx_lanes *lanes = tx_lanes_choose()
 
@@ -32,13 +60,23 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
     """
     cdef int64_t K = totals.shape[0], chunks = (K + 15) // 16, padded = chunks * 16
     cdef int64_t n_docs = docs.shape[0], i, d, t, first, last, k, group, current = -1, since = 0
-    cdef bint grouped = groups.shape[0] > 0, listed
+    cdef int64_t tokens = 0, busy = 0, longest = 0
+    cdef bint grouped = groups.shape[0] > 0
+    cdef double kept
     cdef tx_cell s
-    if row_cells.shape[0] == 0 or n_docs == 0:
+    if words.shape[0] == 0 or n_docs == 0:
         return 0
+    for i in range(n_docs):
+        d = docs[i]
+        first = segments[d * (n_blocks + 1) + block]
+        last = segments[d * (n_blocks + 1) + block + 1]
+        if last > first:
+            busy += 1
+            tokens += last - first
+            longest = max(longest, offsets[d + 1] - offsets[d] + last - first)
     # q, inverse, prior, counts; two scratches with their group sums; blocks and supers (double); the topic list
     cdef int64_t room = (chunks + 7) // 8 * (128 + 16)
-    cdef size_t size = 4 * (6 * padded + 2 * room) + 8 * (2 * chunks + 2) + 4 * padded + 2 * 65536 * 2 + 64
+    cdef size_t size = 4 * (6 * padded + 2 * room) + 8 * (2 * chunks + 2) + 2 * longest + 128
     cdef char *memory = <char *> malloc(size)
     if memory == NULL:
         raise MemoryError
@@ -66,6 +104,7 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
     s.chunks = chunks
     s.topic_bits = topic_bits
     s.found = 0
+    s.listed = padded * busy > LISTED * tokens
     s.changed = 0
     s.maximise = maximise
     s.rng = tx_rng_seed(key)
@@ -85,12 +124,25 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
                 current = group
                 for k in range(K):
                     s.prior[k] = <float> alpha[group, k]
-            memset(s.counts, 0, padded * 4)
-            for t in range(offsets[d], offsets[d + 1]):
-                if z[t] != NONE:
-                    s.counts[z[t]] += 1
-            lanes.weights(s.q, s.prior, s.counts, s.inverse, chunks)
-            lanes.sparse_sums(&s)
-            lanes.sparse_tokens(&s, first, last)
+                lanes.weights(s.q, s.prior, s.counts, s.inverse, chunks)
+                since = 0
+            if s.listed:
+                if since % REFRESH == 0:
+                    kept = s.q_sum
+                    lanes.sparse_sums(&s)
+                    if since > 0:
+                        tx_same_sum(kept, s.q_sum)
+                since += 1
+                lanes.sparse_enter(&s, offsets[d], offsets[d + 1])
+                lanes.sparse_tokens(&s, first, last)
+                lanes.sparse_leave(&s)
+            else:
+                for t in range(offsets[d], offsets[d + 1]):
+                    if z[t] != NONE:
+                        s.counts[z[t]] += 1
+                lanes.weights(s.q, s.prior, s.counts, s.inverse, chunks)
+                lanes.sparse_sums(&s)
+                lanes.sparse_tokens(&s, first, last)
+                memset(s.counts, 0, padded * 4)
     free(memory)
     return s.changed

@@ -1,7 +1,7 @@
 """Which topic of one model is which of another: the matching of least total distance (Hungarian method) on φ.
 
-The distance of two topics is Hellinger's, √(1 − Σ_w √(φ_w φ'_w)), on the words that both models know, with φ made to sum
-to 1 over these: 0 for equal topics, 1 for topics without a common word.
+The distance of two topics is Hellinger's, √(1 − Σ_w √(φ_w φ'_w)), on the words that both models know, with φ made to
+sum to 1 over these: 0 for equal topics, 1 for topics without a common word.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Averages over samples of a chain, and over chains.
 
-The mean of expected counts (or of θ) over samples is a better estimate than one sample, if topic k means the same in all
-of them (Papanikolaou et al. 2017, section 3.3.1 and 4; Griffiths & Steyvers 2004 warn of it). It does with φ fixed, and
-for most of the time in samples of one chain that are not far apart. It never does across chains: their numbering of
-topics is arbitrary. So the topics are compared first: where the best matching of a model's topics to the first's is not
-the identity, the average is refused, or made after renumbering if the caller asks for that (`align=True`).
+The mean of expected counts (or of θ) over samples is a better estimate than one sample, if topic k means the same in
+all of them (Papanikolaou et al. 2017, sections 3.3.1 and 4; Griffiths & Steyvers 2004 warn of it). It does with φ
+fixed, and for most of the time in samples of one chain that are not far apart. It never does across chains: their
+numbering of topics is arbitrary. So the topics are compared first: where the best matching of a model's topics to the
+first's is not the identity, the average is refused, or made after renumbering if the caller asks for that
+(`align=True`).
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def average(models: Sequence[Model], orders: Sequence[NDArray[np.int64]]) -> Mod
         back = np.empty(topics, np.int32)
         back[order] = np.arange(topics)  # its topic order[k] is topic k here
         shape = (first.n_words, topics)
-        counts = scipy.sparse.csr_array((model.values.astype(np.float64), back[model.topics], model.indptr), shape=shape)
+        values = model.values.astype(np.float64)
+        counts = scipy.sparse.csr_array((values, back[model.topics], model.indptr), shape=shape)
         total = counts if total is None else total + counts
         if len(model.remainder):
             remainder += model.remainder

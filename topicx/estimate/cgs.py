@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from topicx.sampling.state import Csr, State
 
-
 _BATCH = 1 << 21  # numbers of a batch: 16 MB
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from topicx._kernels import estimate as kernel
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.sampling.state import Csr, State
+from topicx.sampling.state import Csr, State, document_topics
 
 MAX_ENTRIES = 50_000_000
 """The most entries of φ^p that are kept (ten bytes each) unless the caller says otherwise."""
@@ -65,15 +65,21 @@ class Soft:
         self._alpha[:, :topics] = state.alpha
         self._groups = np.ascontiguousarray(state.groups, np.uint32)
         self._beta = np.ascontiguousarray(state.beta, np.float64)
-        totals = (counts.totals if counts else state.topic_totals()).astype(np.float64)
+        word_offsets, documents = self._group()
+        if counts:
+            word_rows, totals = counts.word_rows, counts.totals.astype(np.float64)
+        else:
+            # the tokens are grouped by word already; seed words need the state's own way
+            word_rows = state.word_topics() if len(state.seeds) else document_topics(self._z, word_offsets, topics)
+            totals = np.bincount(word_rows[1], weights=word_rows[2], minlength=topics).astype(np.float64)
         beta_sum = float(self._beta.sum())
         self._inverse = np.zeros(self._size)
         self._inverse[:topics] = 1 / (totals + beta_sum)
         self._inverse_less = np.zeros(self._size)
         self._inverse_less[:topics] = 1 / np.where(totals > 0, (totals - 1) + beta_sum, 1.0)
         self._document_rows = self._rows(counts.document_rows if counts else state.document_topics())
-        self._word_rows = self._rows(counts.word_rows if counts else state.word_topics())
-        self._order_pairs()
+        self._word_rows = self._rows(word_rows)
+        self._order_pairs(word_offsets, documents)
         self._shares = np.zeros(0)
         self._own_document = np.zeros(0, np.int32)
 
@@ -89,11 +95,13 @@ class Soft:
         kernel.fill_dense(indptr, topics, narrow, dense_at, dense)
         return indptr, topics, narrow, dense_at, dense
 
-    def _order_pairs(self) -> None:
+    def _group(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """The tokens' topics in the order of words, then documents; where each word begins, and the documents."""
         state = self.state
         words = np.ascontiguousarray(state.words)
         word_offsets = np.zeros(state.n_words + 1, np.int64)
-        np.cumsum(np.bincount(words, minlength=state.n_words), out=word_offsets[1:])
+        kernel.frequencies(words, word_offsets[1:])
+        np.cumsum(word_offsets, out=word_offsets)
         documents = np.empty(state.n_tokens, np.uint32)
         self._z = np.empty(state.n_tokens, np.uint16)
         self._first_of_word = np.zeros(state.n_words + 1, np.int64)
@@ -104,6 +112,10 @@ class Soft:
         )  # fmt: skip
         np.cumsum(self._first_of_word, out=self._first_of_word)
         np.cumsum(self._first_of_document, out=self._first_of_document)
+        return word_offsets, documents
+
+    def _order_pairs(self, word_offsets: NDArray[np.int64], documents: NDArray[np.uint32]) -> None:
+        state = self.state
         number = int(self._first_of_word[-1])
         self._pair_document = np.empty(number, np.uint32)
         self._pair_word = np.empty(number, np.uint32)

@@ -69,7 +69,7 @@ def _words(corpus: Corpus, path: str, dump: CountDump) -> np.ndarray:
     if len(differ):
         w = int(differ[0])
         raise InputError(
-            f"{path}: has {dump.vocabulary[w]!r} {found[w]} times, and the tables {int(declared[w])} times: they are not "
-            "of the same documents"
+            f"{path}: has {dump.vocabulary[w]!r} {found[w]} times, and the tables {int(declared[w])} times: they are "
+            "not of the same documents"
         )
     return words

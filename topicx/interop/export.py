@@ -130,7 +130,7 @@ def _numbers(values: NDArray[np.float64]) -> str:
 
 
 def _top(model: Model, number: int) -> list[list[tuple[int, float]]]:
-    """Each topic's words by falling expected count (only those above 0); ties as MALLET breaks them: the later word first."""
+    """Each topic's words by falling expected count (only those above 0); as in MALLET the later word first in a tie."""
     counts = model.counts().tocsc()
     found = []
     for k in range(model.n_topics):

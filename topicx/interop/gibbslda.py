@@ -25,7 +25,9 @@ def read(path: str) -> State:
     wordmap = _beside([prefix.with_name("wordmap.txt"), prefix.with_name("wordmap.txt.gz")], "the words")
     alpha, beta, topics, documents, words = _others(others)
     vocabulary = _wordmap(wordmap, words)
-    tokens = PairLines(assignments, lead=0, names=("word", "topic"), limits=(words, topics), types=(np.uint32, np.uint16))
+    tokens = PairLines(
+        assignments, lead=0, names=("word", "topic"), limits=(words, topics), types=(np.uint32, np.uint16)
+    )
     if len(tokens.lengths) != documents:
         raise InputError(f"{tokens.shown}: has {len(tokens.lengths)} documents, and {others} declares {documents}")
     if not len(tokens.left):

@@ -1,6 +1,7 @@
 """LightLDA's results: the data blocks it works on hold the assignments; the server's dumps hold counts alone.
 
-    block.N                     int64 D, int64 offset[D+1] (in int32), then per document int32 cursor and (word, topic) pairs
+    block.N                     int64 D, int64 offset[D+1] (counted in int32), then per document an int32 cursor and
+                                (word, topic) int32 pairs
     dict.txt                    id⇥word⇥frequency
     server_S_table_0.model      word topic:count …
     server_S_table_1.model      one row, 0: the topic totals
@@ -56,7 +57,7 @@ def read(path: str, *, alpha: float | None = None, beta: float | None = None, to
     numbers = [int(_BLOCK.match(b.name)[1]) for b in blocks if _BLOCK.match(b.name)]  # type: ignore[index]
     if given.is_dir() and numbers != list(range(len(blocks))):
         raise InputError(f"{path}: has blocks {numbers}; they must count from 0 without a gap, and each once")
-    dictionary, vocabulary = _dictionary(folder)
+    vocabulary = _dictionary(folder)
     parts = [_block(block, len(vocabulary)) for block in blocks]
     words = np.concatenate([part[0] for part in parts])
     z = np.concatenate([part[1] for part in parts])
@@ -96,7 +97,7 @@ def _notes(alpha: float | None, beta: float | None) -> list[str]:
     return notes
 
 
-def _dictionary(folder: Path) -> tuple[str, Strings]:
+def _dictionary(folder: Path) -> Strings:
     for name in ("dict.txt", "dict.txt.gz"):
         if (folder / name).is_file():
             path = str(folder / name)
@@ -115,7 +116,7 @@ def _dictionary(folder: Path) -> tuple[str, Strings]:
         words.append(fields[1])
     if not words:
         raise InputError(f"{path}: has no words")
-    return path, distinct(words, path)
+    return distinct(words, path)
 
 
 def _block(path: Path, n_words: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.int64]]:
@@ -158,6 +159,7 @@ def _block(path: Path, n_words: int) -> tuple[NDArray[np.uint32], NDArray[np.uin
 class Tables:
     """Word-topic counts and topic totals as the server dumped them."""
 
+    folder: Path
     words: NDArray[np.int64]
     topic: NDArray[np.int64]
     count: NDArray[np.int64]
@@ -183,14 +185,18 @@ class Tables:
             if not len(self.totals) or np.array_equal(totals, topic_totals(state.z, state.n_topics, state.seeds)):
                 return
         raise InputError(
-            f"{Path(self.where[0].rpartition(':')[0] or '.').parent}: the counts of server_*_table_*.model are not those "
-            "of the blocks: they are not of one run, or one is damaged (name the block to leave the tables aside)"
+            f"{self.folder}: the counts of server_*_table_*.model are not those of the blocks: they are not of one "
+            "run, or one is damaged (name the block to leave the tables aside)"
         )
 
 
 def _tables(folder: Path) -> Tables | None:
     files = _numbered(folder, _TABLE)
-    words, topic, count, where, row = [], [], [], [], []
+    words: list[NDArray[np.int64]] = []
+    topic: list[NDArray[np.int64]] = []
+    count: list[NDArray[np.int64]] = []
+    row: list[NDArray[np.int64]] = []
+    where: list[str] = []
     totals = np.zeros(0, np.int64)
     for (_, table, _), path in files:
         lines = PairLines(path, lead=1, names=("topic", "count"), limits=(MAX_TOPICS, 1 << 40))
@@ -209,7 +215,9 @@ def _tables(folder: Path) -> Tables | None:
         where += [lines.line(i) for i in range(len(lines.lengths))]
     if not words:
         return None
-    return Tables(*(np.concatenate(part) for part in (words, topic, count)), totals, where, np.concatenate(row))
+    return Tables(
+        folder, np.concatenate(words), np.concatenate(topic), np.concatenate(count), totals, where, np.concatenate(row)
+    )
 
 
 @dataclass
@@ -231,7 +239,7 @@ def read_dumps(
     """server_*_table_*.model, doc_topic.* and dict.txt of a folder (or of the folder of the file named)."""
     given = Path(path)
     folder = given if given.is_dir() else given.parent
-    _, vocabulary = _dictionary(folder)
+    vocabulary = _dictionary(folder)
     tables = _tables(folder)
     if tables is None or not len(tables.words):
         raise InputError(f"{folder}: has no server_*_table_0.model with counts in it")

@@ -68,7 +68,7 @@ def detect(name: str) -> tuple[str, str, Source | None]:
         return "gibbslda", name, None
     if lightlda.is_block(name):
         return "lightlda", name, None
-    if name != "-" and files.is_topicx(name):
+    if path.is_file() and files.is_topicx(name):  # not a pipe, of which nothing may be lost by looking
         return "topicx", name, None
     source = Source(name)
     start = source.peek(4096)
@@ -76,9 +76,7 @@ def detect(name: str) -> tuple[str, str, Source | None]:
         return "mallet", name, source
     if start[8:].startswith(b'{"__metadata__"'):
         source.close()
-        if name == "-":
-            raise InputError("standard input: a topicx state must be given as a file here")
-        return "topicx", name, None
+        raise InputError(f"{source.shown}: a topicx state must be given as a file here, not as a pipe")
     source.close()
     if tomotopy.is_tomotopy(start):
         return "tomotopy", name, None

@@ -1,4 +1,4 @@
-"""What the readers of text formats share: whole lines in large buffers, numbers that are checked, names that are unique."""
+"""What the readers of text formats share: whole lines in large buffers, checked numbers, names that are unique."""
 
 from __future__ import annotations
 

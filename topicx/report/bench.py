@@ -57,6 +57,8 @@ class Settings:
     """Share of a held-out document's words that estimates its θ; the others are scored."""
     burn_in: int = 50
     samples: int = 25
+    clock: str = "wall"
+    """wall, or cpu: seconds of processor time, for a machine that has other work to do (one thread only)."""
     evaluate: bool = True
     """Measure quality too; False: times and memory alone."""
 
@@ -68,6 +70,10 @@ class Settings:
             check_positive(name, getattr(self, name))
         if not 0 < self.held_out < 1:
             raise InputError(f"held_out must be between 0 and 1, not {self.held_out}")
+        if self.clock not in ("wall", "cpu"):
+            raise InputError(f"clock must be wall or cpu, not {self.clock!r}")
+        if self.clock == "cpu" and self.threads > 1:
+            raise InputError("clock cpu is for one thread: with several, processor time is not what a user waits for")
         if not self.density > 1:
             raise InputError(f"density must be greater than 1, not {self.density}")
 
@@ -95,6 +101,13 @@ class Row:
     perplexity: float | None
     likelihood: float | None
     """Joint log-likelihood per token."""
+    estimating: float = 0.0
+    """Seconds that estimating φ takes here, once, for whoever ends training here."""
+
+    @property
+    def total(self) -> float:
+        """Seconds until a user has the φ that is judged."""
+        return self.seconds + self.estimating
 
 
 @dataclass
@@ -146,9 +159,10 @@ class Result:
             for what in ("perplexity", "likelihood"):
                 target = getattr(goal, what)
                 seconds = None if target is None else seconds_to(run.rows, what, target)
+                own = goal.total if what == "perplexity" else goal.seconds
                 if run is reference and target is not None:
-                    seconds = goal.seconds
-                line[what] = {"seconds": seconds, "ratio": goal.seconds / seconds if seconds else None}
+                    seconds = own
+                line[what] = {"seconds": seconds, "ratio": own / seconds if seconds else None}
             found.append(line)
         return found
 
@@ -173,13 +187,14 @@ def seconds_to(rows: Sequence[Row], what: str, target: float) -> float | None:
         value = getattr(row, what)
         if value is None:
             continue
+        now = row.total if what == "perplexity" else row.seconds
         gained = sign * (math.log(value / target) if what == "perplexity" else value - target)
         if gained >= 0:
             if before is None:
-                return row.seconds
+                return now
             seconds, lacked = before
-            return seconds + (row.seconds - seconds) * (-lacked / (gained - lacked))
-        before = row.seconds, gained
+            return seconds + (now - seconds) * (-lacked / (gained - lacked))
+        before = now, gained
     return None
 
 
@@ -189,7 +204,7 @@ def seconds_to(rows: Sequence[Row], what: str, target: float) -> float | None:
 def split(corpus: Corpus, settings: Settings) -> tuple[Corpus, Corpus]:
     """The documents to train on and those held out, both with the words of the former alone."""
     filled = np.flatnonzero(corpus.lengths > 0)
-    number = int(round(settings.held_out * len(filled)))
+    number = round(settings.held_out * len(filled))
     if not 0 < number < len(filled):
         raise InputError(f"held_out {settings.held_out:g} of {len(filled)} documents leaves none on one side")
     held = np.zeros(corpus.n_documents, bool)
@@ -247,6 +262,9 @@ def check_options(text: str, settings: Settings) -> None:
     from topicx.sampling.options import Options
 
     name, options = parse_program(text)
+    if name not in PEERS and options.get("phi", "cgs") not in ("cgs", "cgsp"):
+        raise InputError(f"{text!r}: phi must be cgs or cgsp, not {options['phi']!r}")
+    options.pop("phi", None)
     shared = {"topics", "sampler", "iterations", "seed", "alpha", "alpha_sum", "beta", "trace_interval"}
     for key in options:
         if key not in {f.name for f in fields(Options)} - shared:
@@ -305,7 +323,7 @@ def run_program(
         program=program, options=options, corpus=str(folder / "train.corpus"), folder=str(folder),
         topics=settings.topics, alpha=settings.alpha, beta=settings.beta, seed=settings.seed,
         threads=settings.threads, points=settings.points(), limit=settings.limit,
-        evaluate=settings.evaluate,
+        clock=settings.clock, evaluate=settings.evaluate,
     )  # fmt: skip
     run = Run(name)
     limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
@@ -407,7 +425,7 @@ def judge(task: Task, row: dict[str, Any], test: Corpus, folder: Path, settings:
             beta=np.full(test.n_words, task.beta), vocabulary=test.vocabulary, ids=Strings.of([]),
         )  # fmt: skip
         likelihood = joint_log_likelihood(state)
-    return Row(row["sweep"], row["work"], row["seconds"], perplexity, likelihood)
+    return Row(row["sweep"], row["work"], row["seconds"], perplexity, likelihood, row.get("estimating", 0.0))
 
 
 def _speeds(run: Run, tokens: int) -> None:
@@ -447,9 +465,7 @@ def machine() -> dict[str, Any]:
 
 def load_result(data: dict[str, Any]) -> Result:
     """A Result from its JSON form."""
-    runs = [
-        replace(Run(**{**run, "rows": []}), rows=[Row(**row) for row in run["rows"]]) for run in data["programs"]
-    ]
+    runs = [replace(Run(**{**run, "rows": []}), rows=[Row(**row) for row in run["rows"]]) for run in data["programs"]]
     return Result(
         data["corpus"], Settings(**data["settings"]), data["machine"], runs, data["reference"], data["missing"]
     )
@@ -475,9 +491,9 @@ def table(result: Result) -> str:
             _label(run),
             _figure(run.early, 1e-6, 1),
             _figure(run.late, 1e-6, 1),
-            _figure(last and last.seconds, 1, 2),
-            _figure(last and last.perplexity, 1, 1),
-            _figure(last and last.likelihood, 1, 4),
+            _figure(last.seconds if last else None, 1, 2),
+            _figure(last.perplexity if last else None, 1, 1),
+            _figure(last.likelihood if last else None, 1, 4),
             f"{run.memory / 1e6:.0f} ({run.memory / tokens:.0f})" if run.memory else "-",
         ]
         line = compared.get(run.name)
@@ -500,6 +516,7 @@ def table(result: Result) -> str:
         f"{facts['held_out_documents']:,} documents\nK={settings.topics}, α={settings.alpha:g}, β={settings.beta:g}, "
         f"{settings.iterations} sweeps, {settings.threads} thread{'s' if settings.threads > 1 else ''}, "
         f"seed {settings.seed}, {result.machine['processor']}"
+        + (", seconds of processor time" if settings.clock == "cpu" else "")
     )
     if result.missing:
         notes.append(f"not installed: {', '.join(result.missing)}")
@@ -509,6 +526,7 @@ def table(result: Result) -> str:
 def _label(run: Run) -> str:
     sampler, start = run.about.get("sampler"), run.about.get("start")
     said = [sampler if sampler and run.name.split(":")[0] == "auto" else "", f"{start} start" if start else ""]
+    said += [f"φ {run.about['phi']}" if "phi" in run.about else ""]
     said += [run.about.get("version", "")] if run.name in PEERS else []
     inside = ", ".join(word for word in said if word)
     return f"{run.name} ({inside})" if inside else run.name
@@ -564,6 +582,7 @@ def plot(result: Result, path: str | os.PathLike[str]) -> None:
         if values:
             panel.legend(fontsize=8)
     settings = result.settings
-    figure.suptitle(f"{result.corpus['tokens']:,} tokens, K={settings.topics}, {settings.threads} thread(s)", fontsize=11)
+    title = f"{result.corpus['tokens']:,} tokens, K={settings.topics}, {settings.threads} thread(s)"
+    figure.suptitle(title, fontsize=11)
     with atomic_output(path) as out:
         figure.savefig(out, format=kind, dpi=150)

@@ -12,7 +12,9 @@ after its imports and before it read the corpus.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
+import math
 import os
 import sys
 import time
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
     from topicx.sampling.chain import Event
 
-Phi = Callable[[Path], None]
-"""Writes φ to a file."""
+Phi = Callable[[Path], float]
+"""Writes φ to a file; returns the seconds that went into estimating it (as against fetching it)."""
 Assignments = Callable[[], tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]
 """Words, topics and document offsets of all tokens, in any order that they share."""
 
@@ -55,6 +57,8 @@ class Task:
     """The sweeps after which quality is measured; training ends with the last."""
     limit: float
     """Seconds of training after which it ends anyway."""
+    clock: str = "wall"
+    """wall, or cpu: processor time of the process, for a machine that has other work (one thread only)."""
     evaluate: bool = True
     """Leave φ and the assignments (False: take the times alone)."""
 
@@ -76,6 +80,7 @@ class Recorder:
     def __init__(self, task: Task, out: IO[str], answers: IO[str]) -> None:
         self.task, self._out, self._answers = task, out, answers
         self._points = frozenset(task.points)
+        self._now = time.process_time if task.clock == "cpu" else time.perf_counter
         self._began = self._paused = 0.0
         self._memory = 0
         self._base = resident()
@@ -86,12 +91,12 @@ class Recorder:
     def begin(self) -> None:
         """The corpus is there in the program's own form: training begins."""
         reset_peak()
-        self._began = time.perf_counter()
+        self._began = self._now()
 
     @property
     def seconds(self) -> float:
         """Seconds of training so far."""
-        return time.perf_counter() - self._began - self._paused
+        return self._now() - self._began - self._paused
 
     def skip(self, seconds: float) -> None:
         """These last seconds were not training."""
@@ -106,12 +111,12 @@ class Recorder:
 
     def at(self, sweep: int, phi: Phi | None, assignments: Assignments | None, *, work: float | None = None) -> None:
         """This many sweeps are done. Without `phi`, only the time is taken."""
-        seconds = self.seconds
+        seconds, before = self.seconds, resident()
         self._memory = max(self._memory, peak() - self._base)
         row: dict[str, Any] = {"sweep": sweep, "work": sweep if work is None else work, "seconds": seconds}
         folder = Path(self.task.folder)
         if phi is not None and self.task.evaluate:
-            phi(folder / "phi")
+            row["estimating"] = phi(folder / "phi")
             row["phi"] = "phi"
         if assignments is not None and self.task.evaluate:
             for name, array in zip(("words", "z", "offsets"), assignments(), strict=True):
@@ -120,6 +125,7 @@ class Recorder:
         self.say(row=row, memory=self._memory)
         if not self._answers.readline():
             raise SystemExit(1)  # the other process has gone
+        self._base += max(resident() - before, 0)  # what fetching φ left in the heap is not training's
         reset_peak()
         self._paused += self.seconds - seconds
 
@@ -158,9 +164,10 @@ def _maximum() -> int:
 def write_phi(phi: NDArray[Any]) -> Phi:
     """Topics × words, in single precision."""
 
-    def write(path: Path) -> None:
+    def write(path: Path) -> float:
         with path.open("wb") as out:
             np.save(out, np.ascontiguousarray(phi, dtype=np.float32), allow_pickle=False)
+        return 0.0
 
     return write
 
@@ -176,28 +183,34 @@ def documents(corpus: Corpus) -> Iterator[NDArray[np.uint32]]:
 def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """A sampler of the registry, run by the chain as `topicx train` runs it."""
     from topicx.engines.threads import Threads
-    from topicx.models.lda import initial_state
+    from topicx.models.lda import LDA, initial_state
     from topicx.sampling import registry
     from topicx.sampling.chain import Chain, Interrupted
     from topicx.sampling.options import Options
     from topicx.sampling.state import NONE
 
+    settings = dict(task.options)
+    estimator = str(settings.pop("phi", inspect.signature(LDA).parameters["phi"].default))
     options = Options(
         topics=task.topics, sampler=task.program, alpha=task.alpha, beta=task.beta, seed=task.seed,
-        iterations=task.iterations, trace_interval=1 << 30, **task.options,
+        iterations=task.iterations, trace_interval=1 << 30, **settings,
     )  # fmt: skip
     with Threads(task.threads) as engine:
         state = initial_state(corpus, options)
         recorder.begin()
         chain = Chain(state, options, engine)
+        setattr(chain.method, "score", lambda: math.nan)  # noqa: B010  # the chain's own objective is not wanted
         soft = chain.sampler.group == registry.VARIATIONAL
-        recorder.say(about={"sampler": chain.sampler.name, "start": chain.start})
+        recorder.say(about={"sampler": chain.sampler.name, "start": chain.start, "phi": estimator})
         work, stopping = 0.0, False
         steps = chain.steps
-        started = time.monotonic()
 
-        def phi(path: Path) -> None:
-            chain.method.model("cgs", "cgs").save(path)
+        def phi(path: Path) -> float:
+            began = recorder.seconds
+            model = chain.method.model("cgs", estimator)  # of θ nothing is judged
+            estimating = recorder.seconds - began
+            model.save(path)
+            return estimating
 
         def assignments() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
             state = chain.method.sync()
@@ -206,8 +219,6 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
 
         def after(event: Event) -> None:
             nonlocal work, stopping
-            # The chain computes its own objective after the last step, after it has taken the time.
-            recorder.skip(max(time.monotonic() - started - chain.seconds, 0.0))
             work += event.work
             step = event.step
             if step.kind == "grow":
@@ -221,19 +232,18 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
 
         if chain.start == "random":
             recorder.at(0, None, None)
-            started = time.monotonic()
         with contextlib.suppress(Interrupted):
             chain.run([after], stop=lambda: stopping)
 
 
 def tomotopy(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """tomotopy.LDAModel, every word weighted alike, none removed, α not learnt."""
-    import tomotopy as tp
-
+    tp: Any = import_module("tomotopy")
     names = list(corpus.vocabulary)
     model = tp.LDAModel(
-        tw=tp.TermWeight.ONE, min_cf=0, min_df=0, rm_top=0, k=task.topics, alpha=task.alpha, eta=task.beta, seed=task.seed
-    )
+        tw=tp.TermWeight.ONE, min_cf=0, min_df=0, rm_top=0, k=task.topics, alpha=task.alpha, eta=task.beta,
+        seed=task.seed,
+    )  # fmt: skip
     model.optim_interval = 0
     for document in documents(corpus):
         if len(document):
@@ -246,11 +256,11 @@ def tomotopy(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     number = {name: i for i, name in enumerate(names)}
     ours = np.array([number[name] for name in model.used_vocabs], np.uint32)
 
-    def phi(path: Path) -> None:
+    def phi(path: Path) -> float:
         found = np.zeros((task.topics, n_words), np.float32)
         for topic in range(task.topics):
             found[topic, ours] = model.get_topic_word_dist(topic)
-        write_phi(found)(path)
+        return write_phi(found)(path)
 
     def assignments() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         words = [np.asarray(d.words, np.int64) for d in model.docs]
@@ -271,15 +281,14 @@ def lda(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """lda.LDA. Its progress report, asked for at every sweep, is where we look at it."""
     import logging
 
-    import lda as package
-
+    package: Any = import_module("lda")
     logging.disable(logging.WARNING)
     matrix = corpus.to_matrix()
     n_documents = corpus.n_documents
     del corpus
     sweeps = iter(range(task.iterations + 1))
 
-    class Watched(package.LDA):  # type: ignore[misc]
+    class Watched(package.LDA):
         def loglikelihood(self) -> float:
             sweep = next(sweeps)
             if sweep == 0:
@@ -308,8 +317,7 @@ def lda(task: Task, recorder: Recorder, corpus: Corpus) -> None:
 
 def gensim(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """gensim's online variational Bayes; a sweep is a pass. More threads than one are its worker processes."""
-    from gensim.models import LdaModel, LdaMulticore
-
+    models: Any = import_module("gensim.models")
     bags = []
     for document in documents(corpus):
         words, counts = np.unique(document, return_counts=True)
@@ -321,7 +329,8 @@ def gensim(task: Task, recorder: Recorder, corpus: Corpus) -> None:
         "random_state": task.seed % 2**32, "eval_every": None, "passes": 1,
     }  # fmt: skip
     recorder.begin()
-    model = LdaModel(**settings) if task.threads == 1 else LdaMulticore(workers=task.threads, **settings)
+    single = task.threads == 1
+    model = models.LdaModel(**settings) if single else models.LdaMulticore(workers=task.threads, **settings)
     recorder.at(0, None, None)
     for sweep in range(1, task.iterations + 1):
         model.update(bags)
@@ -333,10 +342,8 @@ def gensim(task: Task, recorder: Recorder, corpus: Corpus) -> None:
 
 def sklearn(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """scikit-learn's online variational Bayes; a sweep is a pass over all documents."""
-    from sklearn.decomposition import LatentDirichletAllocation
-
     matrix = corpus.to_matrix()
-    model = LatentDirichletAllocation(
+    model = import_module("sklearn.decomposition").LatentDirichletAllocation(
         task.topics, doc_topic_prior=task.alpha, topic_word_prior=task.beta, learning_method="online",
         total_samples=corpus.n_documents, random_state=task.seed % 2**32, n_jobs=task.threads,
     )  # fmt: skip
@@ -344,8 +351,8 @@ def sklearn(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     recorder.begin()
     recorder.at(0, None, None)
 
-    def phi(path: Path) -> None:
-        write_phi(model.components_ / model.components_.sum(axis=1, keepdims=True))(path)
+    def phi(path: Path) -> float:
+        return write_phi(model.components_ / model.components_.sum(axis=1, keepdims=True))(path)
 
     for sweep in range(1, task.iterations + 1):
         model.partial_fit(matrix)

@@ -17,8 +17,8 @@ from topicx.sampling.options import Options
 from topicx.sampling.schedule import Schedule
 from topicx.sampling.state import NONE, Csr, State, document_topics, topic_totals, word_topics
 
-PHI_BYTES = 1 << 26
-"""φ is drawn for blocks of words of about this size (or 16 bytes a token, if that is more)."""
+PHI_BYTES, TOKEN_BYTES = 1 << 26, 16
+"""φ is drawn for blocks of words of about this size, or of so many bytes for each token, if that is more."""
 CHUNK_TOKENS = 20_000
 """Documents share a random stream in chunks of about so many tokens, whatever the threads."""
 CHUNK_CELLS = 1 << 18
@@ -88,7 +88,7 @@ class Partial(Assignments):
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
         self._row = (state.n_topics + 15) // 16 * 16
-        budget = max(PHI_BYTES, 16 * state.n_tokens)
+        budget = max(PHI_BYTES, TOKEN_BYTES * state.n_tokens)
         blocks = 1 if options.sparse_phi else -(-state.n_words * self._row * 4 // budget)
         blocks = max(1, min(blocks, state.n_documents, state.n_words, 1024))
         self.schedule = Schedule(state.words, state.offsets, state.n_words, blocks, options.seed, options.chain)

@@ -82,6 +82,8 @@ ENTRIES = {
             "partially collapsed: φ is drawn, documents are independent given it",
             "topicx.sampling.partial:Partial",
         ),
+        Entry("warp", APPROXIMATE, "WarpLDA: delayed counts, two phases; fastest a sweep", "topicx.sampling.warp:Warp", exact=False),
+        Entry("tree", EXACT, "word after word with a sum tree; for very many topics", "topicx.sampling.tree:Tree"),
     )
 }
 

@@ -50,12 +50,12 @@ class Schedule:
             streams.generator(seed, chain, streams.SHUFFLE, shard).shuffle(order)
             self.shards.append(order[lengths[order] > 0])
         self._words, self._offsets = words, offsets
-        self.segments: NDArray[np.int64]
-        if partitions == 1:
-            self.block_of_word = np.zeros(n_words, np.uint16)
-            self.segments = np.ascontiguousarray(np.stack([offsets[:-1], offsets[1:]], axis=1).ravel())
-            return
-        self.block_of_word = balanced_blocks(np.bincount(words, minlength=n_words), partitions)
+        self.block_of_word = np.zeros(n_words, np.uint16)
+        if partitions > 1:
+            self.block_of_word = balanced_blocks(np.bincount(words, minlength=n_words), partitions)
+        # Words by block, then by id: the order of tokens within a document.
+        self._rank = np.empty(n_words, np.uint32)
+        self._rank[np.argsort(self.block_of_word, kind="stable")] = np.arange(n_words, dtype=np.uint32)
         self.segments = np.empty(documents * (partitions + 1), np.int64)
         layout.segment(words, offsets, self.block_of_word, partitions, self.segments)
 
@@ -78,13 +78,8 @@ class Schedule:
         return self._reorder(values, back=True)
 
     def _reorder(self, values: NDArray[Any], back: bool) -> NDArray[Any]:
-        if self.partitions == 1:
-            return values
         out = np.empty_like(values)
-        cursor = np.zeros(self.partitions, np.int64)
-        layout.arrange(
-            self._words, self._offsets, self.block_of_word, self.partitions, self.segments, values, out, cursor, back
-        )
+        layout.arrange(self._words, self._offsets, self._rank, np.ascontiguousarray(values), out, back)
         return out
 
 

@@ -1,0 +1,43 @@
+"""log p(w | φ, α) by a Chib-style estimate (Murray & Salakhutdinov 2009; Wallach et al. 2009, section 4.2).
+
+log p(w) = log p(w, z*) - log p(z* | w) for any z*. Here z* is a state of high probability, and p(z* | w) is the mean
+probability of stepping to z* by one Gibbs sweep from the states of a chain that was itself grown from z*, in both
+directions from a place drawn at random; that makes the estimate of p(w) unbiased.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels import infer as kernel
+from topicx.corpus.corpus import Corpus
+from topicx.errors import InputError
+from topicx.evaluate.heldout import HeldOut, held_out
+from topicx.models.model import Model
+
+
+def chib(
+    phi: Model | NDArray[Any],
+    alpha: Any,
+    corpus: Corpus,
+    *,
+    samples: int = 100,
+    burn_in: int = 50,
+    seed: int = 1,
+    groups: NDArray[np.uint32] | None = None,
+    threads: int = 1,
+) -> HeldOut:
+    """log p(w) of every document, with a chain of `samples` states around a z* found by `burn_in` sweeps."""
+    for name, value in (("samples", samples), ("burn-in", burn_in)):
+        if value < 1:
+            raise InputError(f"{name}: {value} must be at least 1")
+
+    def work(words: Any, offsets: Any, keys: Any, rows: Any, alphas: Any, rows_of: Any) -> Any:
+        values = np.zeros(len(offsets) - 1)
+        kernel.chib(words, offsets, keys, rows, alphas, rows_of, burn_in, samples, values)
+        return values, {}
+
+    return held_out(phi, alpha, corpus, work, seed=seed, groups=groups, threads=threads)

@@ -1,0 +1,136 @@
+"""Document completion: part of a document estimates its θ, the rest is scored (Papanikolaou et al. 2017, eq. 55-56).
+
+    log likelihood = Σ_d Σ_{i held out} log Σ_k θ_dk φ_kw,      perplexity = exp(-log likelihood / tokens scored)
+
+One evaluator for any program's φ: θ is the posterior mean under that φ and α, taken from many sweeps with fixed φ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels import infer as kernel
+from topicx.corpus.corpus import Corpus
+from topicx.errors import InputError
+from topicx.evaluate.infer import document_keys, in_batches, priors
+from topicx.evaluate.likelihood import divisors
+from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
+from topicx.models.model import Model
+
+
+@dataclass
+class Completion:
+    """What document completion found."""
+
+    log_likelihood: float
+    """Σ log p of the scored tokens."""
+    tokens: int
+    """Tokens scored."""
+    unknown: int
+    """Tokens left out because the model does not know the word."""
+    documents: NDArray[np.float64]
+    """Σ log p of each document's scored tokens."""
+    scored: NDArray[np.int64]
+    """Tokens scored in each document."""
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(-self.log_likelihood / self.tokens) if self.tokens else math.nan
+
+
+def completion(
+    phi: Model | NDArray[Any],
+    alpha: Any,
+    corpus: Corpus,
+    *,
+    share: str | float = "half",
+    seed: int = 1,
+    burn_in: int = 50,
+    samples: int = 25,
+    lag: int = 2,
+    groups: NDArray[np.uint32] | None = None,
+    threads: int = 1,
+) -> Completion:
+    """Score the held-out part of every document. `share`: "half" (the first half of the words the model knows
+    estimates θ), or a number in (0, 1): that share of them, drawn at random, does. alpha None: the model's own.
+
+    For a `phi` array (topics × words) the corpus must have the same vocabulary; a Model's words are matched by name.
+    """
+    if isinstance(phi, Model) and alpha is None and groups is None:
+        alpha, groups = priors(phi, corpus)
+    topics = FixedTopics(phi, alpha)
+    if isinstance(phi, Model):
+        match = match_vocabulary(phi.vocabulary, corpus.vocabulary)
+    else:
+        if corpus.n_words != topics.n_words:
+            raise InputError(f"phi has {topics.n_words} words, but the corpus has {corpus.n_words}")
+        match = np.arange(corpus.n_words, dtype=np.int64)
+    if not (share == "half" or (isinstance(share, float | int) and 0 < share < 1)):
+        raise InputError(f"share must be 'half' or a number between 0 and 1, not {share!r}")
+    for name, value in (("burn-in", burn_in), ("samples", samples), ("lag", lag)):
+        if value < 1:
+            raise InputError(f"{name}: {value} must be at least 1")
+    rows_of_alpha = np.zeros(corpus.n_documents, np.uint32) if groups is None else groups.astype(np.uint32)
+
+    def score(begin: int, end: int) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
+        bounds = corpus.offsets[begin : end + 1]
+        tokens, offsets, unknown = known_tokens(corpus.words[bounds[0] : bounds[-1]], bounds, match)
+        keys = document_keys(tokens, offsets, seed)
+        seen = _seen(offsets, keys, share)
+        numbers, rows, logs = topics.rows_for(tokens)
+        before = np.zeros(len(tokens) + 1, np.int64)
+        np.cumsum(seen, out=before[1:])
+        inside = before[offsets]
+        theta = np.zeros((end - begin, topics.n_topics), np.float32)
+        given = np.ascontiguousarray(numbers[seen])
+        part = rows_of_alpha[begin:end]
+        z = np.zeros(len(given), np.uint16)
+        kernel.gibbs(given, inside, keys, rows, topics.alpha32, part, burn_in, samples, lag, True, theta, z)
+        result = np.zeros(end - begin)
+        held = np.ascontiguousarray(numbers[~seen])
+        held_offsets = offsets - inside
+        kernel.score(held, held_offsets, theta, rows, result)
+        return result + divisors(logs, held, held_offsets), np.diff(held_offsets), int(unknown.sum())
+
+    parts = list(in_batches(score, corpus.offsets, topics, threads))
+    documents = np.concatenate([part[0] for part in parts]) if parts else np.zeros(0)
+    scored = np.concatenate([part[1] for part in parts]) if parts else np.zeros(0, np.int64)
+    total = int(scored.sum())
+    if not total:
+        raise InputError("no document has a token to score (words that the model knows, at least one a document)")
+    return Completion(math.fsum(documents), total, sum(part[2] for part in parts), documents, scored)
+
+
+def completion_perplexity(
+    phi: Model | NDArray[Any],
+    alpha: Any,
+    corpus: Corpus,
+    *,
+    share: str | float = "half",
+    seed: int = 1,
+    **settings: Any,
+) -> float:
+    """Perplexity by document completion of any program's φ (topics × words) under α; see `completion`."""
+    return completion(phi, alpha, corpus, share=share, seed=seed, **settings).perplexity
+
+
+def _seen(offsets: NDArray[np.int64], keys: NDArray[np.uint64], share: str | float) -> NDArray[np.bool_]:
+    """Which tokens estimate θ."""
+    lengths = np.diff(offsets)
+    position = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    if share == "half":
+        return position < np.repeat(lengths // 2, lengths)
+    # A rank at random within each document: a hash of the document's key and the position.
+    x = np.repeat(keys, lengths) ^ ((position.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    order = np.lexsort((x, np.repeat(np.arange(len(lengths)), lengths)))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = position
+    return rank < np.repeat(np.floor(lengths * float(share) + 0.5).astype(np.int64), lengths)

@@ -1,0 +1,354 @@
+"""Inference: θ of documents under fixed topics.
+
+A Gibbs chain runs over each document's tokens with p(z = k) ∝ (n_dk + α_k) φ_kw, and θ is
+
+    cgs:   mean over samples of (n_dk + α_k) / (N_d + Σ α)
+    cgsp:  mean over samples of (Σ_j p(z_dj = k | all others) + α_k) / (N_d + Σ α)   (Papanikolaou et al., eq. 33, 40)
+
+θ^p uses the probabilities from which a further sweep would draw, so that a sample says more. The stream of random
+numbers of a document is made of its words (those the model knows, in order) and the seed: its θ depends neither on
+the documents beside it nor on their order, the batches, the threads or the CPU.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx import files
+from topicx._kernels import infer as kernel
+from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import available_cores
+from topicx.errors import InputError
+from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
+from topicx.models.model import Model
+from topicx.strings import Strings
+
+BATCH_TOKENS = 1 << 16
+BATCH_DOCUMENTS = 1 << 12
+THETA_ENTRIES = 1 << 22
+"""A batch holds no more entries of θ than this."""
+Result = TypeVar("Result")
+
+
+@dataclass
+class Documents:
+    """Some documents, as the model's word ids; words it does not know are left out and counted."""
+
+    ids: Strings
+    words: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+    unknown: NDArray[np.int64]
+    groups: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    """Row of α of each document; empty: the first."""
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass
+class Inferred:
+    """Documents with their θ and the last state of their chains."""
+
+    documents: Documents
+    theta: NDArray[np.float32]
+    z: NDArray[np.uint16]
+
+
+class Inference:
+    """Inference with one model and one set of options: give it documents, in memory or as a stream."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        iterations: int | None = None,
+        burn_in: int | None = None,
+        samples: int | None = None,
+        lag: int = 1,
+        theta: str | None = None,
+        seed: int = 1,
+        threads: int = 0,
+        group: str | int | None = None,
+    ) -> None:
+        """`burn_in` sweeps come before the first of `samples` samples, which are `lag` sweeps apart; `iterations` is
+        the number of all sweeps, and settles one of the others. `theta`: cgsp or cgs (None: as the model was made).
+        `group` chooses a row of α, where the model has several: a collection's name or a number."""
+        self.model = model
+        self.burn_in, self.samples, self.lag = sweeps(iterations, burn_in, samples, lag)
+        if theta is None:
+            theta = str(model.meta.get("estimator", {}).get("theta", "cgsp"))
+            theta = theta if theta in ("cgs", "cgsp") else "cgsp"
+        if theta not in ("cgs", "cgsp"):
+            raise InputError(f"theta: {theta!r} is not an estimator; there are cgs and cgsp")
+        if not 0 <= seed < 2**63:
+            raise InputError(f"seed: {seed} must be from 0 to 2^63 - 1")
+        self.theta, self.seed, self.threads = theta, seed, threads or available_cores()
+        # Documents of no known collection get the mean of all rows of α.
+        alpha = model.alpha if len(model.alpha) == 1 else np.vstack([model.alpha, model.alpha.mean(axis=0)])
+        self.topics = FixedTopics(model, alpha)
+        self.group_names = [str(name) for name in model.meta.get("groups", ())]
+        self.group = self._group_number(group) if group is not None else None
+
+    @property
+    def iterations(self) -> int:
+        return self.burn_in + (self.samples - 1) * self.lag
+
+    def _group_number(self, group: str | int) -> int:
+        if str(group) in self.group_names:
+            return self.group_names.index(str(group))
+        if str(group).isdecimal() and int(group) < len(self.model.alpha):
+            return int(group)
+        known = ", ".join(self.group_names) or f"0 to {len(self.model.alpha) - 1}"
+        raise InputError(f"group: the model has no group {group!r} of documents; there are {known}")
+
+    def groups_of(self, collections: Iterable[str | None] | None, documents: int) -> NDArray[np.uint32]:
+        """The rows of α of documents from these collections."""
+        if self.group is not None:
+            return np.full(documents, self.group, np.uint32)
+        mean = len(self.topics.alpha) - 1
+        if collections is None or not self.group_names:
+            return np.full(documents, mean, np.uint32)
+        index = {name: number for number, name in enumerate(self.group_names)}
+        return np.array([index.get(name, mean) if name else mean for name in collections], np.uint32)
+
+    # -- work ----------------------------------------------------------------------------------------------------
+
+    def run(self, documents: Documents) -> Inferred:
+        """One batch, on this thread."""
+        numbers, rows, _ = self.topics.rows_for(documents.words)
+        keys = document_keys(documents.words, documents.offsets, self.seed)
+        groups = documents.groups if len(documents.groups) else np.zeros(len(documents), np.uint32)
+        theta = np.zeros((len(documents), self.topics.n_topics), np.float32)
+        z = np.zeros(len(documents.words), np.uint16)
+        kernel.gibbs(
+            numbers, documents.offsets, keys, rows, self.topics.alpha32, groups,
+            self.burn_in, self.samples, self.lag, self.theta == "cgsp", theta, z,
+        )  # fmt: skip
+        return Inferred(documents, theta, z)
+
+    def stream(self, batches: Iterable[Documents]) -> Iterator[Inferred]:
+        """Batch after batch, in order; a few at a time are in memory."""
+        most = max(min(BATCH_DOCUMENTS, THETA_ENTRIES // self.topics.n_topics), 1)
+        tokens = BATCH_TOKENS
+        if self.topics.fits:
+            self.topics.rows_for(np.zeros(0, np.uint32))  # made once, before the threads start
+        else:
+            tokens = max(self.topics.most_words // self.threads, 1)
+        pieces = (piece for batch in batches for piece in _pieces(batch, tokens, most))
+        yield from in_order(self.run, pieces, self.threads)
+
+    # -- where documents come from -------------------------------------------------------------------------------
+
+    def corpus(self, corpus: Corpus) -> Iterator[Documents]:
+        """The documents of a corpus in memory."""
+        match = match_vocabulary(self.model.vocabulary, corpus.vocabulary)
+        for begin, end in runs(corpus.offsets, BATCH_TOKENS, BATCH_DOCUMENTS):
+            bounds = corpus.offsets[begin : end + 1]
+            words, offsets, unknown = known_tokens(corpus.words[bounds[0] : bounds[-1]], bounds, match)
+            collections = None
+            if len(corpus.collection) and self.group_names:
+                collections = [corpus.collection_of(d) for d in range(begin, end)]
+            yield Documents(
+                _slice(corpus.ids, begin, end), words, offsets, unknown, self.groups_of(collections, end - begin)
+            )
+
+    def corpus_file(self, file: files.File) -> Iterator[Documents]:
+        """The documents of an open corpus file, read as they are needed."""
+        vocabulary = Strings(file.load("vocabulary.bytes"), file.load("vocabulary.offsets"))
+        match = match_vocabulary(self.model.vocabulary, vocabulary)
+        total = file.shape("offsets")[0] - 1
+        names: list[str] = []
+        if self.group_names and file.shape("collection")[0]:
+            names = list(Strings(file.load("collection_names.bytes"), file.load("collection_names.offsets")))
+        for first in range(0, total, 1 << 14):
+            last = min(first + (1 << 14), total)
+            offsets = file.slice("offsets", first, last + 1)
+            places = file.slice("ids.offsets", first, last + 1)
+            for begin, end in runs(offsets, 1 << 20, 1 << 14):
+                bounds = offsets[begin : end + 1]
+                words, new, unknown = known_tokens(file.slice("words", bounds[0], bounds[-1]), bounds, match)
+                names_of = places[begin : end + 1]
+                ids = Strings(file.slice("ids.bytes", names_of[0], names_of[-1]), names_of - names_of[0])
+                collections: list[str | None] | None = None
+                if names:
+                    numbers = file.slice("collection", first + begin, first + end)
+                    collections = [names[number] if number >= 0 else None for number in numbers.tolist()]
+                yield Documents(ids, words, new, unknown, self.groups_of(collections, end - begin))
+
+    def texts(self, batches: Iterable[Any]) -> Iterator[Documents]:
+        """Documents from the batches of a `topicx.corpus.read.Reader`, by the model's own tokenizer."""
+        from topicx.corpus.tokenize import Encoder, Tokenizer
+
+        encoder = Encoder(Tokenizer.from_meta(self.model.meta.get("tokenizer")), self.model.vocabulary)
+        last: tuple[Any, NDArray[np.int64]] | None = None
+        number = known = unknown = 0
+        for batch in batches:
+            if batch.counts is None:
+                words, lengths, missing = _encode(encoder, batch.texts)
+            else:
+                if last is None or last[0] is not batch.counts.vocabulary or last[0] is None:
+                    last = batch.counts.vocabulary, self._match(batch.counts)
+                words, lengths, missing = _tokens(batch.counts, last[1])
+            known, unknown = known + len(words), unknown + int(missing.sum())
+            given = batch.ids or [None] * len(lengths)
+            names = [str(number + i) if name is None else name for i, name in enumerate(given)]
+            number += len(names)
+            offsets = np.zeros(len(lengths) + 1, np.int64)
+            np.cumsum(lengths, out=offsets[1:])
+            yield Documents(Strings.of(names), words, offsets, missing, self.groups_of(batch.collections, len(names)))
+        if unknown and not known:
+            raise InputError(
+                f"the documents and the model have no word in common ({unknown:,} words, of which the model knows "
+                f"none; it knows words such as {self.model.vocabulary[0]!r})"
+            )
+
+    def _match(self, counts: Any) -> NDArray[np.int64]:
+        vocabulary = counts.vocabulary
+        if vocabulary is None:  # words are numbers
+            vocabulary = [str(i + counts.base) for i in range(int(counts.words.max(initial=-1)) + 1)]
+        return match_vocabulary(self.model.vocabulary, vocabulary)
+
+
+def infer(model: Model, corpus: Corpus, **options: Any) -> NDArray[np.float32]:
+    """θ of a corpus's documents: documents × topics. The options are those of `Inference`."""
+    inference = Inference(model, **options)
+    parts = [part.theta for part in inference.stream(inference.corpus(corpus))]
+    return np.concatenate(parts) if parts else np.zeros((0, model.n_topics), np.float32)
+
+
+def sweeps(iterations: int | None, burn_in: int | None, samples: int | None, lag: int) -> tuple[int, int, int]:
+    """Burn-in, samples and lag, from whichever of them and of `iterations` (all sweeps) are given."""
+    for name, value in (("iterations", iterations), ("burn-in", burn_in), ("samples", samples), ("lag", lag)):
+        if value is not None and value < 1:
+            raise InputError(f"{name}: {value} must be at least 1")
+    if iterations is None:
+        return burn_in or 10, samples or 10, lag
+    if burn_in is None:
+        number = samples or max(min(10, (iterations - 1) // lag), 1)
+        burn_in = iterations - (number - 1) * lag
+        if burn_in < 1:
+            raise InputError(f"iterations: {iterations} sweeps are too few for {number} samples {lag} apart")
+        return burn_in, number, lag
+    if burn_in > iterations:
+        raise InputError(f"burn-in: {burn_in} is more than the {iterations} iterations")
+    number = samples or (iterations - burn_in) // lag + 1
+    if burn_in + (number - 1) * lag != iterations and samples is not None:
+        raise InputError(
+            f"iterations: {iterations} is not burn-in {burn_in} + {number - 1} × lag {lag}; leave one of them out"
+        )
+    return burn_in, number, lag
+
+
+def document_keys(tokens: NDArray[np.uint32], offsets: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+    """The key of each document's stream of random numbers: made of its words in order, and the seed."""
+    keys = np.zeros(len(offsets) - 1, np.uint64)
+    kernel.document_keys(tokens, offsets, seed, keys)
+    return keys
+
+
+def runs(offsets: NDArray[np.int64], tokens: int, documents: int) -> Iterator[tuple[int, int]]:
+    """Runs of at most this many documents and tokens (or of one longer document)."""
+    begin, last = 0, len(offsets) - 1
+    while begin < last:
+        end = int(np.searchsorted(offsets, offsets[begin] + tokens, side="right")) - 1
+        end = min(max(end, begin + 1), last, begin + documents)
+        yield begin, end
+        begin = end
+
+
+def in_order(work: Callable[[Any], Result], jobs: Iterable[Any], threads: int) -> Iterator[Result]:
+    """work(job) for each job, in order, on some threads, with few jobs ahead (the kernels release the GIL)."""
+    if threads <= 1:
+        for job in jobs:
+            yield work(job)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Result]] = deque()
+        for job in jobs:
+            waiting.append(pool.submit(work, job))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def in_batches(
+    work: Callable[[int, int], Result],
+    offsets: NDArray[np.int64],
+    topics: FixedTopics,
+    threads: int,
+    tokens: int = BATCH_TOKENS,
+) -> Iterator[Result]:
+    """work(begin, end) over batches of documents, in order, on some threads."""
+    threads = threads or available_cores()
+    tokens = tokens if topics.fits else max(topics.most_words // threads, 1)
+    if topics.fits:
+        topics.rows_for(np.zeros(0, np.uint32))
+    most = max(min(BATCH_DOCUMENTS, THETA_ENTRIES // topics.n_topics), 1)
+    yield from in_order(lambda job: work(*job), runs(offsets, tokens, most), threads)
+
+
+def _pieces(documents: Documents, tokens: int, most: int) -> Iterator[Documents]:
+    if len(documents) <= most and len(documents.words) <= tokens:
+        if len(documents):
+            yield documents
+        return
+    for begin, end in runs(documents.offsets, tokens, most):
+        first, last = documents.offsets[begin], documents.offsets[end]
+        yield Documents(
+            _slice(documents.ids, begin, end),
+            documents.words[first:last],
+            documents.offsets[begin : end + 1] - first,
+            documents.unknown[begin:end],
+            documents.groups[begin:end],
+        )
+
+
+def _slice(strings: Strings, begin: int, end: int) -> Strings:
+    places = strings.offsets[begin : end + 1]
+    return Strings(strings.data[places[0] : places[-1]], places - places[0])
+
+
+def _encode(encoder: Any, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+    """Word ids, known words and unknown words of each text."""
+    if encoder.tokenizer.phrases:  # which words are unknown is only clear after joining: one text at a time
+        parts, lengths, missing = [], [], []
+        for text in texts:
+            words, length = encoder.encode([text])
+            parts.append(words)
+            lengths.append(int(length[0]))
+            missing.append(encoder.last_unknown)
+        words = np.concatenate(parts) if parts else np.zeros(0, np.uint32)
+        return words, np.array(lengths, np.int64), np.array(missing, np.int64)
+    raw, raw_lengths = encoder.tokenizer.ids(texts, encoder.words)
+    flags = np.append(encoder.flags, np.uint8(2))
+    strange = flags[np.minimum(raw, len(flags) - 1)] == 2
+    before = np.zeros(len(raw) + 1, np.int64)
+    np.cumsum(strange, out=before[1:])
+    ends = np.concatenate([[0], np.cumsum(raw_lengths)])
+    words, lengths = encoder.settle(raw, raw_lengths)
+    return words, lengths.astype(np.int64), np.diff(before[ends])
+
+
+def _tokens(counts: Any, match: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+    """The same from counts: each word as often as its count says, side by side."""
+    ends = np.concatenate([[0], np.cumsum(counts.counts)])
+    pairs = np.concatenate([[0], np.cumsum(counts.lengths)])
+    words, offsets, unknown = known_tokens(np.repeat(counts.words, counts.counts), ends[pairs].astype(np.int64), match)
+    return words, np.diff(offsets), unknown
+
+
+def priors(model: Model, corpus: Corpus) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
+    """The rows of α for a corpus's documents, and which of them each document uses (by its collection)."""
+    inference = Inference(model, threads=1)
+    collections = None
+    if len(corpus.collection) and inference.group_names:
+        collections = [corpus.collection_of(d) for d in range(corpus.n_documents)]
+    return inference.topics.alpha, inference.groups_of(collections, corpus.n_documents)
