@@ -84,7 +84,7 @@ def synthetic(
     return make_state(docs, np.full(model_topics or topics, alpha), np.full(words, beta))
 
 
-# -- the posterior by enumeration ---------------------------------------------------------------------------------------
+# -- the posterior by enumeration ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -97,17 +97,13 @@ class Problem:
 
 def _wide() -> State:
     random = np.random.default_rng(3)
-    seeds = [
-        (0, topic, int(random.integers(1, 5))) for topic in range(40)
-    ]  # every topic: word 0 has a dense row
+    seeds = [(0, topic, int(random.integers(1, 5))) for topic in range(40)]  # every topic: word 0 has a dense row
     return make_state([[0, 1]], random.uniform(0.1, 1, 40), [0.5, 0.7], seeds=seeds)
 
 
 def _wider() -> State:
     random = np.random.default_rng(4)
-    return make_state(
-        [[0, 1]], random.uniform(0.01, 0.3, 300), [0.5, 0.7], seeds=[(0, 17, 4), (1, 17, 2), (1, 299, 9)]
-    )
+    return make_state([[0, 1]], random.uniform(0.01, 0.3, 300), [0.5, 0.7], seeds=[(0, 17, 4), (1, 17, 2), (1, 299, 9)])
 
 
 PROBLEMS = [
@@ -120,9 +116,7 @@ PROBLEMS = [
     ),
     Problem(
         "seeds",
-        lambda: make_state(
-            [[0, 1, 0], [1, 2]], [0.5, 0.4, 0.8], [0.1, 0.6, 0.2], seeds=[(0, 1, 3), (2, 2, 1)]
-        ),
+        lambda: make_state([[0, 1, 0], [1, 2]], [0.5, 0.4, 0.8], [0.1, 0.6, 0.2], seeds=[(0, 1, 3), (2, 2, 1)]),
     ),
     Problem("one", lambda: make_state([[0, 0, 1, 0]], [0.2, 0.1, 0.4], [0.05, 0.1])),
     Problem("wide", _wide),
@@ -179,9 +173,7 @@ def _code(z: NDArray[np.uint16], topics: int) -> int:
     return value
 
 
-def invariance_p_value(
-    name: str, state: State, replicates: int = 8000, seed: int = 1, **options: Any
-) -> float:
+def invariance_p_value(name: str, state: State, replicates: int = 5000, seed: int = 1, **options: Any) -> float:
     """p-value of: one sweep leaves the enumerated posterior as it is."""
     assignments, p = enumerate_posterior(state)
     random = np.random.default_rng(seed)
@@ -199,10 +191,8 @@ def invariance_p_value(
     return chi_square_p(observed, replicates * p)
 
 
-def chain_p_value(
-    name: str, state: State, samples: int = 2000, thin: int = 20, seed: int = 1, **options: Any
-) -> float:
-    """p-value of: a chain whose first sweep places every token ends up at the enumerated posterior (every thin-th taken)."""
+def chain_p_value(name: str, state: State, samples: int = 1500, thin: int = 20, seed: int = 1, **options: Any) -> float:
+    """p-value of: a chain that begins with no token placed ends up at the enumerated posterior."""
     _, p = enumerate_posterior(state)
     method = make_method(name, state, seed=seed, **options)
     method.start(random=False)
@@ -214,7 +204,7 @@ def chain_p_value(
     return chi_square_p(observed, samples * p)
 
 
-# -- Geweke's test --------------------------------------------------------------------------------------------------------
+# -- Geweke's test ------------------------------------------------------------
 
 
 def draw_joint(random: np.random.Generator, shape: State) -> State:

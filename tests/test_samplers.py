@@ -33,9 +33,7 @@ def test_geweke(name: str) -> None:
     assert harness.geweke_p_value(name, harness.geweke_shape()) > harness.LEVEL / FAMILY
 
 
-def assignments(
-    name: str, threads: int = 1, partitions: int = 3, sweeps: int = 4, **options: int
-) -> np.ndarray:
+def assignments(name: str, threads: int = 1, partitions: int = 3, sweeps: int = 4, **options: int) -> np.ndarray:
     method = harness.make_method(name, harness.synthetic(), threads, partitions, **options)
     method.start(random=True)
     for step in range(sweeps):
@@ -74,10 +72,7 @@ def test_a_growing_start_places_every_token_and_keeps_the_books(name: str, parti
         scores.append(method.score())
         expected = state.word_topics()
         assert all(np.array_equal(a, b) for a, b in zip(method.word_topics(), expected, strict=True))
-        assert all(
-            np.array_equal(a, b)
-            for a, b in zip(method.document_topics(), state.document_topics(), strict=True)
-        )
+        assert all(np.array_equal(a, b) for a, b in zip(method.document_topics(), state.document_topics(), strict=True))
         if hasattr(method, "verify"):
             method.verify()
     assert np.all(np.isfinite(scores)) and np.all(np.array(scores) < 0)

@@ -9,12 +9,12 @@ import sys
 import numpy as np
 import pytest
 from scipy import stats
-from topicx._kernels import alias as alias_kernel
-from topicx._kernels import partial as partial_kernel
-from topicx.sampling import partial
 
 from tests import harness
 from tests.twins import samplers as twin
+from topicx._kernels import alias as alias_kernel
+from topicx._kernels import partial as partial_kernel
+from topicx.sampling import partial
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100, 1000])
@@ -185,3 +185,8 @@ def test_bits_do_not_depend_on_the_cpu() -> None:
         )  # fmt: skip
         found.add(result.stdout)
     assert len(found) == 1
+
+
+def test_alias_tables_know_nothing_of_the_tokens_they_move() -> None:
+    """With tables made from all counts this p-value is below 1e-15; fewer replicates would not see it."""
+    assert harness.invariance_p_value("alias", harness.PROBLEMS[1].make(), 30_000) > harness.LEVEL

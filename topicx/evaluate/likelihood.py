@@ -20,22 +20,14 @@ from topicx.evaluate.infer import Inference
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.models.model import Model
 from topicx.sampling import likelihood as joint
-from topicx.sampling.state import NONE, State
+from topicx.sampling.state import State
 
 
 def joint_log_likelihood(state: State) -> float:
     """log p(w, z | α, β) per placed token; each document under its group's α, seed words as part of the prior."""
-    indptr, topics, counts = state.word_topics()
-    if np.any(state.z == NONE):
-        placed = state.z != NONE
-        part = State(
-            state.words[placed], np.array([0, int(placed.sum())]), state.z[placed], state.alpha[:1], state.beta,
-            state.vocabulary, state.ids, seeds=state.seeds,
-        )  # fmt: skip
-        indptr, topics, counts = part.word_topics()
     return joint.joint_log_likelihood(
-        state.document_topics(), (indptr, topics, counts), state.topic_totals(), state.alpha, state.groups,
-        state.beta, state.seeds,
+        state.z, state.offsets, state.word_topics(), state.topic_totals(), state.alpha, state.groups, state.beta,
+        state.seeds,
     )  # fmt: skip
 
 

@@ -74,7 +74,8 @@ def finish(chain: Chain, *, theta: str = "cgsp", phi: str = "cgs", examples: int
     """The model of a chain that has run, with its trace, its options and its most typical documents."""
     model = chain.method.model(theta, phi)
     state = chain.state
-    model.add_examples(state, examples)
+    if not len(model.example_documents):  # an estimator that went over the documents has found them already
+        model.add_examples(state, examples)
     model.trace = {name: values for name, values in chain.trace.arrays().items() if name != "seconds"}
     model.parents = dict(state.parents)
     model.meta |= dict(state.meta) | run_meta(chain)

@@ -176,25 +176,44 @@ class Model:
 
     def add_examples(self, state: State, number: int = 20) -> None:
         """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""
-        indptr, topics, counts = state.document_topics()
-        lengths = state.lengths
-        documents = np.repeat(np.arange(state.n_documents), np.diff(indptr))
-        groups = state.groups[documents] if len(state.groups) else 0
-        alpha_sum = state.document_alpha()
-        theta = (counts + state.alpha[groups, topics]) / (lengths + alpha_sum)[documents]
+        from topicx.sampling.state import document_batches, document_topics
+
+        lengths, alpha_sum = state.lengths, state.document_alpha()
         # Very short documents are typical of nothing: from half the median length on.
         floor = np.median(lengths[lengths > 0]) / 2 if np.any(lengths > 0) else 0
-        keep = lengths[documents] >= floor
-        documents, topics, theta = documents[keep], topics[keep], theta[keep]
-        order = np.lexsort((documents, -theta, topics))
-        starts = np.searchsorted(topics[order], np.arange(self.n_topics + 1))
+        best = np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0)
+        for begin, end in document_batches(state.offsets, 1 << 19):
+            offsets = state.offsets[begin : end + 1]
+            indptr, topics, counts = document_topics(
+                state.z[offsets[0] : offsets[-1]], offsets - offsets[0], self.n_topics
+            )
+            documents = np.repeat(np.arange(begin, end), np.diff(indptr))
+            group = state.groups[documents] if len(state.groups) else 0
+            theta = (counts + state.alpha[group, topics]) / (lengths + alpha_sum)[documents]
+            keep = lengths[documents] >= floor
+            found = (documents[keep], topics[keep], theta[keep])
+            best = _foremost(*(np.concatenate(pair) for pair in zip(best, found)), number)
+        documents, topics, theta = best
+        starts = np.searchsorted(topics, np.arange(self.n_topics + 1))
         self.example_documents = np.full((self.n_topics, number), -1, np.int64)
         self.example_weights = np.zeros((self.n_topics, number))
         for topic in range(self.n_topics):
-            chosen = order[starts[topic] : min(starts[topic + 1], starts[topic] + number)]
-            self.example_documents[topic, : len(chosen)] = documents[chosen]
-            self.example_weights[topic, : len(chosen)] = theta[chosen]
+            chosen = slice(starts[topic], starts[topic + 1])
+            size = starts[topic + 1] - starts[topic]
+            self.example_documents[topic, :size] = documents[chosen]
+            self.example_weights[topic, :size] = theta[chosen]
         flat = self.example_documents.ravel()
         self.example_ids = Strings.of(state.ids[int(d)] if d >= 0 else "" for d in flat)
         if len(state.snippets):
             self.example_snippets = Strings.of(state.snippets[int(d)] if d >= 0 else "" for d in flat)
+
+
+def _foremost(
+    documents: NDArray[np.int64], topics: NDArray[np.uint16], theta: NDArray[np.float64], number: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]:
+    """Of these entries, the `number` largest of each topic: by topic, then falling θ, then document."""
+    order = np.lexsort((documents, -theta, topics))
+    ranked = topics[order]
+    rank = np.arange(len(order)) - np.searchsorted(ranked, ranked, side="left")
+    kept = order[rank < number]
+    return documents[kept], topics[kept], theta[kept]

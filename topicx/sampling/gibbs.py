@@ -101,7 +101,7 @@ class Gibbs(Method):
 
     def score(self) -> float:
         return joint_log_likelihood(
-            self.document_topics(), self.word_topics(), self.totals, self.state.alpha, self.state.groups,
+            self.z, self.state.offsets, self.word_topics(), self.totals, self.state.alpha, self.state.groups,
             self.state.beta, self.state.seeds,
         )  # fmt: skip
 

@@ -6,11 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from topicx.sampling.state import Csr, Seeds
+from topicx.sampling.state import Csr, Seeds, document_batches, document_topics
+
+_ENTRIES = 1 << 19
+"""Counts looked at together: what bounds the memory."""
 
 
 def joint_log_likelihood(
-    document_topics: Csr,
+    z: NDArray[np.uint16],
+    offsets: NDArray[np.int64],
     word_topics: Csr,
     totals: NDArray[np.int64],
     alpha: NDArray[np.float64],
@@ -19,33 +23,52 @@ def joint_log_likelihood(
     seeds: Seeds,
 ) -> float:
     """Per placed token. `word_topics` and `totals` include the seeds' pseudo-counts, which belong to the prior."""
-    indptr, topics, counts = document_topics
-    per_document = np.diff(indptr)
-    documents = np.flatnonzero(per_document)
-    lengths = np.add.reduceat(counts, indptr[documents]) if len(documents) else np.zeros(0, np.int64)
-    tokens = int(lengths.sum())
+    total, tokens = _documents(z, offsets, alpha, groups)
     if tokens == 0:
         return 0.0
-    groups_of = groups if len(groups) else np.zeros(len(indptr) - 1, np.uint32)
-    alpha_sums = alpha.sum(axis=1)[groups_of[documents]]
-    total = _rising(alpha[np.repeat(groups_of, per_document), topics], counts).sum()
-    total -= _rising(alpha_sums, lengths).sum()
+    return (total + _words(word_topics, totals, beta, seeds)) / tokens
 
-    windptr, _, wcounts = word_topics
-    words = np.repeat(np.arange(len(windptr) - 1), np.diff(windptr))
-    total += _rising(beta[words], wcounts).sum() - _rising(np.full(len(totals), beta.sum()), totals).sum()
+
+def _documents(
+    z: NDArray[np.uint16], offsets: NDArray[np.int64], alpha: NDArray[np.float64], groups: NDArray[np.uint32]
+) -> tuple[float, int]:
+    """log p(z | α) and the number of tokens."""
+    total, tokens = 0.0, 0
+    alike = np.ptp(alpha) == 0
+    for begin, end in document_batches(offsets, _ENTRIES):
+        part = z[offsets[begin] : offsets[end]]
+        indptr, topics, counts = document_topics(part, offsets[begin : end + 1] - offsets[begin], alpha.shape[1])
+        entries = np.diff(indptr)
+        running = np.concatenate([[0], np.cumsum(counts)])
+        lengths = running[indptr[1:]] - running[indptr[:-1]]
+        group = groups[begin:end] if len(groups) else np.zeros(end - begin, np.uint32)
+        prior = alpha[:1, 0] if alike else alpha[np.repeat(group, entries), topics]
+        total += _rising(prior, counts) - _rising(alpha.sum(axis=1)[group], lengths)
+        tokens += int(running[-1])
+    return total, tokens
+
+
+def _words(word_topics: Csr, totals: NDArray[np.int64], beta: NDArray[np.float64], seeds: Seeds) -> float:
+    """log p(w | z, β), the seeds' pseudo-counts being prior."""
+    indptr, _, counts = word_topics
+    beta_sum = np.full(1, beta.sum())
+    alike = np.ptp(beta) == 0
+    total = -_rising(beta_sum, totals)
+    for begin, end in document_batches(indptr, _ENTRIES):
+        prior = beta[:1] if alike else beta[np.repeat(np.arange(begin, end), np.diff(indptr[begin : end + 1]))]
+        total += _rising(prior, counts[indptr[begin] : indptr[end]])
     if len(seeds):
-        seeded = np.bincount(seeds.topics, weights=seeds.counts, minlength=len(totals))
-        total -= _rising(beta[seeds.words], seeds.counts).sum()
-        total += _rising(np.full(len(totals), beta.sum()), seeded).sum()
-    return float(total) / tokens
+        seeded = np.bincount(seeds.topics, seeds.counts, len(totals)).astype(np.int64)
+        total += _rising(beta_sum, seeded) - _rising(beta[seeds.words], seeds.counts)
+    return total
 
 
-def _rising(prior: NDArray[np.float64], counts: NDArray[np.generic]) -> NDArray[np.float64]:
-    """log Γ(prior + count) - log Γ(prior), with each distinct pair of a symmetric prior computed once."""
-    prior, counts = np.broadcast_arrays(prior, counts)
-    if prior.size and np.ptp(prior) == 0 and np.issubdtype(counts.dtype, np.integer):
-        values, inverse = np.unique(counts, return_inverse=True)
-        return (gammaln(prior.flat[0] + values) - gammaln(prior.flat[0]))[inverse]
-    result: NDArray[np.float64] = gammaln(prior + counts) - gammaln(prior)
-    return result
+def _rising(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+    """Σ log Γ(prior + count) - log Γ(prior); under one prior each distinct count is computed once."""
+    if not len(counts):
+        return 0.0
+    if np.ptp(prior) == 0:
+        times = np.bincount(counts)
+        values = np.flatnonzero(times)
+        return float(times[values] @ (gammaln(prior[0] + values) - gammaln(prior[0])))
+    return float(np.sum(gammaln(prior + counts) - gammaln(prior)))

@@ -52,7 +52,7 @@ class Assignments(Method):
     def score(self) -> float:
         state = self.state
         return joint_log_likelihood(
-            self.document_topics(), self.word_topics(), topic_totals(self.z, state.n_topics, state.seeds),
+            self.z, state.offsets, self.word_topics(), topic_totals(self.z, state.n_topics, state.seeds),
             state.alpha, state.groups, state.beta, state.seeds,
         )  # fmt: skip
 
@@ -181,11 +181,10 @@ class Partial(Assignments):
         def work(chunk: int) -> int:
             row_of, dense, sums, *sparse = phi
             key = streams.key(options.seed, options.chain, streams.CELL, step, block, chunk)
-            return int(
-                partial.sweep_documents(
-                    self.words, self.z, state.offsets, schedule.segments, schedule.partitions, chunks[chunk], block,
-                    row_of, dense, sums, *sparse, state.alpha, state.groups, key,
-                )  # fmt: skip
-            )
+            changed = partial.sweep_documents(
+                self.words, self.z, state.offsets, schedule.segments, schedule.partitions, chunks[chunk], block,
+                row_of, dense, sums, *sparse, state.alpha, state.groups, key,
+            )  # fmt: skip
+            return int(changed)
 
         return sum(self.engine.map(work, range(len(chunks))))

@@ -82,8 +82,14 @@ ENTRIES = {
             "partially collapsed: φ is drawn, documents are independent given it",
             "topicx.sampling.partial:Partial",
         ),
-        Entry("warp", APPROXIMATE, "WarpLDA: delayed counts, two phases; fastest a sweep", "topicx.sampling.warp:Warp", exact=False),
         Entry("tree", EXACT, "word after word with a sum tree; for very many topics", "topicx.sampling.tree:Tree"),
+        Entry(
+            "warp",
+            APPROXIMATE,
+            "WarpLDA: two phases with delayed counts; the fastest sweep, not the best",
+            "topicx.sampling.warp:Warp",
+            exact=False,
+        ),
     )
 }
 

@@ -7,7 +7,7 @@ Counts are functions of it; the running chain keeps its own (see `topicx.samplin
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -197,6 +197,16 @@ class State:
 def _require(holds: bool, problem: str) -> None:
     if not holds:
         raise InputError(f"the state is not consistent: it has {problem}")
+
+
+def document_batches(offsets: NDArray[np.int64], tokens: int) -> Iterator[tuple[int, int]]:
+    """Runs of rows (begin, end) of about this many entries together: what bounds the memory of a pass over all."""
+    begin, last = 0, len(offsets) - 1
+    while begin < last:
+        end = int(np.searchsorted(offsets, offsets[begin] + tokens, side="right")) - 1
+        end = min(max(end, begin + 1), last)
+        yield begin, end
+        begin = end
 
 
 def document_topics(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: int) -> Csr:

@@ -1,0 +1,227 @@
+"""What the variational methods share: pairs instead of tokens, expected counts instead of counts.
+
+A pair is a distinct word of a document with its count; all its tokens have one soft assignment. The schedule's cells
+are of pairs, so everything the samplers have (threads, determinism, partitions) holds here too.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels import soft
+from topicx.engines.threads import Engine
+from topicx.errors import InputError
+from topicx.models.model import Model
+from topicx.sampling import streams
+from topicx.sampling.method import Method
+from topicx.sampling.options import Options
+from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.sampling.state import NONE, Csr, State
+from topicx.variational import priors
+
+WORD_PARTS = 8
+"""Ranges of words that are worked on at once: a fixed number, so that results do not depend on threads."""
+
+Rows = NDArray[np.float32]
+
+
+class Soft(Method):
+    """Pairs, expected counts nd (documents × Kp) and nw (words × Kp, seeds included), totals, and their sums."""
+
+    grows = False
+
+    def __init__(self, state: State, options: Options, engine: Engine) -> None:
+        super().__init__(state, options, engine)
+        words, counts, offsets = pair_up(state.words, state.offsets, state.n_words)
+        self.topics = state.n_topics
+        self.padded = (self.topics + 15) // 16 * 16
+        self._check_memory(len(words))
+        partitions = options.partitions or default_partitions(state.n_tokens, state.n_documents)
+        partitions = max(1, min(partitions, state.n_documents, state.n_words))
+        self.schedule = Schedule(words, offsets, state.n_words, partitions, options.seed, options.chain)
+        self.words = self.schedule.arranged(words)
+        self.counts = self.schedule.arranged(counts)
+        self.offsets = offsets
+        self.pairs = soft.Pairs(
+            self.words, self.counts, offsets, self.schedule.segments, state.groups, partitions, self.topics
+        )
+        self.nd: Rows = np.zeros((0, self.padded), np.float32)
+        self.nw: Rows = np.zeros((0, self.padded), np.float32)
+        self.totals = np.zeros(self.topics)
+        self.set_priors(state.alpha, state.beta)
+
+    def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
+        super().set_priors(np.ascontiguousarray(alpha), np.ascontiguousarray(beta))
+        self._alpha32 = np.zeros((len(alpha), self.padded), np.float32)
+        self._alpha32[:, : self.topics] = alpha
+        self._beta32 = self.state.beta.astype(np.float32)
+        self._beta_sum = float(self.state.beta.sum())
+
+    def _check_memory(self, pairs: int) -> None:
+        """Whether the method fits in memory; the default needs rows of documents and words only."""
+
+    # -- starts ------------------------------------------------------------------------------------------------
+
+    def start(self, random: bool) -> None:
+        """Every pair wholly on one topic, as a sampler's tokens are: from the state, or at random."""
+        self.nd, self.nw = self._rows(self.state.n_documents), self._rows(self.state.n_words)
+        self._start_at(self._pair_topics())
+        self._add_seeds()
+        self.totals = soft.column_sums(self.nw, self.topics)
+
+    @property
+    def _placed(self) -> bool:
+        """Whether the state came with assignments."""
+        return bool(np.any(self.state.z != NONE))
+
+    def _pair_topics(self) -> NDArray[np.uint16]:
+        """A topic for each pair (schedule order): that of its first token, where the state has one; else at random."""
+        state, options = self.state, self.options
+        draw = streams.generator(options.seed, options.chain, streams.START)
+        topics = draw.integers(0, self.topics, len(self.words), dtype=np.uint16)
+        if self._placed:
+            found = np.zeros(len(self.words), np.uint16)
+            soft.first_topics(state.words, state.offsets, np.zeros(state.n_words, np.int64), state.z, found)
+            topics = np.where(found == NONE, topics, found)
+        return np.ascontiguousarray(self.schedule.arranged(topics))
+
+    @abstractmethod
+    def _start_at(self, topics: NDArray[np.uint16]) -> None:
+        """Assignments that are wholly on these topics (schedule order); nd and nw are zero."""
+
+    def _rows(self, number: int) -> Rows:
+        return np.zeros((number, self.padded), np.float32)
+
+    def _add_seeds(self) -> None:
+        seeds = self.state.seeds
+        np.add.at(self.nw, (seeds.words, seeds.topics), seeds.counts.astype(np.float32))
+
+    # -- work --------------------------------------------------------------------------------------------------
+
+    def _over_cells(self, work: Callable[[Cell], Any]) -> list[Any]:
+        """work(cell) for every cell, epoch after epoch; all results in one fixed order."""
+        return [result for cells in self.schedule.epochs() for result in self.engine.map(work, cells)]
+
+    def _over_words(self, work: Callable[[tuple[int, int]], Any]) -> list[Any]:
+        """work(begin, end) for ranges that cover the vocabulary, in a fixed order."""
+        bounds = [self.state.n_words * part // WORD_PARTS for part in range(WORD_PARTS + 1)]
+        return self.engine.map(work, list(pairwise(bounds)))
+
+    def _documents(self, cell: Cell) -> NDArray[np.uint32]:
+        return self.schedule.active(cell.shard, 1.0)
+
+    # -- what others ask for -----------------------------------------------------------------------------------
+
+    def document_topics(self) -> Csr:
+        return _dense_csr(self.nd, self.topics)
+
+    def word_topics(self) -> Csr:
+        return _dense_csr(self.nw, self.topics)
+
+    def learn(self, which: frozenset[str]) -> bool:
+        state = self.state
+        alpha, beta = state.alpha, state.beta
+        if which & {"alpha", "symmetric-alpha"}:
+            alpha = priors.learn_alpha(self.nd, state.lengths, alpha, state.groups, "symmetric-alpha" in which)
+        if "beta" in which:
+            beta = priors.learn_beta(self.nw, self.totals, beta, state.seeds)
+        self.set_priors(alpha, beta)
+        return True
+
+    @abstractmethod
+    def _best(self) -> NDArray[np.uint16]:
+        """The most probable topic of each pair, in the schedule's order."""
+
+    def sync(self) -> State:
+        state = self.state
+        of_pair = np.ascontiguousarray(self.schedule.restored(self._best()))
+        z = np.empty(state.n_tokens, np.uint16)
+        soft.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, z)
+        state.z = z
+        return state
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"nd": self.nd, "nw": self.nw, "totals": self.totals}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.nd, self.nw, self.totals = arrays["nd"].copy(), arrays["nw"].copy(), arrays["totals"].copy()
+
+    def model(self, theta: str, phi: str) -> Model:
+        """The expected counts. They are all there is: `theta` and `phi` only matter for what is inferred later."""
+        state = self.sync()
+        model = model_of(self.nw, self.topics, state)
+        model.meta |= {"estimator": {"theta": theta, "phi": phi}, "tokens": state.n_tokens}
+        model.meta |= {"documents": state.n_documents}
+        return model
+
+    def theta(self) -> NDArray[np.float64]:
+        """θ of the state's documents: (α + E n_dk) / (Σα + n_d)."""
+        state = self.state
+        weights = self.nd[:, : self.topics] + state.alpha[state.groups if len(state.groups) else 0]
+        result: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+        return result
+
+    def _document_normaliser(self) -> float:
+        """Σ_d log Γ(Σα + n_d) - log Γ(Σα)."""
+        alpha = self.state.document_alpha()
+        return float(np.sum(soft.special("lgamma", alpha + self.state.lengths) - soft.special("lgamma", alpha)))
+
+
+def pair_up(
+    words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: int, seen: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
+    """The distinct words of each document, their counts, and where each document's begin. seen: zeros, to be reused."""
+    pair_words, counts = np.empty(len(words), np.uint32), np.empty(len(words), np.uint32)
+    pair_offsets = np.zeros(len(offsets), np.int64)
+    seen = np.zeros(n_words, np.int64) if seen is None else seen
+    number = soft.pair_up(words, offsets, seen, pair_words, counts, pair_offsets)
+    return pair_words[:number].copy(), counts[:number].copy(), pair_offsets
+
+
+def model_of(nw: Rows, topics: int, state: State) -> Model:
+    """A model with every expected count."""
+    indptr, columns, values = _dense_csr(nw, topics)
+    return Model(
+        vocabulary=state.vocabulary, alpha=state.alpha.copy(), beta=state.beta.copy(), indptr=indptr, topics=columns,
+        values=values, meta=dict(state.meta),
+    )  # fmt: skip
+
+
+def _dense_csr(rows: Rows, topics: int) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[Any]]:
+    indptr = np.arange(len(rows) + 1, dtype=np.int64) * topics
+    columns = np.tile(np.arange(topics, dtype=np.uint16), len(rows))
+    return indptr, columns, np.maximum(rows[:, :topics], 0).ravel()
+
+
+def free_memory() -> int:
+    """Bytes that a process may still use: what the system has, and what a container leaves."""
+    import contextlib
+    import sys
+    from pathlib import Path
+
+    room = sys.maxsize
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                room = min(room, int(line.split()[1]) * 1024)
+    with contextlib.suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        limit = int((group / "memory.max").read_text())
+        room = min(room, limit - int((group / "memory.current").read_text()))
+    return room
+
+
+def require_memory(method: str, pairs: int, topics: int, needed: int) -> None:
+    """InputError unless `needed` bytes are free."""
+    free = free_memory()
+    if needed > free:
+        raise InputError(
+            f"{method} keeps {pairs:,} pairs of document and word × {topics} topics in {needed / 1e9:.1f} GB, and "
+            f"{max(free, 0) / 1e9:.1f} GB are free: use the sampler scvb0, which keeps no assignments"
+        )
