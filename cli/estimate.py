@@ -27,7 +27,7 @@ ESTIMATOR = click.Choice(["cgs", "cgsp"])
 @option("--output", "-o", required=True, metavar="MODEL", help="The model file to write.", show_default=False)
 @option(
     "--doc-topics", default=None, metavar="FILE", show_default=False,
-    help="Also write θ of every document: .npz, .jsonl, or text as MALLET's --output-doc-topics.",
+    help="Also write θ of every document, as infer does: tsv, jsonl, npz or parquet, by the name.",
 )  # fmt: skip
 @option("--doc-topics-threshold", type=Number(0, 1), default=0.0, help="Show a document's topics from this share on.")
 @option("--doc-topics-max", type=click.IntRange(1), default=None, help="Show a document's N largest topics.")
@@ -125,7 +125,7 @@ def _from_states(
             write = None
             if doc_topics:
                 write = stack.enter_context(
-                    document_topics_file(doc_topics, state.ids, state.n_topics, threshold=threshold, most=most)
+                    document_topics_file(doc_topics, state, threshold=threshold, most=most)
                 )
             model = estimate(
                 state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
@@ -167,7 +167,7 @@ def _from_states(
     model.example_ids, model.example_snippets = models[0].example_ids, models[0].example_snippets
     model.parents = {f"state {at}": m.parents["state"] for at, m in enumerate(models, 1) if "state" in m.parents}
     if doc_topics and total is not None:
-        with document_topics_file(doc_topics, first.ids, first.n_topics, threshold=threshold, most=most) as write:
+        with document_topics_file(doc_topics, first, threshold=threshold, most=most) as write:
             write(0, total / len(names))
     return model, notes
 
@@ -228,7 +228,7 @@ def _from_dump(
         write = None
         if doc_topics:
             write = stack.enter_context(
-                document_topics_file(doc_topics, state.ids, state.n_topics, threshold=threshold, most=most)
+                document_topics_file(doc_topics, state, threshold=threshold, most=most)
             )
         model = estimate(
             state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,

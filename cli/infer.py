@@ -78,8 +78,9 @@ def command(
     from topicx import progress
     from topicx.errors import InputError
     from topicx.evaluate.infer import Inference
-    from topicx.evaluate.output import Selection, StateWriter, format_of, writer
+    from topicx.evaluate.output import StateWriter
     from topicx.models.model import Model
+    from topicx.report.document_topics import Selection, format_of, writer
 
     chosen = format_of(output, format_)
     if state == "-" and output == "-":
@@ -105,10 +106,10 @@ def command(
         add = open_things.enter_context(writer(output, chosen, loaded.n_topics, Selection(threshold, top)))
         bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
         for part in inference.stream(source):
-            add(part)
+            lengths = part.documents.offsets[1:] - part.documents.offsets[:-1]
+            add(part.documents.ids, lengths, part.documents.unknown, part.theta)
             if saved is not None:
                 saved.add(part)
-            lengths = part.documents.offsets[1:] - part.documents.offsets[:-1]
             documents += len(lengths)
             tokens += len(part.documents.words)
             unknown += int(part.documents.unknown.sum())

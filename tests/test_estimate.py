@@ -327,12 +327,13 @@ def test_estimate_command(topicx: Run, tmp_path: Path) -> None:
     assert np.array_equal(model.topic_word, estimate(state).topic_word)
     assert model.parents == {"state": state.digest}
     with np.load(tmp_path / "theta.npz") as arrays:
-        assert np.array_equal(arrays["theta"], theta(state))
+        assert np.allclose(arrays["theta"], theta(state), atol=1e-6)
         assert arrays["ids"].tolist() == list(state.ids)
-    done = topicx("estimate", "a.state", "-o", "b.model", "--theta", "cgs", "--phi", "cgs", "--doc-topics", "theta.txt")
-    rows = [line.split("\t") for line in (tmp_path / "theta.txt").read_text().splitlines()]
-    assert [row[1] for row in rows] == list(state.ids)
-    assert np.array_equal([[float(x) for x in row[2:]] for row in rows], theta(state, "cgs"))
+    done = topicx("estimate", "a.state", "-o", "b.model", "--theta", "cgs", "--phi", "cgs", "--doc-topics", "theta.tsv")
+    header, *rows = [line.split("\t") for line in (tmp_path / "theta.tsv").read_text().splitlines()]
+    assert header[:4] == ["id", "tokens", "unknown", "topic_0"]
+    assert [row[0] for row in rows] == list(state.ids)
+    assert np.allclose([[float(x) for x in row[3:]] for row in rows], theta(state, "cgs"), atol=1e-6)
     done = topicx("estimate", "a.state", "-o", "c.model", "--phi-entries", "100")
     assert "of the mass" in done.stderr
     assert len(Model.load(tmp_path / "c.model").values) <= 100
@@ -350,7 +351,7 @@ def test_several_states(topicx: Run, tmp_path: Path) -> None:
     done = topicx("estimate", "a.state", "b.state", "--align", "-o", "m.model", "--doc-topics", "t.npz")
     assert done.returncode == 0, done.stderr
     assert np.allclose(Model.load(tmp_path / "m.model").topic_word, estimate(state).topic_word)
-    assert np.allclose(np.load(tmp_path / "t.npz")["theta"], theta(state))
+    assert np.allclose(np.load(tmp_path / "t.npz")["theta"], theta(state), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -360,7 +361,6 @@ def test_several_states(topicx: Run, tmp_path: Path) -> None:
         (["a.state", "-o", "a.state"], "a.state: is an input, too"),
         (["a.state", "-o", "m", "--alpha", "0.5"], "--alpha, --beta and --topics are for LightLDA"),
         (["a.state", "-o", "m", "--corpus", "c"], "--corpus: is for LightLDA's count dumps"),
-        (["a.state", "-o", "m", "--doc-topics", "x.npz", "--doc-topics-max", "3"], "npz holds all of θ"),
         (["a.state", "-o", "m", "--phi", "map"], "'map' is not one of"),
         (["text", "-o", "m"], "text: is not a state that is known"),
         (["empty", "-o", "m"], "empty: is empty"),

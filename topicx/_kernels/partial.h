@@ -77,13 +77,17 @@ static inline double tx_normal(tx_rng *rng) {
     return x * sqrt(-2 * tx_log(r) / r);
 }
 
-/* Gamma of shape a, scale 1 (Marsaglia & Tsang 2000); below shape 1, Gamma(a) = Gamma(a + 1) U^(1/a). */
-static double tx_gamma(tx_rng *rng, double a) {
+/* The U below which U^(1/a) is under e^-110: so far below the smallest single, e^-103, that Gamma(a) is 0 as a single. */
+static inline double tx_gamma_vanishes(double a) { return tx_exp(-110 * a); }
+
+/* Gamma of shape a, scale 1 (Marsaglia & Tsang 2000); below shape 1, Gamma(a) = Gamma(a + 1) U^(1/a), or 0 if U is below
+ * `vanishes` (see above). */
+static double tx_gamma(tx_rng *rng, double a, double vanishes) {
     double boost = 1;
     if (a < 1) {
-        const double power = tx_log(tx_open(rng)) / a;
-        if (power < -150) return 0; /* far below the smallest single, whatever Gamma(a + 1) is */
-        boost = tx_exp(power);
+        const double u = tx_open(rng);
+        if (u < vanishes) return 0;
+        boost = tx_exp(tx_log(u) / a);
         a += 1;
     }
     const double d = a - 1.0 / 3, c = 1 / sqrt(9 * d);

@@ -24,7 +24,8 @@ from topicx._kernels.gathers cimport tx_gathers, tx_gathers_choose
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_next, tx_rng_seed
 
 cdef extern from "partial.h" nogil:
-    double tx_gamma(tx_rng *rng, double a) noexcept
+    double tx_gamma(tx_rng *rng, double a, double vanishes) noexcept
+    double tx_gamma_vanishes(double a) noexcept
     int64_t tx_poisson(tx_rng *rng, double mu) noexcept
     int64_t tx_draw_dense(const float *q, const float *phi, int64_t chunks, int64_t old, float q_old, double u,
                           float *sums) noexcept
@@ -42,7 +43,7 @@ def gammas(double shape, int64_t n, uint64_t key):
     cdef int64_t i
     cdef tx_rng rng = tx_rng_seed(key)
     for i in range(n):
-        out[i] = tx_gamma(&rng, shape)
+        out[i] = tx_gamma(&rng, shape, tx_gamma_vanishes(shape))
     return result
 
 
@@ -61,6 +62,7 @@ def draw_dense(const uint32_t[::1] chosen, const int64_t[::1] indptr, const uint
                const int64_t[::1] counts, const double[::1] beta, uint64_t key, float[:, ::1] phi, double[::1] sums):
     """Gamma(beta_w + n_kw) of these words, a row each of phi (padded by zeros beyond K); sums gains them by topic."""
     cdef int64_t K = sums.shape[0], i, j, k
+    cdef double vanishes
     cdef uint32_t w
     cdef tx_rng rng = tx_rng_seed(key)
     cdef int64_t *by_topic = <int64_t *> malloc(K * sizeof(int64_t))
@@ -72,8 +74,9 @@ def draw_dense(const uint32_t[::1] chosen, const int64_t[::1] indptr, const uint
             w = chosen[i]
             for j in range(indptr[w], indptr[w + 1]):
                 by_topic[topics[j]] = counts[j]
+            vanishes = tx_gamma_vanishes(beta[w])
             for k in range(K):
-                phi[i, k] = <float> tx_gamma(&rng, beta[w] + <double> by_topic[k])
+                phi[i, k] = <float> tx_gamma(&rng, beta[w] + <double> by_topic[k], vanishes)
                 sums[k] += phi[i, k]
             for k in range(K, phi.shape[1]):
                 phi[i, k] = 0

@@ -90,12 +90,28 @@ def mallet_doc_topics(
 ) -> None:
     """MALLET's --output-doc-topics, with --doc-topics-threshold and --doc-topics-max."""
     from topicx.estimate.estimate import document_topics
-    from topicx.estimate.write import DocumentTopics
 
+    if most is not None and most < 1:
+        raise InputError(f"--doc-topics-max: {most} must be at least 1")
+    if not 0 <= threshold < 1:
+        raise InputError(f"--doc-topics-threshold: {threshold} must be at least 0 and below 1")
+    partial = threshold > 0 or most is not None
     with atomic_output(out) as stream:
-        write = DocumentTopics(stream, "", state.ids, state.n_topics, threshold=threshold, most=most)
+        if partial:
+            stream.write(b"#doc name topic proportion ...\n")
         for begin, rows in document_topics(state, theta, threads=threads):
-            write(begin, rows)
+            # Descending, equal shares by topic number.
+            order = np.argsort(-rows, axis=1, kind="stable")[:, :most] if partial else None
+            lines = []
+            for at, row in enumerate(rows.tolist()):
+                name = state.ids[begin + at]
+                name = " ".join(name.split()) if any(c in name for c in "\t\n\r") else name
+                if order is None:
+                    shown = "\t".join(map(repr, row))
+                else:
+                    shown = "".join(f"{k}\t{row[k]!r}\t" for k in order[at].tolist() if row[k] >= threshold)
+                lines.append(f"{begin + at}\t{name}\t{shown}\n")
+            stream.write("".join(lines).encode("utf-8", "surrogatepass"))
 
 
 def pyldavis(state: State, model: Model, out: str, *, theta: str = "cgsp", threads: int = 0) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels import rows
+from topicx.corpus.corpus import take_rows
 from topicx.engines.threads import Engine
 from topicx.models.model import Model
 from topicx.sampling import streams
@@ -36,18 +37,20 @@ class Gibbs(Method):
         partitions = options.partitions or default_partitions(state.n_tokens, state.n_documents)
         partitions = max(1, min(partitions, state.n_documents, state.n_words))
         self.schedule = Schedule(state.words, state.offsets, state.n_words, partitions, options.seed, options.chain)
-        self.words = self.schedule.arranged(state.words)
+        rank = self.schedule.rank
+        self.words = rank[self.schedule.arranged(state.words)]  # numbered by rank, as the rows are
         self.z: NDArray[np.uint16] = np.zeros(0, np.uint16)
         seeds = state.seeds
-        self.pseudo = (seeds.words, seeds.topics, seeds.counts)
-        self.word_tokens = np.bincount(state.words, minlength=state.n_words).astype(np.int64)
+        self.pseudo = (rank[seeds.words], seeds.topics, seeds.counts)
+        self.word_tokens = np.bincount(self.words, minlength=state.n_words).astype(np.int64)
         self.row_capacity = self.word_tokens.copy()
-        np.add.at(self.row_capacity, seeds.words, seeds.counts)
+        np.add.at(self.row_capacity, self.pseudo[0], seeds.counts)
         self.set_priors(state.alpha, state.beta)
 
     def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
         super().set_priors(np.ascontiguousarray(alpha), np.ascontiguousarray(beta))
-        self._beta32 = self.state.beta.astype(np.float32)
+        self._beta32 = np.empty(self.state.n_words, np.float32)
+        self._beta32[self.schedule.rank] = self.state.beta
         self._beta_sum = float(self.state.beta.sum())
 
     def start(self, random: bool) -> None:
@@ -109,8 +112,15 @@ class Gibbs(Method):
         return document_topics(self.z, self.state.offsets, self.state.n_topics)
 
     def word_topics(self) -> Csr:
-        found: Csr = rows.to_csr(self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics)
-        return found
+        indptr, topics, counts = rows.to_csr(
+            self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics
+        )
+        if self.schedule.partitions == 1:
+            return indptr, topics, counts  # ranks are word ids
+        by_word = self.schedule.rank.astype(np.int64)
+        counts, _ = take_rows(counts, indptr, by_word)
+        topics, indptr = take_rows(topics, indptr, by_word)
+        return indptr, topics, counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         # The order of a row's entries is history, and decides which topic a number falls on: kept verbatim.

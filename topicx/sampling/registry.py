@@ -106,9 +106,6 @@ def names() -> list[str]:
 
 
 def choose(state: State, options: Options) -> Entry:
-    """The entry that the options name; `auto` looks at the number of topics and the corpus (docs/samplers.md)."""
-    if options.sampler != "auto":
-        return find(options.sampler)
-    if options.topics <= 24:
-        return ENTRIES["dense"]
-    return ENTRIES["sparse"]
+    """The entry that the options name. `auto` is sparse: the benchmark found no K and no corpus where another exact
+    sampler is faster (docs/performance.md)."""
+    return find("sparse" if options.sampler == "auto" else options.sampler)

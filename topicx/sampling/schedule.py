@@ -53,9 +53,10 @@ class Schedule:
         self.block_of_word = np.zeros(n_words, np.uint16)
         if partitions > 1:
             self.block_of_word = balanced_blocks(np.bincount(words, minlength=n_words), partitions)
-        # Words by block, then by id: the order of tokens within a document.
-        self._rank = np.empty(n_words, np.uint32)
-        self._rank[np.argsort(self.block_of_word, kind="stable")] = np.arange(n_words, dtype=np.uint32)
+        # Words by block, then by id: the order of tokens within a document. Kernels that write something for each word
+        # number the words by it, so that threads at work on different blocks never write to one cache line.
+        self.rank = np.empty(n_words, np.uint32)
+        self.rank[np.argsort(self.block_of_word, kind="stable")] = np.arange(n_words, dtype=np.uint32)
         self.segments = np.empty(documents * (partitions + 1), np.int64)
         layout.segment(words, offsets, self.block_of_word, partitions, self.segments)
 
@@ -79,7 +80,7 @@ class Schedule:
 
     def _reorder(self, values: NDArray[Any], back: bool) -> NDArray[Any]:
         out = np.empty_like(values)
-        layout.arrange(self._words, self._offsets, self._rank, np.ascontiguousarray(values), out, back)
+        layout.arrange(self._words, self._offsets, self.rank, np.ascontiguousarray(values), out, back)
         return out
 
 

@@ -1,0 +1,239 @@
+"""θ of documents as files: tsv, jsonl, npz and parquet, written batch by batch, so that memory stays bounded.
+
+Dense output has all K shares of a document; with a threshold or a number of topics at most, only the largest, in
+falling order (ties by topic number). Shares in text have seven decimals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx import files
+from topicx.errors import InputError
+from topicx.strings import Strings
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+FORMATS = ("tsv", "jsonl", "npz", "parquet")
+_ENDINGS = {".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".npz": "npz", ".parquet": "parquet"}
+
+
+def format_of(path: str, chosen: str | None) -> str:
+    """The format by the option, or by the name's ending (tsv where it says nothing)."""
+    if chosen is not None:
+        if chosen not in FORMATS:
+            raise InputError(f"format: {chosen!r} is not one of {', '.join(FORMATS)}")
+        return chosen
+    return _ENDINGS.get(Path(path.removesuffix(".gz")).suffix.lower(), "tsv")
+
+
+class Selection:
+    """Which shares are written: all (dense), those from a threshold on, the largest few."""
+
+    def __init__(self, threshold: float = 0.0, top: int = 0) -> None:
+        self.threshold, self.top = threshold, top
+
+    @property
+    def dense(self) -> bool:
+        return self.threshold <= 0 and self.top <= 0
+
+    def of(self, theta: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """Offsets, topics and shares of the chosen entries, document after document."""
+        order = np.argsort(-theta, axis=1, kind="stable")
+        if self.top:
+            order = order[:, : self.top]
+        shares = np.take_along_axis(theta, order, axis=1)
+        keep = shares >= self.threshold
+        offsets = np.zeros(len(theta) + 1, np.int64)
+        np.cumsum(keep.sum(axis=1), out=offsets[1:])
+        return offsets, order[keep], shares[keep]
+
+
+@contextlib.contextmanager
+def writer(path: str, format: str, topics: int, selection: Selection) -> Iterator[Any]:
+    """A function that writes θ of some documents: add(ids, tokens, unknown, theta); the file appears at the end."""
+    make: type[Any] = {"tsv": _Tsv, "jsonl": _Jsonl, "npz": _Npz, "parquet": _Parquet}[format]
+    if format == "parquet":
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            raise InputError("--format parquet needs pyarrow: pip install 'topicx[parquet]'") from None
+    with files.atomic_output(path) as stream, contextlib.closing(make(stream, topics, selection)) as out:
+        yield out.add
+        out.finish()
+
+
+class _Tsv:
+    def __init__(self, stream: IO[bytes], topics: int, selection: Selection) -> None:
+        self.stream, self.selection = stream, selection
+        names = [f"topic_{k}" for k in range(topics)] if selection.dense else ["topics"]
+        stream.write(("\t".join(["id", "tokens", "unknown", *names]) + "\n").encode())
+
+    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats) -> None:
+        if self.selection.dense:
+            rows = [row.tobytes() for row in digits(theta)]
+        else:
+            offsets, topics, shares = self.selection.of(theta)
+            pairs = [f"{k}:{p:.7f}" for k, p in zip(topics.tolist(), shares.tolist())]
+            ends = offsets.tolist()
+            rows = [("\t" + " ".join(pairs[a:b])).encode() for a, b in zip(ends[:-1], ends[1:])]
+        lines = [
+            f"{_plain(name)}\t{n}\t{u}".encode("utf-8", "replace") + row + b"\n"
+            for name, n, u, row in zip(ids, tokens.tolist(), unknown.tolist(), rows)
+        ]
+        self.stream.write(b"".join(lines))
+
+    def finish(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Jsonl(_Tsv):
+    def __init__(self, stream: IO[bytes], topics: int, selection: Selection) -> None:
+        self.stream, self.selection = stream, selection
+
+    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats) -> None:
+        if self.selection.dense:
+            text = digits(theta)
+            text[:, :, 0] = ord(",")
+            values = [row.tobytes()[1:].decode() for row in text]
+            key = "theta"
+        else:
+            offsets, topics, shares = self.selection.of(theta)
+            pairs = [f"[{k},{p:.7f}]" for k, p in zip(topics.tolist(), shares.tolist())]
+            ends = offsets.tolist()
+            values = [",".join(pairs[a:b]) for a, b in zip(ends[:-1], ends[1:])]
+            key = "topics"
+        lines = [
+            f'{{"id":{json.dumps(name, ensure_ascii=False)},"tokens":{n},"unknown":{u},"{key}":[{value}]}}\n'
+            for name, n, u, value in zip(ids, tokens.tolist(), unknown.tolist(), values)
+        ]
+        self.stream.write("".join(lines).encode("utf-8", "replace"))
+
+
+class _Parquet:
+    def __init__(self, stream: IO[bytes], topics: int, selection: Selection) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.pa, self.topics, self.selection = pa, topics, selection
+        shares: list[tuple[str, Any]] = [("theta", pa.list_(pa.float32(), topics))]
+        if not selection.dense:
+            shares = [("topics", pa.list_(pa.int32())), ("shares", pa.list_(pa.float32()))]
+        self.schema = pa.schema([("id", pa.string()), ("tokens", pa.int64()), ("unknown", pa.int64()), *shares])
+        self.out = pq.ParquetWriter(stream, self.schema)
+
+    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats) -> None:
+        pa = self.pa
+        columns = [
+            pa.array(list(ids), pa.string()),
+            pa.array(tokens),
+            pa.array(unknown),
+        ]
+        if self.selection.dense:
+            columns.append(pa.FixedSizeListArray.from_arrays(pa.array(theta.reshape(-1)), self.topics))
+        else:
+            offsets, topics, shares = self.selection.of(theta)
+            ends = pa.array(offsets.astype(np.int32))
+            columns.append(pa.ListArray.from_arrays(ends, pa.array(topics.astype(np.int32))))
+            columns.append(pa.ListArray.from_arrays(ends, pa.array(shares)))
+        self.out.write_table(pa.Table.from_arrays(columns, schema=self.schema))
+
+    def finish(self) -> None:
+        self.out.close()
+
+    def close(self) -> None: ...
+
+
+class _Npz:
+    """Arrays ids, tokens, unknown and theta (dense), or indptr, topics and shares; they wait on disk until the end."""
+
+    def __init__(self, stream: IO[bytes], topics: int, selection: Selection) -> None:
+        self.stream, self.topics, self.selection = stream, topics, selection
+        self.tokens, self.unknown = files.Spool(np.int64), files.Spool(np.int64)
+        self.shares, self.chosen, self.counts = files.Spool(np.float32), files.Spool(np.int32), files.Spool(np.int64)
+        self.names = tempfile.TemporaryFile(prefix="topicx-")  # noqa: SIM115
+        self.longest = 1
+
+    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats) -> None:
+        names = [_plain(name) for name in ids]
+        self.longest = max(self.longest, max(map(len, names), default=1))
+        self.names.write("".join(name + "\n" for name in names).encode("utf-8", "replace"))
+        self.tokens.append(tokens)
+        self.unknown.append(unknown)
+        if self.selection.dense:
+            self.shares.append(theta.reshape(-1))
+        else:
+            offsets, topics, shares = self.selection.of(theta)
+            self.counts.append(np.diff(offsets))
+            self.chosen.append(topics)
+            self.shares.append(shares)
+
+    def finish(self) -> None:
+        rows = self.tokens.size
+        with zipfile.ZipFile(self.stream, "w", allowZip64=True) as archive:
+            _member(archive, "ids", np.dtype(f"<U{self.longest}"), (rows,), self._names())
+            _member(archive, "tokens", np.dtype("<i8"), (rows,), self.tokens.chunks())
+            _member(archive, "unknown", np.dtype("<i8"), (rows,), self.unknown.chunks())
+            if self.selection.dense:
+                _member(archive, "theta", np.dtype("<f4"), (rows, self.topics), self.shares.chunks())
+            else:
+                _member(archive, "indptr", np.dtype("<i8"), (rows + 1,), _running(self.counts.chunks()))
+                _member(archive, "topics", np.dtype("<i4"), (self.chosen.size,), self.chosen.chunks())
+                _member(archive, "shares", np.dtype("<f4"), (self.shares.size,), self.shares.chunks())
+
+    def _names(self) -> Iterator[NDArray[Any]]:
+        self.names.seek(0)
+        while lines := self.names.readlines(1 << 20):
+            yield np.array([line[:-1].decode() for line in lines], dtype=f"<U{self.longest}")
+
+    def close(self) -> None:
+        for spool in (self.tokens, self.unknown, self.shares, self.chosen, self.counts):
+            spool.close()
+        self.names.close()
+
+
+def _member(
+    archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], chunks: Iterator[NDArray[Any]]
+) -> None:
+    info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+    with archive.open(info, "w", force_zip64=True) as out:
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_2_0(out, header)
+        for chunk in chunks:
+            out.write(np.ascontiguousarray(chunk).view(np.uint8).data)
+
+
+def _running(chunks: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    total = 0
+    yield np.zeros(1, np.int64)
+    for chunk in chunks:
+        yield total + np.cumsum(chunk)
+        total += int(chunk.sum())
+
+
+def digits(theta: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Each share as the ten bytes `⇥0.1234567`: documents × topics × 10."""
+    left = np.rint(theta.astype(np.float64) * 1e7).astype(np.uint32)
+    text = np.empty((*theta.shape, 10), np.uint8)
+    text[:, :, 0] = ord("\t")
+    text[:, :, 2] = ord(".")
+    for place in (9, 8, 7, 6, 5, 4, 3, 1):
+        rest = left // np.uint32(10)
+        text[:, :, place] = left - rest * np.uint32(10) + np.uint32(ord("0"))
+        left = rest
+    return text
+
+
+def _plain(name: str) -> str:
+    return name if name.isprintable() else " ".join(name.split())
