@@ -32,10 +32,7 @@ def list_(as_json: bool) -> None:
     """List the synthetic datasets with their options and defaults."""
     if as_json:
         print_json(
-            [
-                {"name": g.name, "summary": g.summary, "source": g.source, "sizes": g.sizes}
-                for g in GENERATORS.values()
-            ]
+            [{"name": g.name, "summary": g.summary, "source": g.source, "sizes": g.sizes} for g in GENERATORS.values()]
         )
         return
     for generator in GENERATORS.values():

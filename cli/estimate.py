@@ -124,9 +124,7 @@ def _from_states(
         with contextlib.ExitStack() as stack:
             write = None
             if doc_topics:
-                write = stack.enter_context(
-                    document_topics_file(doc_topics, state, threshold=threshold, most=most)
-                )
+                write = stack.enter_context(document_topics_file(doc_topics, state, threshold=threshold, most=most))
             model = estimate(
                 state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
                 documents=write,
@@ -227,9 +225,7 @@ def _from_dump(
     with contextlib.ExitStack() as stack:
         write = None
         if doc_topics:
-            write = stack.enter_context(
-                document_topics_file(doc_topics, state, threshold=threshold, most=most)
-            )
+            write = stack.enter_context(document_topics_file(doc_topics, state, threshold=threshold, most=most))
         model = estimate(
             state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
             documents=write, counts=counts,

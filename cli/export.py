@@ -127,9 +127,7 @@ def _kind(file: str) -> str:
         return opened.kind
 
 
-def _load(
-    file: str, kind: str, state_path: str | None, phi: str, threads: int
-) -> tuple[Model | None, State | None]:
+def _load(file: str, kind: str, state_path: str | None, phi: str, threads: int) -> tuple[Model | None, State | None]:
     from topicx.estimate import estimate
     from topicx.interop import read_state
 

@@ -45,9 +45,7 @@ SIZES: dict[str, Size] = {
     "topics": Size(int, 1, MAX_TOPICS, "Topics."),
     "collections": Size(int, 1, 2**20, "Collections."),
     "exponent": Size(float, 0, 10, "Zipf exponent: the word of rank r has frequency r to the minus this."),
-    "alpha": Size(
-        float, 1e-6, 1000, "Dirichlet parameter of a document's (compound-drawn: collection's) topics."
-    ),
+    "alpha": Size(float, 1e-6, 1000, "Dirichlet parameter of a document's (compound-drawn: collection's) topics."),
     "beta": Size(float, 1e-6, 1000, "Dirichlet parameter of words in a topic (the paper's eta)."),
     "gamma": Size(float, 1e-6, 1000, "How closely documents follow their collection."),
     "transition": Size(float, 0, 1, "Probability of leaving a state."),
@@ -304,9 +302,7 @@ def _lda(draws: Draws, theta: Floats, topics: Floats, tokens: int, names: list[s
     )
 
 
-def _compound(
-    draws: Draws, pi: Floats, documents: int, tokens: int, words: int, gamma: float, beta: float
-) -> Corpus:
+def _compound(draws: Draws, pi: Floats, documents: int, tokens: int, words: int, gamma: float, beta: float) -> Corpus:
     """The compound model given π (George, Xia & Michailidis, eq. 1, 3-5): β_k ~ Dir(η), θ_jd ~ Dir(γ π_j)."""
     collections, topics = pi.shape
     phi = draws.dirichlet(np.full((topics, words), beta))

@@ -75,9 +75,7 @@ def write(state: State, format: str, folder: Path) -> tuple[Path, list[Path]]:
         for row in rows:
             values += [0, *(n for pair in row for n in pair)]
             offsets.append(len(values))
-        files[0].write_bytes(
-            np.array([len(rows), *offsets], "<i8").tobytes() + np.array(values, "<i4").tobytes()
-        )
+        files[0].write_bytes(np.array([len(rows), *offsets], "<i8").tobytes() + np.array(values, "<i4").tobytes())
         files[1].write_text("".join(f"{i}\t{w}\t{counts[i].sum()}\n" for i, w in enumerate(state.vocabulary)))
         files[2].write_text("".join(
             f"{w} " + " ".join(f"{t}:{n}" for t, n in enumerate(row) if n) + "\n" for w, row in enumerate(counts)

@@ -279,7 +279,9 @@ def test_what_a_format_cannot_say_is_refused(tmp_path: Path) -> None:
     base = foreign.small_state()
 
     def state(**changes: object) -> State:
-        return State(**({f: getattr(base, f) for f in ("words", "offsets", "z", "alpha", "beta", "vocabulary", "ids")} | changes))  # type: ignore[arg-type] # noqa: E501
+        return State(
+            **({f: getattr(base, f) for f in ("words", "offsets", "z", "alpha", "beta", "vocabulary", "ids")} | changes)
+        )  # type: ignore[arg-type]
 
     uneven = np.full(7, 0.01)
     uneven[2] = 0.5

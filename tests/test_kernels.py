@@ -22,8 +22,21 @@ KERNELS = {"dense": (dense.sweep_cell, gibbs.dense_sweep), "sparse": (sparse.swe
 class Case:
     """A small random corpus cut into P x P cells, with an assignment, priors and rows."""
 
-    def __init__(self, K, P=1, seed=0, V=30, D=9, mean=25, groups=1, missing=0.0, forms=(0.125, 0.08), pseudo=False,
-                 repeat=False, beta=0.1):
+    def __init__(
+        self,
+        K,
+        P=1,
+        seed=0,
+        V=30,
+        D=9,
+        mean=25,
+        groups=1,
+        missing=0.0,
+        forms=(0.125, 0.08),
+        pseudo=False,
+        repeat=False,
+        beta=0.1,
+    ):
         rng = np.random.default_rng(seed)
         lengths = rng.poisson(mean, D)
         lengths[D // 2] = 0
@@ -69,9 +82,23 @@ class Case:
             for i in range(self.P):
                 docs = np.arange(i, self.D, self.P, dtype=np.uint32)
                 key = (number * 1000 + e * self.P + i) * 0x1234567DEADBEEF % (1 << 64)
-                changed += run(self.words, self.z, self.offsets, self.segments, self.P, docs, (i + e) % self.P,
-                               *self.rows, self.totals, self.alpha, self.groups, self.beta, self.beta_sum, key,
-                               maximise)
+                changed += run(
+                    self.words,
+                    self.z,
+                    self.offsets,
+                    self.segments,
+                    self.P,
+                    docs,
+                    (i + e) % self.P,
+                    *self.rows,
+                    self.totals,
+                    self.alpha,
+                    self.groups,
+                    self.beta,
+                    self.beta_sum,
+                    key,
+                    maximise,
+                )
         return changed
 
     def verify(self):
@@ -145,8 +172,10 @@ def digest(name: str) -> str:
 
 def test_spellings_agree():
     """SSE2, AVX2 and AVX-512 give the same bits (each that this CPU has)."""
-    code = "import hashlib, tests.test_kernels as t; print(t.dense.lanes_name(), " \
-           "hashlib.sha256(''.join(t.digest(n) for n in t.CASES).encode()).hexdigest())"
+    code = (
+        "import hashlib, tests.test_kernels as t; print(t.dense.lanes_name(), "
+        "hashlib.sha256(''.join(t.digest(n) for n in t.CASES).encode()).hexdigest())"
+    )
     here = Path(__file__).parent.parent
     command, seen = [sys.executable, "-c", code], {}
     for lanes in ("plain", "avx2", "avx512"):
@@ -193,8 +222,9 @@ def test_posterior(kernel, forms):
     sweeps, seen = 150_000, np.zeros(K**6)
     for number in range(sweeps):
         key = number * 0x9E3779B97F4A7C15 % 2**64
-        KERNELS[kernel][0](words, z, offsets, segments, 1, both, 0, *layout, totals, alpha[None], groups, beta,
-                           beta_sum, key)
+        KERNELS[kernel][0](
+            words, z, offsets, segments, 1, both, 0, *layout, totals, alpha[None], groups, beta, beta_sum, key
+        )
         seen[int(z.astype(np.int64) @ place)] += 1
     # successive sweeps are dependent: the statistic is divided by a generous autocorrelation time
     big = expected * sweeps > 50

@@ -81,7 +81,7 @@ class Spool:
 
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
-    return memoryview(array.reshape(-1).view(np.uint8))
+    return array.reshape(-1).view(np.uint8).data
 
 
 @contextlib.contextmanager

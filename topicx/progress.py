@@ -73,6 +73,7 @@ class BarProgress(Progress):
         columns += [MofNCompleteColumn()] if self.total else [TextColumn("{task.completed:,.0f}")]
         columns += [TextColumn(self.unit), TextColumn("{task.fields[note]}", style="cyan"), TimeRemainingColumn()]
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._note = ""
         self._bar.start()
         self._task = self._bar.add_task(self.title, total=self.total, note="")
         return self
@@ -84,8 +85,8 @@ class BarProgress(Progress):
 
     def advance(self, amount: float = 1, note: str = "") -> None:
         super().advance(amount, note)
-        fields = {"note": note} if note else {}
-        self._bar.update(self._task, completed=int(self.done), **fields)
+        self._note = note or self._note
+        self._bar.update(self._task, completed=int(self.done), note=self._note)
 
     def message(self, text: str) -> None:
         self._bar.console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -155,8 +155,26 @@ def tokens_of(segments, n_blocks: int, d: int, block: int) -> tuple[int, int]:
     return int(segments[at]), int(segments[at + 1])
 
 
-def dense_sweep(words, z, offsets, segments, n_blocks, docs, block, row_start, row_cells, row_len, bits, totals, alpha,
-                groups, beta, beta_sum, key, maximise=False) -> int:
+def dense_sweep(
+    words,
+    z,
+    offsets,
+    segments,
+    n_blocks,
+    docs,
+    block,
+    row_start,
+    row_cells,
+    row_len,
+    bits,
+    totals,
+    alpha,
+    groups,
+    beta,
+    beta_sum,
+    key,
+    maximise=False,
+) -> int:
     """topicx._kernels.dense.sweep_cell."""
     n_topics, changed, stream = len(totals), 0, Stream(key)
     rows = Rows(row_start, row_cells, row_len, bits)
@@ -411,8 +429,26 @@ class Sparse:
         return here
 
 
-def sparse_sweep(words, z, offsets, segments, n_blocks, docs, block, row_start, row_cells, row_len, bits, totals, alpha,
-                 groups, beta, beta_sum, key, maximise=False) -> int:
+def sparse_sweep(
+    words,
+    z,
+    offsets,
+    segments,
+    n_blocks,
+    docs,
+    block,
+    row_start,
+    row_cells,
+    row_len,
+    bits,
+    totals,
+    alpha,
+    groups,
+    beta,
+    beta_sum,
+    key,
+    maximise=False,
+) -> int:
     """topicx._kernels.sparse.sweep_cell."""
     cell = Sparse(Rows(row_start, row_cells, row_len, bits), totals, beta, beta_sum)
     stream, current, since = Stream(key), -1, 0

@@ -1,8 +1,8 @@
 """GibbsLDA++'s and JGibbLDA's models: NAME.tassign, with NAME.others and wordmap.txt beside it.
 
-    NAME.tassign    a line a document: w:k w:k …        (the order of the text; no names)
-    NAME.others     alpha=…, beta=…, ntopics=…, ndocs=…, nwords=…, liter=…
-    wordmap.txt     the number of words, then `word id` a line
+NAME.tassign    a line a document: w:k w:k …        (the order of the text; no names)
+NAME.others     alpha=…, beta=…, ntopics=…, ndocs=…, nwords=…, liter=…
+wordmap.txt     the number of words, then `word id` a line
 """
 
 from __future__ import annotations

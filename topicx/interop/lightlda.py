@@ -155,6 +155,7 @@ def _block(path: Path, n_words: int) -> tuple[NDArray[np.uint32], NDArray[np.uin
 
 # -- the dumps -----------------------------------------------------------------------------------------------------
 
+
 @dataclass
 class Tables:
     """Word-topic counts and topic totals as the server dumped them."""

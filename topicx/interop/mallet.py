@@ -92,9 +92,7 @@ def _state(name: str, tokens: parse.MalletTokens, alpha: np.ndarray, beta: float
         new[seen] = np.arange(len(seen), dtype=np.uint32)
         words = new[words]
     sources = Strings(source_bytes, np.concatenate([[0], source_ends]).astype(np.int64))
-    ids = Strings.of(
-        source if source not in ("", "NA", "null-source") else str(d) for d, source in enumerate(sources)
-    )
+    ids = Strings.of(source if source not in ("", "NA", "null-source") else str(d) for d, source in enumerate(sources))
     return State(
         words=words,
         offsets=np.concatenate([begins, [len(words)]]).astype(np.int64),
@@ -105,5 +103,3 @@ def _state(name: str, tokens: parse.MalletTokens, alpha: np.ndarray, beta: float
         ids=ids,
         meta={"format": "mallet", "types_without_tokens": len(types) - len(seen)},
     )
-
-

@@ -121,6 +121,7 @@ def _first_difference(keys: np.ndarray, ours: np.ndarray, counts: np.ndarray, ou
 
 # -- writing -------------------------------------------------------------------------------------------------------
 
+
 def write(state: State, prefix: str) -> list[str]:
     """PREFIX.z.estimate, PREFIX.model and PREFIX.vocab. α must be the same for every topic, and β for every word."""
     alpha, beta = np.unique(state.alpha), np.unique(state.beta)

@@ -39,7 +39,7 @@ def initial_state(
         if word not in index:
             raise InputError(f"word prior: {word!r} is not in the vocabulary")
         beta[index[word]] = value
-    meta = {key: corpus.meta[key] for key in ("tokenizer", "time") if key in corpus.meta}
+    meta: dict[str, Any] = {key: corpus.meta[key] for key in ("tokenizer", "time") if key in corpus.meta}
     snippet = corpus.columns.get("snippet")
     return State(
         words=corpus.words,
@@ -196,7 +196,7 @@ class LDA:
         """Each topic's most probable words with their probabilities."""
         return self.model.top_words(number)
 
-    def transform(self, corpus: Corpus, **options: Any) -> NDArray[np.float64]:
+    def transform(self, corpus: Corpus, **options: Any) -> NDArray[np.float32]:
         """θ of new documents: documents × topics (see `topicx.evaluate.infer`)."""
         from topicx.evaluate.infer import infer
 

@@ -191,8 +191,10 @@ class Model:
             group = state.groups[documents] if len(state.groups) else 0
             theta = (counts + state.alpha[group, topics]) / (lengths + alpha_sum)[documents]
             keep = lengths[documents] >= floor
-            found = (documents[keep], topics[keep], theta[keep])
-            best = _foremost(*(np.concatenate(pair) for pair in zip(best, found)), number)
+            best = _foremost(
+                np.concatenate([best[0], documents[keep]]), np.concatenate([best[1], topics[keep]]),
+                np.concatenate([best[2], theta[keep]]), number,
+            )  # fmt: skip
         documents, topics, theta = best
         starts = np.searchsorted(topics, np.arange(self.n_topics + 1))
         self.example_documents = np.full((self.n_topics, number), -1, np.int64)

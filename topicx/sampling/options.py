@@ -65,8 +65,8 @@ class Options:
             check_positive("alpha_sum", self.alpha_sum)
         if isinstance(self.alpha, Sequence | np.ndarray):
             object.__setattr__(self, "alpha", tuple(float(a) for a in self.alpha))
-            if len(self.alpha) != self.topics:  # type: ignore[arg-type]
-                raise InputError(f"alpha has {len(self.alpha)} values for {self.topics} topics")  # type: ignore[arg-type]
+            if len(self.alpha) != self.topics:
+                raise InputError(f"alpha has {len(self.alpha)} values for {self.topics} topics")
         for value in self.alpha_vector():
             check_positive("alpha", value)
         if self.start not in STARTS:
