@@ -32,6 +32,15 @@ SAMPLER_HELP = (
     + ". auto picks by the number of topics and the corpus, and says what it picked."
 )
 
+OPTIONS_OF = {
+    "mh_steps": ("alias", "light", "warp"),
+    "sparse_phi": ("partial",),
+    **dict.fromkeys(
+        ("batch_documents", "document_passes", "rate_scale", "rate_delay", "rate_power", "stream"), ("scvb0",)
+    ),
+}
+"""Options that only some samplers have: with another sampler they are refused, not ignored."""
+
 model_options = stack(
     option("--topics", "-k", type=click.IntRange(1, 65535), default=100, help="Number of topics."),
     option(
@@ -68,6 +77,10 @@ model_options = stack(
     option("--mh-steps", type=click.IntRange(1, 64), default=2, help="Proposals a token (light, warp)."),
     option("--sparse-phi", is_flag=True, help="Draw φ sparsely, by Poisson variables (partial).", show_default=False),
     option("--batch-documents", type=click.IntRange(1), default=256, help="Documents in a minibatch (scvb0)."),
+    option("--document-passes", type=click.IntRange(1, 1000), default=2, help="Passes over a document (scvb0)."),
+    option("--rate-scale", type=positive(), default=1.0, help="Learning rate: scale·(delay+batch)^-power (scvb0)."),
+    option("--rate-delay", type=positive(), default=4.0, help="The delay in the learning rate (scvb0)."),
+    option("--rate-power", type=Number(0, 1, above=0), default=0.6, help="The power in the learning rate (scvb0)."),
     option("--icm", type=click.IntRange(0), default=0, help="Last sweeps, in which tokens take their best topic."),
     option(
         "--partitions", type=click.IntRange(0, 1024), default=0, show_default="by the size of the corpus",
@@ -103,6 +116,10 @@ model_options = stack(
     help="Save the chain every N sweeps (0: only when interrupted).",
 )  # fmt: skip
 @option(
+    "--stream", is_flag=True, show_default=False,
+    help="Read the corpus from disk in minibatches: corpora larger than memory (scvb0).",
+)  # fmt: skip
+@option(
     "--resume",
     default=None,
     metavar="FILE",
@@ -115,8 +132,8 @@ model_options = stack(
 def command(
     context: click.Context, corpus: str | None, output: str, chains: int, keep: str, estimator: str | None,
     theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, trace_path: str | None,
-    init_state: str | None, checkpoint: str | None, checkpoint_interval: int, resume: str | None, threads: int,
-    quiet: bool, verbose: bool, **settings: Any,
+    init_state: str | None, checkpoint: str | None, checkpoint_interval: int, stream: bool, resume: str | None,
+    threads: int, quiet: bool, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Learn a topic model from CORPUS (a file that 'topicx import' wrote).
 
@@ -134,6 +151,12 @@ def command(
 
     if resume and (corpus or init_state or chains > 1):
         raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS, --init-state or --chains")
+    given = _given(context)
+    if not resume:
+        _check_options(given, settings["sampler"], estimator or phi)
+    if stream:
+        _train_stream(corpus, output, given, threads, quiet, settings)
+        return
     estimators = {"theta": theta or estimator or "cgsp", "phi": phi or estimator or "cgs"}
     _check_output(output, state_path, doc_topics, trace_path, checkpoint)
     checkpoints = Checkpoints(checkpoint or f"{output}.checkpoint", checkpoint_interval)
@@ -143,7 +166,6 @@ def command(
     with Threads(threads) as engine:
         for number in range(chains):
             if resume:
-                given = _given(context)
                 stray = [name for name in given if name in settings and name != "iterations"]
                 if stray:
                     raise InputError(f"--{stray[0].replace('_', '-')} cannot change when a run is resumed")
@@ -183,6 +205,53 @@ def _given(context: click.Context) -> list[str]:
         name for name in context.params
         if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
     ]  # fmt: skip
+
+
+def _check_options(given: list[str], sampler: str, phi: str | None) -> None:
+    """Refuse options that the chosen sampler does not have."""
+    for name, samplers in OPTIONS_OF.items():
+        if name in given and sampler not in samplers:
+            raise InputError(f"--{name.replace('_', '-')} is for --sampler {', '.join(samplers)}, not for {sampler}")
+    if phi == "cgsp" and sampler in SAMPLERS["variational"]:
+        raise InputError(f"--phi cgsp is an estimator for samplers' states; {sampler} keeps expected counts already")
+
+
+def _train_stream(
+    corpus: str | None, output: str, given: list[str], threads: int, quiet: bool, settings: dict[str, Any]
+) -> None:
+    """SCVB0 over a corpus that stays on disk: only φ is in memory, so nothing by document or token is written."""
+    from topicx.engines.threads import Threads
+    from topicx.progress import for_terminal
+    from topicx.sampling.options import Options
+    from topicx.variational.scvb0 import train_file
+
+    if not corpus:
+        raise InputError("--stream: give a CORPUS file")
+    unfit = {
+        "state_path": "--state", "doc_topics": "--doc-topics", "init_state": "--init-state", "resume": "--resume",
+        "checkpoint": "--checkpoint", "checkpoint_interval": "--checkpoint-interval", "chains": "--chains",
+        "keep": "--keep", "trace_path": "--trace", "seed_words": "--seed-words", "seed_weight": "--seed-weight",
+        "word_prior": "--word-prior", "icm": "--icm", "start": "--start", "theta": "--theta",
+    }  # fmt: skip
+    for name, spelling in unfit.items():
+        if name in given:
+            raise InputError(f"{spelling} does not go with --stream, which keeps the topics' words alone in memory")
+    _check_output(output)
+    settings = {name: value for name, value in settings.items() if name not in unfit}
+    settings["alpha"] = _alpha(settings["alpha"], settings["topics"])
+    options = Options(**settings)
+    done = 0
+    with Threads(threads) as engine, for_terminal("training", unit="documents", quiet=quiet) as progress:
+
+        def report(sweep: int, documents: int, fit: float) -> None:
+            nonlocal done
+            done = documents if documents < done else done
+            progress.advance(documents - done, f"pass {sweep} of {options.iterations}")
+            done = documents
+
+        model = train_file(corpus, options, engine, report)
+    model.save(output)
+    say(f"wrote the model to {output}", quiet=quiet)
 
 
 def _check_output(*paths: str | None) -> None:
@@ -282,11 +351,12 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
 
 def _announce(chain: Chain) -> None:
     state, options = chain.state, chain.options
+    start = chain.start if chain.method.grows or options.start != "auto" else "its own"
     how = chain.sampler.name + (f" ({chain.sampler.group})" if options.sampler == "auto" else "")
     say(
         f"{state.n_documents:,} documents, {state.n_tokens:,} tokens, {state.n_words:,} words; "
         f"{state.n_topics} topics, "
-        f"sampler {how}, {chain.start} start, {options.iterations} iterations, seed {options.seed}"
+        f"sampler {how}, {start} start, {options.iterations} iterations, seed {options.seed}"
     )
     if state.n_topics > state.n_words:
         say(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
@@ -349,9 +419,11 @@ def _write(
         model.parents["state"] = state.save(state_path)
         say(f"wrote the state to {state_path}", quiet=quiet)
     if doc_topics:
-        from topicx.estimate.write import write_document_topics
+        from topicx.estimate.write import document_topics_file
 
-        write_document_topics(state, estimators["theta"], doc_topics)
+        with document_topics_file(doc_topics, state) as write:
+            for begin, rows in chain.method.document_shares(estimators["theta"]):
+                write(begin, rows)
         say(f"wrote θ of {state.n_documents:,} documents to {doc_topics}", quiet=quiet)
     if trace_path:
         chain.trace.write(trace_path)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.conftest import Run, lda_corpus, run_topicx
@@ -101,6 +102,13 @@ WRONG: list[tuple[str, str]] = [
     (f"{TRAIN} --partitions 5000", "'--partitions'"),
     (f"{TRAIN} --unknown", "No such option"),
     (f"{TRAIN} --resume good.checkpoint", "--resume goes on with a checkpoint's own corpus"),
+    (f"{TRAIN} --mh-steps 3", "--mh-steps is for --sampler alias, light, warp, not for auto"),
+    (f"{TRAIN} --sampler dense --stream", "--stream is for --sampler scvb0, not for dense"),
+    (f"{TRAIN} --sampler scvb0 --stream --state s", "--state does not go with --stream"),
+    (f"{TRAIN} --sampler scvb0 --rate-power 2", "'--rate-power'"),
+    (f"{TRAIN} --sampler cvb0 --phi cgsp", "--phi cgsp is an estimator for samplers' states"),
+    (f"{TRAIN} --sampler cvb0 --start growing", "start 'growing' is for samplers"),
+    (f"{TRAIN} --sampler partial --icm 3", "icm"),
     ("train --resume nowhere -o out.model", "nowhere: cannot be read"),
     ("train --resume good.model -o out.model", "is a topicx model, but a checkpoint is needed"),
     ("train --resume short.checkpoint -o out.model", "truncated"),
@@ -235,6 +243,16 @@ def test_threads_give_the_same_files(topicx: Run, tmp_path: Path) -> None:
     for kind in "ms":
         first = (tmp_path / f"{kind}1").read_bytes()
         assert first == (tmp_path / f"{kind}2").read_bytes() == (tmp_path / f"{kind}8").read_bytes()
+
+
+def test_a_streamed_corpus_gives_the_same_topics(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus(documents=300).save(tmp_path / "c")
+    common = ("train", "c", "-k", 4, "--sampler", "scvb0", "--iterations", 3, "--batch-documents", 50)
+    assert topicx(*common, "-o", "memory").returncode == 0
+    done = topicx(*common, "-o", "disk", "--stream")
+    assert done.returncode == 0, done.stderr
+    memory, disk = Model.load(tmp_path / "memory"), Model.load(tmp_path / "disk")
+    assert np.array_equal(memory.values, disk.values)
 
 
 def test_several_chains_keep_the_best(topicx: Run, tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from topicx.estimate.cgsp import MAX_ENTRIES, Counts, Soft
 from topicx.estimate.estimate import ESTIMATORS, document_topics, estimate, theta
-from topicx.estimate.write import write_document_topics
 
 __all__ = [
-    "ESTIMATORS", "MAX_ENTRIES", "Counts", "Soft", "document_topics", "estimate", "theta", "write_document_topics",
+    "ESTIMATORS", "MAX_ENTRIES", "Counts", "Soft", "document_topics", "estimate", "theta",
 ]  # fmt: skip

@@ -28,12 +28,3 @@ def document_topics_file(
             add(state.ids[part], lengths[part], known[part], rows.astype(np.float32))
 
         yield write
-
-
-def write_document_topics(state: State, estimator: str, path: str, *, threads: int = 0) -> None:
-    """θ of the state's documents into a file."""
-    from topicx.estimate.estimate import document_topics
-
-    with document_topics_file(path, state) as write:
-        for begin, rows in document_topics(state, estimator, threads=threads):
-            write(begin, rows)

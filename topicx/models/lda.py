@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,7 @@ class LDA:
         }  # fmt: skip
         self._model: Model | None = None
         self._state: State | None = None
+        self._shares: Callable[[], Iterator[tuple[int, NDArray[np.float64]]]] | None = None
 
     def fit(self, corpus: Corpus, callbacks: Sequence[Callable[[Event], None]] = ()) -> LDA:
         """Train on a corpus and return self. `callbacks` are called with an Event after every sweep."""
@@ -135,6 +137,7 @@ class LDA:
             self._model = finish(chain, theta=self.theta, phi=self.phi)
             self._state = chain.method.sync()
             self._state.meta |= run_meta(chain)
+            self._shares = partial(chain.method.document_shares, self.theta)
         return self
 
     @property
@@ -159,9 +162,9 @@ class LDA:
     @property
     def document_topic(self) -> NDArray[np.float64]:
         """θ: documents × topics of the training corpus, by the estimator `theta`; each row sums to 1."""
-        from topicx.estimate import theta
-
-        return theta(self.state, self.theta, threads=self.threads)
+        if self._shares is None:
+            raise InputError("the model is not trained yet: call fit(corpus) first")
+        return np.concatenate([rows for _, rows in self._shares()])
 
     @property
     def topic_word_counts(self) -> scipy.sparse.csr_array:

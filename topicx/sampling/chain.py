@@ -113,6 +113,10 @@ class Chain:
         self.engine = engine
         self.sampler = registry.choose(state, options)
         method_class = self.sampler.load()
+        if options.icm and method_class.maximise is Method.maximise:
+            raise InputError(
+                f"icm: iterated conditional modes are for Gibbs samplers over cells, not {self.sampler.name}"
+            )
         self.start = choose_start(state, options, method_class)
         self.steps = plan(options, self.start)
         self.position = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,9 +45,7 @@ class Method(ABC):
 
     def maximise(self, step: int) -> dict[str, float]:
         """One sweep in which each token takes its most probable topic (iterated conditional modes)."""
-        from topicx.errors import InputError
-
-        raise InputError("iterated conditional modes (icm) need a Gibbs sampler")
+        raise TypeError(f"{type(self).__name__} has no modes")  # the chain has refused such options before
 
     @abstractmethod
     def score(self) -> float:
@@ -79,6 +78,12 @@ class Method(ABC):
     @abstractmethod
     def sync(self) -> State:
         """`state` with the current assignments in corpus order (soft methods: each token's most probable topic)."""
+
+    def document_shares(self, estimator: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """θ of the documents in batches: the number of the first, and a row each."""
+        from topicx.estimate import document_topics
+
+        yield from document_topics(self.sync(), estimator, threads=1)
 
     @abstractmethod
     def model(self, theta: str, phi: str) -> Model:

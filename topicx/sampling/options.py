@@ -47,6 +47,12 @@ class Options:
     """Sweeps between records of the likelihood in the trace."""
     batch_documents: int = 256
     """Documents in a minibatch (scvb0)."""
+    document_passes: int = 2
+    """Passes over a document's words in a minibatch (scvb0)."""
+    rate_scale: float = 1.0
+    """The learning rate of minibatch t is rate_scale · (rate_delay + t)^-rate_power (scvb0)."""
+    rate_delay: float = 4.0
+    rate_power: float = 0.6
     chain: int = 0
     """Which of several chains with the same seed."""
 
@@ -58,7 +64,11 @@ class Options:
         }  # fmt: skip
         for name, (low, high) in whole.items():
             check_whole(name, getattr(self, name), low, high)
-        check_positive("beta", self.beta)
+        check_whole("document_passes", self.document_passes, 1, 1000)
+        for name in ("beta", "rate_scale", "rate_delay", "rate_power"):
+            check_positive(name, getattr(self, name))
+        if self.rate_power > 1:
+            raise InputError(f"rate_power must be at most 1, or learning stops early; not {self.rate_power}")
         if self.alpha is not None and self.alpha_sum is not None:
             raise InputError("alpha and alpha_sum say the same thing in two ways: give one of them")
         if self.alpha_sum is not None:

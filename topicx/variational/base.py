@@ -7,7 +7,7 @@ are of pairs, so everything the samplers have (threads, determinism, partitions)
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -159,6 +159,9 @@ class Soft(Method):
         model.meta |= {"estimator": {"theta": theta, "phi": phi}, "tokens": state.n_tokens}
         model.meta |= {"documents": state.n_documents}
         return model
+
+    def document_shares(self, estimator: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        yield 0, self.theta()
 
     def theta(self) -> NDArray[np.float64]:
         """θ of the state's documents: (α + E n_dk) / (Σα + n_d)."""

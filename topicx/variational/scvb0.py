@@ -60,10 +60,8 @@ class Rate:
 
     @classmethod
     def of(cls, options: Options) -> Rate:
-        """From options `rate_scale`, `rate_delay`, `rate_power` and `document_passes`, where they are given."""
-        names = {"scale": "rate_scale", "delay": "rate_delay", "power": "rate_power", "passes": "document_passes"}
-        given = {name: getattr(options, option, None) for name, option in names.items()}
-        return cls(**{name: value for name, value in given.items() if value is not None})
+        """The rate that the options of a run name."""
+        return cls(options.rate_scale, options.rate_delay, options.rate_power, options.document_passes)
 
     def at(self, step: int) -> float:
         return min(1.0, self.scale * float(_power(np.array([self.delay + step]), -self.power)[0]))
@@ -339,6 +337,9 @@ class Scvb0(Method):
     def _document_counts(self) -> Rows:
         rows = [batch.nd for batch in self.loop.assignments()]
         return np.concatenate(rows) if rows else np.zeros((0, self.learner.padded), np.float32)
+
+    def document_shares(self, estimator: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        yield 0, self.theta()
 
     def theta(self) -> NDArray[np.float64]:
         """θ of the state's documents, by a pass under the counts as they are."""
