@@ -103,7 +103,8 @@ model_options = stack(
 @option("--estimator", type=click.Choice(["cgs", "cgsp"]), default=None, help="Sets both --theta and --phi.")
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgsp", help="Estimator of θ.")
 @option(
-    "--phi", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgs",
+    "--phi", type=click.Choice(["cgs", "cgsp"]), default=None,
+    show_default="cgsp where φ has at most 10 million numbers, else cgs",
     help="Estimator of φ (cgsp: slightly better, but a dense and larger model).",
 )  # fmt: skip
 @option("--state", "state_path", default=None, metavar="FILE", help="Also write the state: every token's topic.")
@@ -157,7 +158,7 @@ def command(
     if stream:
         _train_stream(corpus, output, given, threads, quiet, settings)
         return
-    estimators = {"theta": theta or estimator or "cgsp", "phi": phi or estimator or "cgs"}
+    estimators = {"theta": theta or estimator or "cgsp", "phi": phi or estimator or "auto"}
     _check_output(output, state_path, doc_topics, trace_path, checkpoint)
     checkpoints = Checkpoints(checkpoint or f"{output}.checkpoint", checkpoint_interval)
     if output == "-" and not checkpoint:

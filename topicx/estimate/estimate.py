@@ -15,6 +15,8 @@ from topicx.models.model import Model
 from topicx.sampling.state import State
 
 ESTIMATORS = ("cgs", "cgsp")
+AUTO_ENTRIES = 10_000_000
+"""Up to so many numbers (60 MB) φ is estimated by cgsp unless something else is asked for; beyond, by cgs: sparse."""
 
 
 def _check(name: str, value: str) -> None:
@@ -43,6 +45,8 @@ def estimate(
     token's own count out, and cgs takes the dump's counts.
     """
     _check("theta", theta)
+    if phi == "auto":
+        phi = "cgsp" if state.n_words * state.n_topics <= AUTO_ENTRIES else "cgs"
     _check("phi", phi)
     if max_entries < 1:
         raise InputError(f"max_entries: {max_entries} must be at least 1")

@@ -71,7 +71,7 @@ def seeds_of(seed_words: Mapping[int, Iterable[str]], index: Mapping[str, int], 
     return Seeds.of(entries)
 
 
-def finish(chain: Chain, *, theta: str = "cgsp", phi: str = "cgs", examples: int = 20) -> Model:
+def finish(chain: Chain, *, theta: str = "cgsp", phi: str = "auto", examples: int = 20) -> Model:
     """The model of a chain that has run, with its trace, its options and its most typical documents."""
     model = chain.method.model(theta, phi)
     state = chain.state
@@ -113,7 +113,7 @@ class LDA:
         seed: int = 1,
         threads: int = 0,
         theta: str = "cgsp",
-        phi: str = "cgs",
+        phi: str = "auto",
         seed_words: Mapping[int, Iterable[str]] | None = None,
         seed_weight: int = 50,
         word_prior: Mapping[str, float] | None = None,
