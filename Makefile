@@ -31,14 +31,16 @@ $(BIN)/python: | check-tools
 # The package is installed in place, so that tests see the sources; the kernels are rebuilt when one changes.
 $(VENV)/installed: $(SOURCES) | $(BIN)/python
 	@echo "building the kernels (about a minute the first time) ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,lint]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "setuptools>=77" "Cython>=3.1" "numpy>=2"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[test,lint]"
 	@touch $@
 
 demo: $(VENV)/installed
 	$(BIN)/topicx demo -o topicx-demo
 
-test: $(VENV)/installed test-kernels-debug test-installed
+test: $(VENV)/installed
 	$(BIN)/python -m pytest tests
+	$(MAKE) --no-print-directory test-kernels-debug test-installed
 
 # The kernels' tests once more on a build with bounds checks, kept apart from the ordinary one.
 test-kernels-debug: $(VENV)/installed
