@@ -173,7 +173,7 @@ def command(
                 chain = Chain.load(resume, engine, settings["iterations"] if "iterations" in given else None)
             else:
                 chain = _new_chain(corpus, init_state, number, settings, engine)
-            _run(chain, checkpoints, output, quiet, verbose)
+            _run(chain, checkpoints, output, engine.threads, quiet, verbose)
             model = lda.finish(chain, theta=estimators["theta"], phi=estimators["phi"])
             state = chain.method.sync()
             state.meta = dict(state.meta) | lda.run_meta(chain)
@@ -350,7 +350,7 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _announce(chain: Chain) -> None:
+def _announce(chain: Chain, threads: int) -> None:
     state, options = chain.state, chain.options
     start = chain.start if chain.method.grows or options.start != "auto" else "its own"
     how = chain.sampler.name + (f" ({chain.sampler.group})" if options.sampler == "auto" else "")
@@ -361,12 +361,17 @@ def _announce(chain: Chain) -> None:
     )
     if state.n_topics > state.n_words:
         say(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
+    schedule = getattr(chain.method, "schedule", None)
+    if schedule is not None and threads > schedule.partitions > 1:
+        say(
+            f"note: {schedule.partitions} partitions keep {schedule.partitions} threads busy; --partitions N allows more"
+        )
     empty = int((state.lengths == 0).sum())
     if empty:
         say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
 
 
-def _run(chain: Chain, checkpoints: Checkpoints, output: str, quiet: bool, verbose: bool) -> None:
+def _run(chain: Chain, checkpoints: Checkpoints, output: str, threads: int, quiet: bool, verbose: bool) -> None:
     """Run the chain with progress; SIGINT and SIGTERM end it after the sweep, with a checkpoint."""
     from topicx.progress import for_terminal
     from topicx.sampling.chain import Interrupted
@@ -384,7 +389,7 @@ def _run(chain: Chain, checkpoints: Checkpoints, output: str, quiet: bool, verbo
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         if not quiet:
-            _announce(chain)
+            _announce(chain, threads)
         with for_terminal("training", total, "sweeps", quiet=quiet) as progress:
             progress.advance(sum(step.share for step in chain.steps[: chain.position]))
 

@@ -107,7 +107,10 @@ def balanced_blocks(frequencies: NDArray[np.int64], partitions: int) -> NDArray[
 
 
 def default_partitions(tokens: int, documents: int) -> int:
-    """P by the size of the corpus alone: small corpora gain nothing from cells."""
+    """P by the size of the corpus alone. Each cell looks at all of a document's topics, so P costs: one thread on short
+    documents (IMDB, K = 100) does 24, 20 and 17 million tokens a second with P = 1, 2 and 4."""
     if tokens < 50_000 or documents < 64:
         return 1
-    return 4 if tokens < 50_000_000 else 8
+    if tokens < 20_000_000:
+        return 2
+    return 4 if tokens < 100_000_000 else 8
