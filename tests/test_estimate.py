@@ -378,7 +378,7 @@ def test_mistakes_are_one_line(arguments: list[str], reason: str, topicx: Run, t
     assert not (tmp_path / "x.npz").exists()
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the corpora in ../shared are not here")
+@pytest.mark.skipif(not DATA.is_dir(), reason="the corpora are not here")
 def test_the_reproduction_runs(tmp_path: Path) -> None:
     """benchmarks/papers/cgsp.py --quick, and again: the second run finds every cell done."""
     script = ROOT / "benchmarks" / "papers" / "cgsp.py"

@@ -27,7 +27,7 @@ from topicx.sampling.state import Seeds, State
 from topicx.strings import Strings
 
 SAMPLES = Path(__file__).parents[2] / "shared" / "samples"
-needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples in ../shared are not here")
+needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
 
 
 # -- reading -------------------------------------------------------------------------------------------------------

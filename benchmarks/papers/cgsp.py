@@ -1,4 +1,4 @@
-"""Papanikolaou, Foulds, Rubin & Tsoumakas 2017 (file 000): how much better the CGS_p estimators are, and their cost.
+"""Papanikolaou, Foulds, Rubin & Tsoumakas 2017: how much better the CGS_p estimators are, and their cost.
 
     python benchmarks/papers/cgsp.py --data DIR --out DIR [--part figures|table4|words|overhead|all] [--quick]
 

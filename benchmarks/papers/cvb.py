@@ -1,4 +1,4 @@
-"""Teh, Newman & Welling 2006 (file 001): Figure 1 (bounds and test probabilities against sweeps, and their histograms
+"""Teh, Newman & Welling 2006: Figure 1 (bounds and test probabilities against sweeps, and their histograms
 over random starts) and Figure 2 (both against the number of documents).
 
     python benchmarks/papers/cvb.py --data DIR --out DIR [--starts 50] [--corpora kos,nips] [--figure 1|2|all] [--quick]

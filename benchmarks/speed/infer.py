@@ -5,7 +5,7 @@ halves of the held-out documents; the second halves are scored under the same φ
 machine does not matter), the median of --repeats runs. topicx's time includes making its rows of φ and the keys of the
 documents.
 
-    python benchmarks/speed/infer.py --data ../shared/data/20news-bydate [--peer PYTHON-WITH-TOMOTOPY] [--quick]
+    python benchmarks/speed/infer.py --data DIR/20news-bydate [--peer PYTHON-WITH-TOMOTOPY] [--quick]
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def alias_step(
 def partial_sweep(
     words: Ints, docs: Ints, z: Ints, alpha: Floats, beta: float, vocabulary: int, random: np.random.Generator
 ) -> Ints:
-    """Algorithm 3 of file `004_0b3eb6323208a844.txt` with one path: φ from its Dirichlet, then each token given φ."""
+    """Algorithm 3 of Kozdoba & Mannor with one path: φ from its Dirichlet, then each token given φ."""
     topics = len(alpha)
     counts = np.zeros((topics, vocabulary))
     np.add.at(counts, (z, words), 1)

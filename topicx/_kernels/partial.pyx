@@ -4,7 +4,7 @@
     p(z = k) ∝ (n_dk + alpha_gk) phi_kw
 
 Given phi, documents are independent: any number of them are renewed at once, without a delayed count, whatever the
-threads. The order is that of file `004_0b3eb6323208a844.txt` (Algorithm 3, m = 1).
+threads. The order is that of Kozdoba & Mannor ("Interdependent Gibbs samplers", Algorithm 3, m = 1).
 
 Sparse phi (Terenin, Magnusson, Jonsson & Draper 2019): Poisson(beta + n_kw) in the place of the gamma variate, which
 is a Pólya urn's limit of the Dirichlet. Most of phi is zero then, and memory and time are those of the nonzero
