@@ -81,7 +81,8 @@ def main(arguments: list[str] | None = None) -> None:
 
     try:
         status = cli.main(arguments, prog_name="topicx", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
@@ -102,8 +103,14 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}", 1)
+    except Exception as error:
+        if os.environ.get("TOPICX_TRACEBACK"):
+            raise
+        kind = type(error).__name__
+        _fail(f"unexpected {kind}: {error} (a defect of topicx: TOPICX_TRACEBACK=1 shows where)", 1)
 
 
 def _fail(message: str, status: int) -> None:
-    print("topicx: " + " ".join(message.split()), file=sys.stderr)
+    if sys.stderr is not None:
+        print("topicx: " + " ".join(message.split()), file=sys.stderr)
     sys.exit(status)

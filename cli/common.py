@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -65,6 +67,33 @@ def stack(*decorators: Callable[[Function], Function]) -> Callable[[Function], F
         return functools.reduce(lambda inner, outer: outer(inner), reversed(decorators), function)
 
     return decorate
+
+
+def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
+    """Refuse before hours of work what could not be written after them, or would destroy something."""
+    from topicx.errors import InputError
+
+    seen: set[str] = set()
+    read = {str(Path(name).resolve()): name for name in inputs if name and name != "-" and Path(name).exists()}
+    for path in outputs:
+        if not path:
+            continue
+        place = path if path == "-" else str(Path(path).resolve())
+        if place in seen:
+            where = "standard output" if path == "-" else "the same file"
+            raise InputError(f"{path}: two outputs cannot both be {where}")
+        seen.add(place)
+        if path == "-":
+            continue
+        folder = Path(place).parent
+        if place in read:
+            raise InputError(f"{path}: is an input, too")
+        if not folder.is_dir():
+            raise InputError(f"{path}: the folder {folder} does not exist")
+        if Path(place).is_dir():
+            raise InputError(f"{path}: is a directory, not a file to write")
+        if not os.access(folder, os.W_OK):
+            raise InputError(f"{path}: the folder {folder} cannot be written to")
 
 
 def say(text: str, *, quiet: bool = False) -> None:

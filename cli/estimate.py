@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, json_output, option, positive, print_json, quiet, say, threads
+from topicx.cli.common import Number, check_outputs, json_output, option, positive, print_json, quiet, say, threads
 from topicx.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,11 +65,9 @@ def command(
       topicx estimate train.z.estimate -o better.model         train.model and train.vocab beside it
       topicx estimate run.1.state run.2.state --align -o mean.model
     """
-    if output == "-" and (as_json or doc_topics == "-"):
+    if output == "-" and as_json:
         raise InputError("--output -: standard output can take one thing only")
-    for name in (output, doc_topics):
-        if name and name != "-" and any(Path(name).exists() and _same(name, state) for state in states):
-            raise InputError(f"{name}: is an input, too")
+    check_outputs([output, doc_topics], states)
     chosen = {"theta": theta or estimator, "phi": phi or estimator}
     if len(states) == 1 and _is_dump(states[0], input_format):
         model, notes = _from_dump(
@@ -103,10 +101,6 @@ def command(
             "format": model.meta.get("format", "topicx"),
             "remainder": float(model.remainder.sum()) if len(model.remainder) else 0.0,
         })  # fmt: skip
-
-
-def _same(a: str, b: str) -> bool:
-    return Path(b).exists() and Path(a).samefile(b)
 
 
 def _from_states(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, option, quiet, say, seed, stack, threads
+from topicx.cli.common import Number, check_outputs, option, quiet, say, seed, stack, threads
 
 if TYPE_CHECKING:
     from topicx.evaluate.infer import Inference
@@ -76,17 +76,13 @@ def command(
       topicx infer news.model new.jsonl --text-field body -o new.parquet --threshold 0.01
     """
     from topicx import progress
-    from topicx.errors import InputError
     from topicx.evaluate.infer import Inference
     from topicx.evaluate.output import StateWriter
     from topicx.models.model import Model
     from topicx.report.document_topics import Selection, format_of, writer
 
     chosen = format_of(output, format_)
-    if state == "-" and output == "-":
-        raise InputError("--state - and --output -: only one of them can be standard output")
-    if state is not None and state == output:
-        raise InputError(f"--state {state}: is the same file as --output")
+    check_outputs([output, state], [model, *inputs])
     loaded = Model.load(model)
     inference = Inference(
         loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, theta=theta, seed=seed,

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, option, positive, quiet, say, seed, stack, threads, verbose
+from topicx.cli.common import Number, check_outputs, option, positive, quiet, say, seed, stack, threads, verbose
 from topicx.errors import InputError
 
 if TYPE_CHECKING:
-    from topicx.models.model import Model
     from topicx.sampling.chain import Chain, Checkpoints, Event
-    from topicx.sampling.state import State
 
 # The names stand here so that `--help` need not import the samplers; a test compares them with the registry.
 SAMPLERS: dict[str, tuple[str, ...]] = {
@@ -29,17 +29,8 @@ SAMPLERS: dict[str, tuple[str, ...]] = {
 SAMPLER_HELP = (
     "How assignments are found. "
     + "; ".join(f"{group}: {', '.join(members)}" for group, members in SAMPLERS.items())
-    + ". auto picks by the number of topics and the corpus, and says what it picked."
+    + ". auto is sparse, the fastest exact one in our benchmarks at every number of topics."
 )
-
-OPTIONS_OF = {
-    "mh_steps": ("alias", "light", "warp"),
-    "sparse_phi": ("partial",),
-    **dict.fromkeys(
-        ("batch_documents", "document_passes", "rate_scale", "rate_delay", "rate_power", "stream"), ("scvb0",)
-    ),
-}
-"""Options that only some samplers have: with another sampler they are refused, not ignored."""
 
 model_options = stack(
     option("--topics", "-k", type=click.IntRange(1, 65535), default=100, help="Number of topics."),
@@ -74,7 +65,7 @@ model_options = stack(
         "--optimize", default="alpha+beta", metavar="WHAT",
         help="What is re-estimated, joined by +: alpha (a weight a topic), symmetric-alpha, beta.",
     ),
-    option("--mh-steps", type=click.IntRange(1, 64), default=2, help="Proposals a token (light, warp)."),
+    option("--mh-steps", type=click.IntRange(1, 64), default=2, help="Proposals a token (alias, light, warp)."),
     option("--sparse-phi", is_flag=True, help="Draw φ sparsely, by Poisson variables (partial).", show_default=False),
     option("--batch-documents", type=click.IntRange(1), default=256, help="Documents in a minibatch (scvb0)."),
     option("--document-passes", type=click.IntRange(1, 1000), default=2, help="Passes over a document (scvb0)."),
@@ -105,7 +96,7 @@ model_options = stack(
 @option(
     "--phi", type=click.Choice(["cgs", "cgsp"]), default=None,
     show_default="cgsp where φ has at most 10 million numbers, else cgs",
-    help="Estimator of φ (cgsp: slightly better, but a dense and larger model).",
+    help="Estimator of φ: cgsp is better, and dense; cgs keeps the counts.",
 )  # fmt: skip
 @option("--state", "state_path", default=None, metavar="FILE", help="Also write the state: every token's topic.")
 @option("--doc-topics", default=None, metavar="FILE", help="Also write θ of every document (tsv, jsonl, npz by name).")
@@ -114,7 +105,7 @@ model_options = stack(
 @option("--checkpoint", default=None, metavar="FILE", show_default="MODEL.checkpoint", help="Where to save the chain.")
 @option(
     "--checkpoint-interval", type=click.IntRange(0), default=0,
-    help="Save the chain every N sweeps (0: only when interrupted).",
+    help="Save the chain every N sweeps, those of a growing start included, and at the end (0: only when interrupted).",
 )  # fmt: skip
 @option(
     "--stream", is_flag=True, show_default=False,
@@ -147,23 +138,29 @@ def command(
     interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint and says how to go on.
     """
     from topicx.engines.threads import Threads
-    from topicx.models import lda
     from topicx.sampling.chain import Chain, Checkpoints
 
     if resume and (corpus or init_state or chains > 1):
         raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS, --init-state or --chains")
+    if keep == "all" and chains == 1:
+        raise InputError("--keep all is for several chains: give --chains")
     given = _given(context)
-    if not resume:
-        _check_options(given, settings["sampler"], estimator or phi)
+    wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
+    check_outputs(
+        [output, state_path, doc_topics, trace_path, checkpoint], [corpus, init_state, *_side_inputs(settings)]
+    )
     if stream:
+        if settings["sampler"] != "scvb0":
+            raise InputError(f"--stream is for --sampler scvb0, not for {settings['sampler']}")
         _train_stream(corpus, output, given, threads, quiet, settings)
         return
-    estimators = {"theta": theta or estimator or "cgsp", "phi": phi or estimator or "auto"}
-    _check_output(output, state_path, doc_topics, trace_path, checkpoint)
-    checkpoints = Checkpoints(checkpoint or f"{output}.checkpoint", checkpoint_interval)
-    if output == "-" and not checkpoint:
-        checkpoints.path = "topicx.checkpoint"
-    best: tuple[float, Model, State, Chain] | None = None
+    if wanted.phi == "cgsp" and settings["sampler"] in SAMPLERS["variational"]:
+        raise InputError(
+            f"--phi cgsp is an estimator for samplers' states; {settings['sampler']} keeps expected counts"
+        )
+    default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
+    checkpoints = Checkpoints(checkpoint or default, checkpoint_interval)
+    best: tuple[float, Chain] | None = None
     with Threads(threads) as engine:
         for number in range(chains):
             if resume:
@@ -171,33 +168,50 @@ def command(
                 if stray:
                     raise InputError(f"--{stray[0].replace('_', '-')} cannot change when a run is resumed")
                 chain = Chain.load(resume, engine, settings["iterations"] if "iterations" in given else None)
+                wanted.theta, wanted.phi = wanted.theta or chain.notes["theta"], wanted.phi or chain.notes["phi"]
             else:
-                chain = _new_chain(corpus, init_state, number, settings, engine)
-            _run(chain, checkpoints, output, engine.threads, quiet, verbose)
-            model = lda.finish(chain, theta=estimators["theta"], phi=estimators["phi"])
-            state = chain.method.sync()
-            state.meta = dict(state.meta) | lda.run_meta(chain)
+                chain = _new_chain(corpus, init_state, number, settings, given, engine)
+            wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
+            chain.notes = {"theta": wanted.theta, "phi": wanted.phi}
+            _run(chain, checkpoints, wanted, engine.threads, quiet, verbose)
             score = chain.trace.columns["score"][-1] if chain.trace.columns else 0.0
             if chains > 1:
                 say(f"chain {number}: {chain.method.objective} {score:.5f}", quiet=quiet)
-            if keep == "all" and chains > 1:
-                _write(
-                    model,
-                    state,
-                    chain,
-                    f"{output}.{number}",
-                    _suffixed(state_path, number),
-                    _suffixed(doc_topics, number),
-                    _suffixed(trace_path, number),
-                    estimators,
-                    quiet,
-                )
+            if keep == "all":
+                _write(chain, wanted.numbered(number), quiet)
             elif best is None or score > best[0]:
-                best = (score, model, state, chain)
+                best = (score, chain)
         if best is not None:
-            _write(best[1], best[2], best[3], output, state_path, doc_topics, trace_path, estimators, quiet)
-    if not checkpoint:
-        Path(checkpoints.path).unlink(missing_ok=True)
+            _write(best[1], wanted, quiet)
+    ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
+    if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
+        Path(default).unlink(missing_ok=True)
+
+
+@dataclass
+class Wanted:
+    """What a run is to leave."""
+
+    model: str
+    state: str | None
+    doc_topics: str | None
+    trace: str | None
+    theta: str | None
+    phi: str | None
+
+    def numbered(self, number: int) -> Wanted:
+        """The same for one of several chains: every file with the chain's number."""
+        names = [f"{name}.{number}" if name else None for name in (self.state, self.doc_topics, self.trace)]
+        return Wanted(f"{self.model}.{number}", *names, self.theta, self.phi)
+
+    def options(self) -> str:
+        """The options that name them, as a shell takes them."""
+        pairs = {"-o": self.model, "--state": self.state, "--doc-topics": self.doc_topics, "--trace": self.trace}
+        return " ".join(f"{option} {shlex.quote(name)}" for option, name in pairs.items() if name)
+
+
+def _side_inputs(settings: dict[str, Any]) -> list[str | None]:
+    return [settings[name] for name in ("alpha", "seed_words", "word_prior")]
 
 
 def _given(context: click.Context) -> list[str]:
@@ -206,15 +220,6 @@ def _given(context: click.Context) -> list[str]:
         name for name in context.params
         if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
     ]  # fmt: skip
-
-
-def _check_options(given: list[str], sampler: str, phi: str | None) -> None:
-    """Refuse options that the chosen sampler does not have."""
-    for name, samplers in OPTIONS_OF.items():
-        if name in given and sampler not in samplers:
-            raise InputError(f"--{name.replace('_', '-')} is for --sampler {', '.join(samplers)}, not for {sampler}")
-    if phi == "cgsp" and sampler in SAMPLERS["variational"]:
-        raise InputError(f"--phi cgsp is an estimator for samplers' states; {sampler} keeps expected counts already")
 
 
 def _train_stream(
@@ -233,11 +238,12 @@ def _train_stream(
         "checkpoint": "--checkpoint", "checkpoint_interval": "--checkpoint-interval", "chains": "--chains",
         "keep": "--keep", "trace_path": "--trace", "seed_words": "--seed-words", "seed_weight": "--seed-weight",
         "word_prior": "--word-prior", "icm": "--icm", "start": "--start", "theta": "--theta",
+        "phi": "--phi", "estimator": "--estimator", "verbose": "--verbose", "partitions": "--partitions",
+        "trace_interval": "--trace-interval",
     }  # fmt: skip
     for name, spelling in unfit.items():
         if name in given:
             raise InputError(f"{spelling} does not go with --stream, which keeps the topics' words alone in memory")
-    _check_output(output)
     settings = {name: value for name, value in settings.items() if name not in unfit}
     settings["alpha"] = _alpha(settings["alpha"], settings["topics"])
     options = Options(**settings)
@@ -255,18 +261,9 @@ def _train_stream(
     say(f"wrote the model to {output}", quiet=quiet)
 
 
-def _check_output(*paths: str | None) -> None:
-    """Refuse before hours of work what could not be written after them."""
-    for path in paths:
-        if path and path != "-":
-            folder = Path(path).resolve().parent
-            if not folder.is_dir():
-                raise InputError(f"{path}: the folder {folder} does not exist")
-            if Path(path).is_dir():
-                raise InputError(f"{path}: is a directory, not a file to write")
-
-
-def _new_chain(corpus: str | None, init_state: str | None, number: int, settings: dict[str, Any], engine: Any) -> Chain:
+def _new_chain(
+    corpus: str | None, init_state: str | None, number: int, settings: dict[str, Any], given: list[str], engine: Any
+) -> Chain:
     from topicx.corpus.corpus import Corpus
     from topicx.models import lda
     from topicx.sampling.chain import Chain
@@ -281,10 +278,13 @@ def _new_chain(corpus: str | None, init_state: str | None, number: int, settings
 
         if corpus:
             raise InputError("--init-state brings its own corpus: give no CORPUS beside it")
-        if seed_words or word_prior:
-            raise InputError("--seed-words and --word-prior do not go with --init-state: a state has its own priors")
+        own = ("topics", "alpha", "alpha_sum", "beta", "word_prior", "seed_words", "seed_weight", "start")
+        stray = [name for name in own if name in given]
+        if stray:
+            raise InputError(f"--{stray[0].replace('_', '-')} does not go with --init-state: a state has its own")
         state = read_state(init_state)
-        options = Options(**settings | {"topics": state.n_topics, "chain": number})
+        settings |= {"topics": state.n_topics, "alpha": state.alpha[0].tolist(), "alpha_sum": None}
+        options = Options(**settings | {"beta": float(state.beta.mean()), "chain": number})
         return Chain(state, options, engine)
     if not corpus:
         raise InputError("give a CORPUS to train on (or --init-state, or --resume)")
@@ -314,8 +314,8 @@ def _alpha(text: str | None, topics: int) -> float | list[float] | None:
 def _seed_words(path: str) -> dict[int, list[str]]:
     seeds: dict[int, list[str]] = {}
     for number, line in _lines(path):
-        topic, *words = line.replace(",", " ").split()
-        if not topic.isdecimal() or not words:
+        topic, *words = line.replace(",", " ").split() or [""]
+        if not topic.isdecimal() or len(topic) > 5 or not words:
             raise InputError(f"{path}:{number}: a line is 'topic word word …', not {line.strip()!r}")
         seeds.setdefault(int(topic), []).extend(words)
     return seeds
@@ -364,14 +364,14 @@ def _announce(chain: Chain, threads: int) -> None:
     schedule = getattr(chain.method, "schedule", None)
     if schedule is not None and threads > schedule.partitions > 1:
         say(
-            f"note: {schedule.partitions} partitions keep {schedule.partitions} threads busy; --partitions N allows more"
+            f"note: {schedule.partitions} partitions keep as many threads busy; --partitions N allows more"
         )
     empty = int((state.lengths == 0).sum())
     if empty:
         say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
 
 
-def _run(chain: Chain, checkpoints: Checkpoints, output: str, threads: int, quiet: bool, verbose: bool) -> None:
+def _run(chain: Chain, checkpoints: Checkpoints, wanted: Wanted, threads: int, quiet: bool, verbose: bool) -> None:
     """Run the chain with progress; SIGINT and SIGTERM end it after the sweep, with a checkpoint."""
     from topicx.progress import for_terminal
     from topicx.sampling.chain import Interrupted
@@ -402,8 +402,8 @@ def _run(chain: Chain, checkpoints: Checkpoints, output: str, threads: int, quie
 
             chain.run([report], checkpoints, lambda: stopping)
     except Interrupted:
-        say(f"stopped after step {chain.position} of {len(chain.steps)}; everything is saved. To go on:")
-        say(f"  topicx train --resume {checkpoints.path} -o {output}")
+        say(f"stopped after step {chain.position} of {len(chain.steps)}; the chain is saved. To go on with it:")
+        say(f"  topicx train --resume {shlex.quote(checkpoints.path)} {wanted.options()}")
         raise click.exceptions.Exit(130) from None
     finally:
         for number, handler in previous.items():
@@ -413,25 +413,23 @@ def _run(chain: Chain, checkpoints: Checkpoints, output: str, threads: int, quie
         f"{chain.method.objective} {chain.method.score():.4f}", quiet=quiet)  # fmt: skip
 
 
-def _suffixed(path: str | None, number: int) -> str | None:
-    return f"{path}.{number}" if path else None
+def _write(chain: Chain, wanted: Wanted, quiet: bool) -> None:
+    from topicx.models import lda
 
-
-def _write(
-    model: Model, state: State, chain: Chain, output: str, state_path: str | None, doc_topics: str | None,
-    trace_path: str | None, estimators: dict[str, str], quiet: bool,
-) -> None:  # fmt: skip
-    if state_path:
-        model.parents["state"] = state.save(state_path)
-        say(f"wrote the state to {state_path}", quiet=quiet)
-    if doc_topics:
+    model = lda.finish(chain, theta=wanted.theta or "cgsp", phi=wanted.phi or "auto")
+    state = chain.method.sync()
+    state.meta = dict(state.meta) | lda.run_meta(chain)
+    if wanted.state:
+        model.parents["state"] = state.save(wanted.state)
+        say(f"wrote the state to {wanted.state}", quiet=quiet)
+    if wanted.doc_topics:
         from topicx.estimate.write import document_topics_file
 
-        with document_topics_file(doc_topics, state) as write:
-            for begin, rows in chain.method.document_shares(estimators["theta"]):
+        with document_topics_file(wanted.doc_topics, state) as write:
+            for begin, rows in chain.method.document_shares(wanted.theta or "cgsp"):
                 write(begin, rows)
-        say(f"wrote θ of {state.n_documents:,} documents to {doc_topics}", quiet=quiet)
-    if trace_path:
-        chain.trace.write(trace_path)
-    model.save(output)
-    say(f"wrote the model to {output}", quiet=quiet)
+        say(f"wrote θ of {state.n_documents:,} documents to {wanted.doc_topics}", quiet=quiet)
+    if wanted.trace:
+        chain.trace.write(wanted.trace)
+    model.save(wanted.model)
+    say(f"wrote the model to {wanted.model}", quiet=quiet)

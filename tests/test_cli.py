@@ -47,6 +47,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "alphanan").write_text("0.1 nan 1 1 1\n")
     (place / "seeds.bad").write_text("first: a b\n")
     (place / "seeds.unknown").write_text("0 w001 zebra\n")
+    (place / "seeds.comma").write_text(",\n")
+    (place / "seeds.digits").write_text("9" * 5000 + " w001\n")
     (place / "seeds.high").write_text("7 w001\n")
     (place / "prior.bad").write_text("w001\n")
     (place / "prior.negative").write_text("w001 -1\n")
@@ -102,7 +104,7 @@ WRONG: list[tuple[str, str]] = [
     (f"{TRAIN} --partitions 5000", "'--partitions'"),
     (f"{TRAIN} --unknown", "No such option"),
     (f"{TRAIN} --resume good.checkpoint", "--resume goes on with a checkpoint's own corpus"),
-    (f"{TRAIN} --mh-steps 3", "--mh-steps is for --sampler alias, light, warp, not for auto"),
+    (f"{TRAIN} --mh-steps 3", "mh_steps is for the sampler alias or light or warp, not for sparse"),
     (f"{TRAIN} --sampler dense --stream", "--stream is for --sampler scvb0, not for dense"),
     (f"{TRAIN} --sampler scvb0 --stream --state s", "--state does not go with --stream"),
     (f"{TRAIN} --sampler scvb0 --rate-power 2", "'--rate-power'"),
@@ -116,6 +118,16 @@ WRONG: list[tuple[str, str]] = [
     ("train --resume good.checkpoint --beta 2 -o out.model", "--beta cannot change"),
     ("train --resume good.checkpoint --iterations 5 -o out.model", "20 iterations already"),
     ("train good.corpus -k 5 -o nowhere/out.model", "nowhere/out.model: the folder"),
+    ("train good.corpus -k 5 -o good.corpus", "good.corpus: is an input, too"),
+    (f"{TRAIN} --state out.model", "two outputs cannot both be the same file"),
+    (f"{TRAIN} --keep all", "--keep all is for several chains"),
+    (f"{TRAIN} --beta 1e-60", "beta must be from 1e-30"),
+    (f"{TRAIN} --seed-words seeds.comma", "seeds.comma:1: a line is"),
+    (f"{TRAIN} --seed-words seeds.digits", "seeds.digits:1: a line is"),
+    (f"{TRAIN} --sampler scvb0 --stream --phi cgs", "--phi does not go with --stream"),
+    ("train --init-state good.state -k 9 -o out.model", "--topics does not go with --init-state"),
+    ("train --init-state good.state --alpha 0.5 -o out.model", "--alpha does not go with --init-state"),
+    ("infer good.model good.corpus -o good.model", "good.model: is an input, too"),
     ("train good.corpus -k 5 -o adirectory", "adirectory: is a directory"),
     (f"{TRAIN} --state nowhere/state", "nowhere/state: the folder"),
     ("topics nowhere.model", "nowhere.model: cannot be read"),
@@ -288,6 +300,26 @@ def test_interruption_saves_and_says_how_to_go_on(number: signal.Signals, tmp_pa
     assert "topicx train --resume m.checkpoint -o m" in err
     assert not (tmp_path / "m").exists()
     assert (tmp_path / "m.checkpoint").exists()
+
+
+def test_a_resumed_run_keeps_its_estimators_and_removes_only_its_own_checkpoint(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus().save(tmp_path / "c")
+    common = ("train", "c", "-k", 4, "--iterations", 12, "--phi", "cgs")
+    assert topicx(*common, "-o", "whole").returncode == 0
+    (tmp_path / "part.checkpoint").write_text("somebody's file")
+    assert topicx(*common, "-o", "part", "--checkpoint", "cp", "--checkpoint-interval", 5).returncode == 0
+    assert (tmp_path / "part.checkpoint").read_text() == "somebody's file"
+    done = topicx("train", "--resume", "cp", "-o", "resumed")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_compressed_files_are_read_back(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus().save(tmp_path / "c.gz")
+    assert topicx("train", "c.gz", "-k", 3, "--iterations", 3, "-o", "m.gz").returncode == 0
+    assert len(topicx("topics", "m.gz").stdout.splitlines()) == 3
+    (tmp_path / "cut.gz").write_bytes((tmp_path / "m.gz").read_bytes()[:500])
+    assert topicx("topics", "cut.gz").returncode == 2
 
 
 def wait_until(ready: Callable[[], bool], least: float) -> None:

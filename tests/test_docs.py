@@ -61,9 +61,14 @@ def session(text: str) -> list[str]:
     return [line[2:] for line in text.splitlines() if line.startswith("$ topicx ")]
 
 
-def test_the_readme_session_runs(tmp_path: Path) -> None:
-    calls = session((ROOT / "README.md").read_text(encoding="utf-8"))
+def test_the_readme_session_runs_and_prints_what_it_says(tmp_path: Path) -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").split("```\n")[1].splitlines()
+    calls = session("\n".join(lines))
     assert len(calls) >= 5
     for call in calls:
-        done = run_topicx(*shlex.split(call.split(" | ")[0].split(" > ")[0])[1:], cwd=tmp_path)
+        done = run_topicx(*shlex.split(call)[1:], cwd=tmp_path)
         assert done.returncode == 0, f"{call}: {done.stderr}"
+        begin = lines.index(f"$ {call}") + 1
+        end = next((i for i in range(begin, len(lines)) if lines[i].startswith("$ ")), len(lines))
+        # Results (standard output) are the same everywhere; messages hold times.
+        assert done.stdout.splitlines() == (lines[begin:end] if done.stdout else [])

@@ -25,6 +25,7 @@ import stat
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,7 +165,7 @@ def _cannot_write(name: str, error: OSError) -> TopicxError:
 
 def recorded_date() -> str:
     seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
-    moment = int(seconds) if seconds.isdecimal() else int(time.time())
+    moment = min(int(seconds[:15]), 253_402_300_799) if seconds.isdecimal() else int(time.time())
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
@@ -351,7 +352,11 @@ def _open_seekable(name: str) -> IO[bytes]:
     try:
         stream: IO[bytes] = sys.stdin.buffer if name == "-" else Path(name).open("rb")  # noqa: SIM115
         if name != "-" and stream.seekable():
-            return stream
+            packed = stream.read(2) == b"\x1f\x8b"
+            stream.seek(0)
+            if not packed:
+                return stream
+            stream = cast(IO[bytes], gzip.GzipFile(fileobj=stream))
         # Standard input and pipes: kept on disk, not in memory.
         copy = tempfile.NamedTemporaryFile(prefix="topicx-")  # noqa: SIM115
         while data := stream.read(_BUFFER):
@@ -359,8 +364,8 @@ def _open_seekable(name: str) -> IO[bytes]:
         copy.flush()
         copy.seek(0)
         return copy
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _parse(name: str, handle: IO[bytes]) -> File:

@@ -16,7 +16,7 @@ from topicx.sampling.state import State
 
 ESTIMATORS = ("cgs", "cgsp")
 AUTO_ENTRIES = 10_000_000
-"""Up to so many numbers (60 MB) φ is estimated by cgsp unless something else is asked for; beyond, by cgs: sparse."""
+"""What φ "auto" means: cgsp up to so many numbers; beyond, cgs, which is sparse and costs no memory by token."""
 
 
 def _check(name: str, value: str) -> None:

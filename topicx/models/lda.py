@@ -121,6 +121,9 @@ class LDA:
     ) -> None:
         self.options = Options(topics=topics, seed=seed, **options)
         self.threads = threads
+        for name, value, known in (("theta", theta, ("cgs", "cgsp")), ("phi", phi, ("auto", "cgs", "cgsp"))):
+            if value not in known:
+                raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")
         self.theta, self.phi = theta, phi
         self._priors: dict[str, Any] = {
             "seed_words": seed_words, "seed_weight": seed_weight, "word_prior": word_prior,

@@ -56,7 +56,7 @@ class Model:
     example_ids: Strings = field(default_factory=lambda: Strings.of([]))
     example_snippets: Strings = field(default_factory=lambda: Strings.of([]))
     trace: dict[str, NDArray[np.float64]] = field(default_factory=dict)
-    """The chain's trace without its seconds: sweep, log_likelihood (joint, per token), and what the sampler adds."""
+    """The chain's trace without its seconds: sweep, score (the objective), and what the sampler adds."""
     meta: dict[str, Any] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
     digest: str = ""

@@ -262,10 +262,10 @@ def check_options(text: str, settings: Settings) -> None:
     from topicx.sampling.options import Options
 
     name, options = parse_program(text)
-    if name not in PEERS and options.get("phi", "cgs") not in ("cgs", "cgsp"):
-        raise InputError(f"{text!r}: phi must be cgs or cgsp, not {options['phi']!r}")
+    if name not in PEERS and options.get("phi", "auto") not in ("auto", "cgs", "cgsp"):
+        raise InputError(f"{text!r}: phi must be auto, cgs or cgsp, not {options['phi']!r}")
     options.pop("phi", None)
-    shared = {"topics", "sampler", "iterations", "seed", "alpha", "alpha_sum", "beta", "trace_interval"}
+    shared = {"topics", "sampler", "seed", "alpha", "alpha_sum", "beta", "trace_interval"}
     for key in options:
         if key not in {f.name for f in fields(Options)} - shared:
             raise InputError(f"{text!r}: {key!r} is not an option that a sampler can have here")
@@ -319,10 +319,11 @@ def run_program(
 ) -> Run:
     """One program in a process of its own; its failure is a line in the table, never ours."""
     program, options = parse_program(name)
+    sweeps = int(options.pop("iterations", settings.iterations))
     task = Task(
         program=program, options=options, corpus=str(folder / "train.corpus"), folder=str(folder),
         topics=settings.topics, alpha=settings.alpha, beta=settings.beta, seed=settings.seed,
-        threads=settings.threads, points=settings.points(), limit=settings.limit,
+        threads=settings.threads, points=replace(settings, iterations=sweeps).points(), limit=settings.limit,
         clock=settings.clock, evaluate=settings.evaluate,
     )  # fmt: skip
     run = Run(name)

@@ -97,7 +97,9 @@ class Checkpoints:
 
     path: str
     interval: int = 0
-    """Steps between checkpoints; 0: only when interrupted."""
+    """Sweeps between checkpoints, those of a growing start included; 0: only when interrupted."""
+    written: bool = False
+    """Whether the chain has saved itself there."""
 
 
 class Interrupted(Exception):
@@ -113,6 +115,7 @@ class Chain:
         self.engine = engine
         self.sampler = registry.choose(state, options)
         method_class = self.sampler.load()
+        options.check_sampler(self.sampler.name)
         if options.icm and method_class.maximise is Method.maximise:
             raise InputError(
                 f"icm: iterated conditional modes are for Gibbs samplers over cells, not {self.sampler.name}"
@@ -122,6 +125,8 @@ class Chain:
         self.position = 0
         self.seconds = 0.0
         self.trace = Trace()
+        self.notes: dict[str, Any] = {}
+        """What the caller wants to find again when the chain is resumed."""
         self.updates: list[LearnPriors] = [LearnPriors.of(options)]
         self.method: Method = method_class(state, options, engine)
 
@@ -147,17 +152,20 @@ class Chain:
                     update(self.method)
             self.position = position + 1
             self.seconds = time.monotonic() - began
-            last = self.position == len(self.steps)
+            settled = step.kind == "icm" and figures.get("changed") == 0
+            last = settled or self.position == len(self.steps)
             score = self._record(step, figures, last)
             event = Event(step, self.position, len(self.steps), step.share, score, figures)
             for callback in callbacks:
                 callback(event)
             stopping = stop() and not last
-            if checkpoints and (stopping or (checkpoints.interval and self.position % checkpoints.interval == 0)):
+            interval = checkpoints.interval if checkpoints else 0
+            if checkpoints and (stopping or (interval and (last or self.position % interval == 0))):
                 self.save(checkpoints.path)
+                checkpoints.written = True
             if stopping:
                 raise Interrupted
-            if step.kind == "icm" and figures.get("changed") == 0:
+            if settled:
                 break
 
     def _record(self, step: Step, figures: dict[str, float], last: bool) -> float | None:
@@ -186,6 +194,7 @@ class Chain:
             "position": self.position,
             "steps": len(self.steps),
             "seconds": round(self.seconds, 3),
+            "notes": self.notes,
             "state": state.meta,
         }
         files.write(path, KIND, arrays, meta, state.parents)
@@ -214,6 +223,7 @@ class Chain:
         chain.options = chain.method.options = replace(options, sampler=named)
         chain.start, chain.steps, chain.position = start, plan(options, start), position
         chain.seconds = float(file.meta["seconds"])
+        chain.notes = dict(file.meta["notes"])
         chain.trace = Trace(
             {n.removeprefix("trace."): a.tolist() for n, a in file.arrays.items() if n.startswith("trace.")}
         )

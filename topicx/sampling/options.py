@@ -13,6 +13,13 @@ from numpy.typing import NDArray
 from topicx.errors import InputError
 from topicx.sampling.state import MAX_TOPICS
 
+OPTIONS_OF = {
+    "mh_steps": ("alias", "light", "warp"),
+    "sparse_phi": ("partial",),
+    **dict.fromkeys(("batch_documents", "document_passes", "rate_scale", "rate_delay", "rate_power"), ("scvb0",)),
+}
+"""Options that only some samplers have: with another they are refused, not ignored."""
+
 STARTS = ("auto", "growing", "progressive", "random")
 
 
@@ -38,7 +45,7 @@ class Options:
     optimize: str = "alpha+beta"
     """What is re-estimated: alpha (a weight for each topic), symmetric-alpha, beta, joined by +."""
     mh_steps: int = 2
-    """Metropolis-Hastings steps a token (light, warp)."""
+    """Metropolis-Hastings steps a token (alias, light, warp)."""
     sparse_phi: bool = False
     """Draw φ sparsely, by Poisson variables (partial)."""
     icm: int = 0
@@ -58,7 +65,7 @@ class Options:
 
     def __post_init__(self) -> None:
         whole = {
-            "topics": (1, MAX_TOPICS), "iterations": (0, None), "seed": (0, None), "partitions": (0, 1024),
+            "topics": (1, MAX_TOPICS), "iterations": (0, 1_000_000), "seed": (0, None), "partitions": (0, 1024),
             "optimize_interval": (0, None), "optimize_burn_in": (0, None), "mh_steps": (1, 64), "icm": (0, None),
             "trace_interval": (1, None), "batch_documents": (1, None), "chain": (0, None),
         }  # fmt: skip
@@ -84,6 +91,12 @@ class Options:
         unknown = set(self.optimize.split("+")) - {"alpha", "symmetric-alpha", "beta"}
         if unknown:
             raise InputError(f"optimize: {', '.join(sorted(unknown))!r} is not alpha, symmetric-alpha or beta")
+
+    def check_sampler(self, sampler: str) -> None:
+        """InputError if an option was set that only other samplers have."""
+        for name, samplers in OPTIONS_OF.items():
+            if sampler not in samplers and getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                raise InputError(f"{name} is for the sampler {' or '.join(samplers)}, not for {sampler}")
 
     def alpha_vector(self) -> NDArray[np.float64]:
         """α as one number a topic."""
@@ -112,10 +125,12 @@ def check_whole(name: str, value: Any, low: int, high: int | None) -> None:
 
 
 def check_positive(name: str, value: Any) -> None:
-    """`value` is a finite number above zero, or InputError names it."""
+    """`value` is a number above zero that single precision holds with room to spare, or InputError names it."""
     try:
         good = math.isfinite(value) and value > 0
     except TypeError:
         good = False
     if not good:
         raise InputError(f"{name} must be a finite number greater than 0, not {value}")
+    if not 1e-30 <= value <= 1e30:
+        raise InputError(f"{name} must be from 1e-30 to 1e30, not {value}")
