@@ -201,8 +201,10 @@ class Wanted:
 
     def numbered(self, number: int) -> Wanted:
         """The same for one of several chains: every file with the chain's number."""
-        names = [f"{name}.{number}" if name else None for name in (self.state, self.doc_topics, self.trace)]
-        return Wanted(f"{self.model}.{number}", *names, self.theta, self.phi)
+        state, doc_topics, trace = (
+            f"{name}.{number}" if name else None for name in (self.state, self.doc_topics, self.trace)
+        )
+        return Wanted(f"{self.model}.{number}", state, doc_topics, trace, self.theta, self.phi)
 
     def options(self) -> str:
         """The options that name them, as a shell takes them."""
@@ -363,9 +365,7 @@ def _announce(chain: Chain, threads: int) -> None:
         say(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
     schedule = getattr(chain.method, "schedule", None)
     if schedule is not None and threads > schedule.partitions > 1:
-        say(
-            f"note: {schedule.partitions} partitions keep as many threads busy; --partitions N allows more"
-        )
+        say(f"note: {schedule.partitions} partitions keep as many threads busy; --partitions N allows more")
     empty = int((state.lengths == 0).sum())
     if empty:
         say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
