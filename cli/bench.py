@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from topicx.cli.common import Number, option, positive, print_json, quiet, say, seed
+from topicx.cli.common import Number, json_output, option, positive, print_json, quiet, say, seed
 
 
 @click.command()
@@ -46,22 +46,13 @@ from topicx.cli.common import Number, option, positive, print_json, quiet, say, 
     help="The program with whose last perplexity the others are compared.",
 )
 @seed
-@option(
-    "--json",
-    "json_file",
-    is_flag=False,
-    flag_value="-",
-    default=None,
-    metavar="[FILE]",
-    show_default=False,
-    help="Write JSON: to FILE, or alone (at the end of the line) instead of the table on standard output.",
-)
+@json_output
 @option("--plot", "plot_file", default=None, metavar="FILE", help="Draw quality against seconds (png, svg or pdf).")
 @option("--output", "-o", default=None, metavar="DIR", help="Folder for bench.txt, bench.json and bench.png.")
 @quiet
 def command(
     corpus: str, samplers: str, peers: str, topics: int, iterations: int, held_out: float, alpha: float, beta: float,
-    threads: int, limit: float, clock: str, reference: str, seed: int, json_file: str | None, plot_file: str | None,
+    threads: int, limit: float, clock: str, reference: str, seed: int, as_json: bool, plot_file: str | None,
     output: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Run samplers and other topic-model libraries one after another on CORPUS and compare them.
@@ -103,13 +94,10 @@ def command(
         about={"file": Path(corpus).name, "digest": loaded.digest}, say=lambda text: say(text, quiet=quiet),
     )  # fmt: skip
     text = bench.table(result)
-    if json_file == "-":
+    if as_json:
         print_json(result.to_json())
     else:
         click.echo(text)
-    if json_file and json_file != "-":
-        with atomic_output(json_file, binary=False) as out:
-            out.write(json.dumps(result.to_json(), indent=1) + "\n")
     if plot_file:
         bench.plot(result, plot_file)
     if output:

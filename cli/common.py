@@ -7,7 +7,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -94,6 +94,24 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = 
             raise InputError(f"{path}: is a directory, not a file to write")
         if not os.access(folder, os.W_OK):
             raise InputError(f"{path}: the folder {folder} cannot be written to")
+
+
+def on_command_line(context: click.Context) -> list[str]:
+    """The options that stand on the command line."""
+    return [
+        name for name in context.params
+        if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+    ]  # fmt: skip
+
+
+def check_fit(context: click.Context, uses: Mapping[str, Sequence[str]], option: str, chosen: Sequence[str]) -> None:
+    """Refuse an option that would be ignored: `uses` says with which values of `option` it does something."""
+    from topicx.errors import InputError
+
+    spellings = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    for name in on_command_line(context):
+        if name in uses and not set(uses[name]) & set(chosen):
+            raise InputError(f"{spellings[name]}: is for {option} {', '.join(uses[name])}; not for {', '.join(chosen)}")
 
 
 def say(text: str, *, quiet: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import json_output, option, print_json, quiet, say, seed, stack, threads
+from topicx.cli.common import check_fit, json_output, option, print_json, quiet, say, seed, stack, threads
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
@@ -16,6 +16,16 @@ if TYPE_CHECKING:
 
 MEASURES = ("umass", "uci", "npmi", "cv")
 METHODS = ("completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics")
+
+
+SAMPLED = ("completion", "chib", "likelihood", "diagnostics")
+USES = {
+    "share": ("completion",), "burn_in": SAMPLED, "samples": SAMPLED,
+    "particles": ("left-to-right",), "form": ("left-to-right",),
+    "reference": ("coherence",), "measures": ("coherence",), "window": ("coherence",), "convention": ("coherence",),
+    "top": ("coherence", "diagnostics"),
+}  # fmt: skip
+"""The methods that an option is for."""
 
 
 class Share(click.ParamType):
@@ -64,7 +74,9 @@ class Share(click.ParamType):
 @seed
 @threads
 @quiet
+@click.pass_context
 def command(
+    context: click.Context,
     model: str, corpus: str, methods: tuple[str, ...], share: str | float, burn_in: int | None, samples: int | None,
     particles: int, form: str, reference: str | None, measures: tuple[str, ...], window: int | None, convention: str,
     top: int | None, as_json: bool, seed: int, threads: int, quiet: bool,
@@ -97,10 +109,13 @@ def command(
 
     if model == "-" and corpus == "-":
         raise InputError("MODEL and CORPUS: only one of them can be standard input")
+    check_fit(context, USES, "--method", methods)
     loaded = Model.load(model)
     documents, state = _load(corpus)
     given = {"burn_in": burn_in, "samples": samples}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if state is not None and chosen and not {"completion", "chib"} & set(methods):
+        raise InputError(f"--{next(iter(chosen)).replace('_', '-')}: nothing is sampled where {corpus} is a state")
     usual: dict[str, Any] = {"seed": seed, "threads": threads}
 
     def by_completion() -> dict[str, Any]:
@@ -165,13 +180,10 @@ def _load(path: str) -> tuple[Corpus, State | None]:
     from topicx.corpus.corpus import Corpus
     from topicx.sampling.state import State
 
-    if path == "-":
-        return Corpus.load(path), None
-    with files.open_file(path, ("corpus", "state")) as file:
-        kind = file.kind
-    if kind == "corpus":
-        return Corpus.load(path), None
-    state = State.load(path)
+    file = files.read(path, ("corpus", "state"))
+    if file.kind == "corpus":
+        return Corpus.from_arrays(file.arrays, file.meta, file.digest), None
+    state = State.from_file(file)
     return Corpus(state.words, state.offsets, state.vocabulary, state.ids), state
 
 

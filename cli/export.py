@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from topicx.cli.common import Number, option, quiet, say, threads
+from topicx.cli.common import Number, check_fit, check_outputs, option, quiet, say, threads
 from topicx.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,6 +16,17 @@ if TYPE_CHECKING:
 CORPUS = ("lines", "jsonl", "uci", "ldac", "svmlight")
 STATE = ("mallet-state", "mallet-doc-topics", "warplda", "pyldavis")
 MODEL = ("mallet-topic-keys", "mallet-topic-word-weights", "mallet-word-topic-counts", "mallet-diagnostics")
+
+
+USES = {
+    "state_path": ("mallet-diagnostics", "pyldavis", "mallet-state", "mallet-doc-topics", "warplda"),
+    "theta": ("mallet-doc-topics", "pyldavis"),
+    "phi": (*MODEL, "pyldavis"),
+    "doc_topics_threshold": ("mallet-doc-topics",),
+    "doc_topics_max": ("mallet-doc-topics",),
+    "words": ("mallet-topic-keys", "mallet-diagnostics"),
+}
+"""The formats that an option is for."""
 
 
 @click.command("export")
@@ -31,15 +41,18 @@ MODEL = ("mallet-topic-keys", "mallet-topic-word-weights", "mallet-word-topic-co
         help="The state that goes with a model (mallet-diagnostics, pyldavis).")  # fmt: skip
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default="cgs",
         help="Estimator of the documents' topics; cgs is what MALLET writes.")  # fmt: skip
-@option("--phi", type=click.Choice(["cgs", "cgsp"]), default="cgs", help="Estimator of φ, where FILE is a state.")
+@option("--phi", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgs",
+        help="Estimator of φ, where FILE is a state.")  # fmt: skip
 @option("--doc-topics-threshold", type=Number(0, 1), default=0.0, help="Show a document's topics from this share on.")
 @option("--doc-topics-max", type=click.IntRange(1), default=None, help="Show a document's N largest topics.")
 @option("--words", type=click.IntRange(1), default=20, help="Words a topic (topic keys, diagnostics).")
 @threads
 @quiet
+@click.pass_context
 def command(
-    file: str, format: str, output: str, state_path: str | None, theta: str, phi: str, doc_topics_threshold: float,
-    doc_topics_max: int | None, words: int, threads: int, quiet: bool,
+    context: click.Context,
+    file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None,
+    doc_topics_threshold: float, doc_topics_max: int | None, words: int, threads: int, quiet: bool,
 ) -> None:  # fmt: skip
     """Write FILE, a corpus, a model or a state (any program's that 'topicx estimate' reads), in another format.
 
@@ -57,10 +70,10 @@ def command(
     """
     if doc_topics_threshold >= 1:
         raise InputError("--doc-topics-threshold: 1 would leave nothing; it must be below 1")
-    if format != "mallet-doc-topics" and (doc_topics_threshold > 0 or doc_topics_max is not None):
-        raise InputError(f"--doc-topics-threshold and --doc-topics-max: are for mallet-doc-topics, not {format}")
+    check_fit(context, USES, "--format", [format])
     if format == "warplda" and output == "-":
         raise InputError("--output -: warplda is three files, which standard output cannot take")
+    check_outputs([output], [file, state_path])
     written = _export(
         file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, threads
     )
@@ -68,17 +81,15 @@ def command(
 
 
 def _export(
-    file: str, format: str, output: str, state_path: str | None, theta: str, phi: str, threshold: float,
+    file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None, threshold: float,
     most: int | None, words: int, threads: int,
 ) -> list[str]:  # fmt: skip
-    kind = _kind(file)
     if format in CORPUS:
-        if kind != "corpus":
-            raise InputError(f"--format {format}: writes a corpus, and {file} is a {kind}")
         from topicx.corpus.corpus import Corpus
         from topicx.corpus.export import export_corpus
 
         return export_corpus(Corpus.load(file), output, format)
+    kind = _kind(file)
     if kind == "corpus":
         raise InputError(f"--format {format}: writes a state or a model, and {file} is a corpus")
     from topicx.interop import export
@@ -119,7 +130,7 @@ def _kind(file: str) -> str:
     """corpus, model, or state (other programs' files are states)."""
     from topicx import files
 
-    if not Path(file).is_file() or not files.is_topicx(file):
+    if not files.is_topicx(file):  # standard input and pipes are states, too
         return "state"
     with files.open_file(file) as opened:
         if opened.kind not in ("corpus", "model", "state"):
@@ -127,7 +138,9 @@ def _kind(file: str) -> str:
         return opened.kind
 
 
-def _load(file: str, kind: str, state_path: str | None, phi: str, threads: int) -> tuple[Model | None, State | None]:
+def _load(
+    file: str, kind: str, state_path: str | None, phi: str | None, threads: int
+) -> tuple[Model | None, State | None]:
     from topicx.estimate import estimate
     from topicx.interop import read_state
 
@@ -135,10 +148,12 @@ def _load(file: str, kind: str, state_path: str | None, phi: str, threads: int) 
         if state_path is not None:
             raise InputError(f"--state: {file} is a state itself")
         state = read_state(file)
-        return estimate(state, theta="cgs", phi=phi, threads=threads, examples=0), state
+        return estimate(state, theta="cgs", phi=phi or "cgs", threads=threads, examples=0), state
     from topicx.models.model import Model
 
     model = Model.load(file)
+    if phi:
+        raise InputError(f"--phi: {file} is a model, with a φ of its own")
     if state_path is None:
         return model, None
     state = read_state(state_path)

@@ -13,29 +13,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, check_outputs, option, positive, quiet, say, seed, stack, threads, verbose
+from topicx.cli.common import (
+    Number,
+    check_outputs,
+    on_command_line,
+    option,
+    positive,
+    quiet,
+    say,
+    seed,
+    stack,
+    threads,
+    verbose,
+)
 from topicx.errors import InputError
+from topicx.sampling import registry
 
 if TYPE_CHECKING:
     from topicx.sampling.chain import Chain, Checkpoints, Event
 
-# The names stand here so that `--help` need not import the samplers; a test compares them with the registry.
-SAMPLERS: dict[str, tuple[str, ...]] = {
-    "exact Gibbs": ("dense", "sparse", "tree"),
-    "Metropolis-Hastings, exact in the limit": ("alias", "light"),
-    "other Gibbs": ("partial", "warp"),
-    "variational": ("cvb0", "cvb", "vb", "scvb0"),
-}
 SAMPLER_HELP = (
     "How assignments are found. "
-    + "; ".join(f"{group}: {', '.join(members)}" for group, members in SAMPLERS.items())
+    + "; ".join(f"{group}: {', '.join(members)}" for group, members in registry.groups().items())
     + ". auto is sparse, the fastest exact one in our benchmarks at every number of topics."
 )
 
 model_options = stack(
     option("--topics", "-k", type=click.IntRange(1, 65535), default=100, help="Number of topics."),
     option(
-        "--sampler", type=click.Choice(["auto", *(name for group in SAMPLERS.values() for name in group)]),
+        "--sampler", type=click.Choice(registry.names()),
         default="auto", help=SAMPLER_HELP, metavar="NAME",
     ),
     option("--iterations", type=click.IntRange(0), default=1000, help="Sweeps over the whole corpus."),
@@ -144,7 +150,7 @@ def command(
         raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS, --init-state or --chains")
     if keep == "all" and chains == 1:
         raise InputError("--keep all is for several chains: give --chains")
-    given = _given(context)
+    given = on_command_line(context)
     wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
     check_outputs(
         [output, state_path, doc_topics, trace_path, checkpoint], [corpus, init_state, *_side_inputs(settings)]
@@ -154,7 +160,7 @@ def command(
             raise InputError(f"--stream is for --sampler scvb0, not for {settings['sampler']}")
         _train_stream(corpus, output, given, threads, quiet, settings)
         return
-    if wanted.phi == "cgsp" and settings["sampler"] in SAMPLERS["variational"]:
+    if wanted.phi == "cgsp" and settings["sampler"] in registry.groups()[registry.VARIATIONAL]:
         raise InputError(
             f"--phi cgsp is an estimator for samplers' states; {settings['sampler']} keeps expected counts"
         )
@@ -214,14 +220,6 @@ class Wanted:
 
 def _side_inputs(settings: dict[str, Any]) -> list[str | None]:
     return [settings[name] for name in ("alpha", "seed_words", "word_prior")]
-
-
-def _given(context: click.Context) -> list[str]:
-    """The options that stand on the command line."""
-    return [
-        name for name in context.params
-        if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-    ]  # fmt: skip
 
 
 def _train_stream(

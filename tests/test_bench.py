@@ -155,10 +155,10 @@ def test_the_command(topicx: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     lda_corpus().save(tmp_path / "a.corpus")
     common = ("bench", "a.corpus", "-k", 3, "--iterations", 3, "--samplers", "dense", "--peers", "none")
-    done = topicx(*common, "-o", "out", "--plot", "a.svg", "--json", "a.json")
+    done = topicx(*common, "-o", "out", "--plot", "a.svg")
     assert done.returncode == 0, done.stderr
     assert "perplexity" in done.stdout and "sweep 3" in done.stderr
-    for name in ("out/bench.txt", "out/bench.json", "out/bench.png", "a.svg", "a.json"):
+    for name in ("out/bench.txt", "out/bench.json", "out/bench.png", "a.svg"):
         assert (tmp_path / name).stat().st_size > 0, name
     found = json.loads((tmp_path / "out/bench.json").read_text())
     assert found["corpus"]["file"] == "a.corpus" and found["programs"][0]["rows"][-1]["sweep"] == 3

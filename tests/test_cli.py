@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -130,6 +132,12 @@ WRONG: list[tuple[str, str]] = [
     ("infer good.model good.corpus -o good.model", "good.model: is an input, too"),
     ("train good.corpus -k 5 -o adirectory", "adirectory: is a directory"),
     (f"{TRAIN} --state nowhere/state", "nowhere/state: the folder"),
+    ("evaluate good.model good.corpus --particles 5", "--particles: is for --method left-to-right; not for completion"),
+    ("evaluate good.model good.state -m likelihood --samples 5", "--samples: nothing is sampled where good.state is"),
+    ("export good.state --format mallet-state --words 5 -o x", "--words: is for --format mallet-topic-keys"),
+    ("export good.model --format mallet-topic-keys --phi cgsp -o x", "--phi: good.model is a model"),
+    ("export good.model --format uci -o x", "good.model: is a topicx model, but a corpus is needed"),
+    ("export good.corpus --format uci -o good.corpus", "good.corpus: is an input, too"),
     ("topics nowhere.model", "nowhere.model: cannot be read"),
     ("topics good.corpus", "is a topicx corpus, but a model is needed"),
     ("topics short.model", "short.model: the file is truncated"),
@@ -173,10 +181,50 @@ def test_help_lists_every_command_and_every_option_has_help() -> None:
                     assert parameter.help, f"{name}: {parameter.opts} has no help"  # type: ignore[attr-defined]
 
 
-def test_help_names_the_registered_samplers() -> None:
-    from topicx.cli.train import SAMPLERS
+def test_help_names_every_sampler_and_format() -> None:
+    from topicx.cli import estimate, export
+    from topicx.cli.train import SAMPLER_HELP
+    from topicx.corpus.export import FORMATS as CORPUS_FORMATS
+    from topicx.interop import FORMATS
+    from topicx.interop.export import MODEL_FORMATS, STATE_FORMATS
 
-    assert sorted(name for group in SAMPLERS.values() for name in group) == sorted(registry.ENTRIES)
+    assert all(name in SAMPLER_HELP for name in registry.ENTRIES)
+    assert estimate.FORMATS == FORMATS  # they stand twice so that --help need not import numpy
+    assert (set(export.CORPUS), set(export.STATE)) == (set(CORPUS_FORMATS), set(STATE_FORMATS))
+    assert set(export.MODEL) == set(MODEL_FORMATS)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no process substitution here")
+@pytest.mark.parametrize(
+    "call",
+    [
+        "evaluate good.model <(cat good.corpus) -m likelihood --json",
+        "evaluate good.model <(cat good.state) -m likelihood --json",
+        "evaluate good.model - -m likelihood --json < good.state",
+        "infer good.model <(cat good.corpus) --input-format corpus --quiet",
+        "cat good.corpus | topicx infer good.model - --input-format corpus --quiet",
+        "estimate <(cat good.state) -o - --quiet",
+        "cat good.state | topicx estimate - -o - --quiet",
+        "cat good.state | topicx export - --format mallet-state -o -",
+        "cat good.corpus | topicx export - --format jsonl -o -",
+        "import --format text <(echo one two three) -o - --quiet",
+    ],
+)
+def test_pipes_are_read_once(call: str, folder: Path) -> None:
+    """What comes through a pipe gives the same as the file: nothing is lost by looking at its beginning."""
+    plain = re.sub(r"<\(cat (\S+)\)", r"\1", call)
+    plain = re.sub(r"cat (\S+) \| topicx (\S+) (good.model )?-", r"topicx \2 \3\1", plain)
+    plain = re.sub(r" - (.*) < (\S+)", r" \2 \1", plain)
+    found = []
+    for text in (call, plain):
+        text = text if "| topicx" in text or text.startswith("topicx ") else f"topicx {text}"
+        text = text.replace("topicx", shlex.join([sys.executable, "-m", "topicx.cli"]))
+        done = subprocess.run(
+            ["bash", "-c", text], cwd=folder, capture_output=True, env=os.environ | {"SOURCE_DATE_EPOCH": "0"}
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        found.append(done.stdout)
+    assert found[0] and found[0] == found[1]
 
 
 def test_train_and_topics(folder: Path) -> None:

@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
@@ -127,6 +127,8 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
         os.replace(temporary, target)
         _sync_directory(target.parent)
     except OSError as error:
+        if error.filename not in (None, temporary, str(target)):  # the caller's trouble with another file
+            raise
         raise _cannot_write(name, error) from error
     finally:
         with contextlib.suppress(FileNotFoundError):
@@ -314,10 +316,12 @@ class File:
         self.close()
 
 
-def open_file(path: str | os.PathLike[str], kind: str | tuple[str, ...] | None = None) -> File:
+def open_file(
+    path: str | os.PathLike[str], kind: str | tuple[str, ...] | None = None, blocks: Iterable[bytes] | None = None
+) -> File:
     """Open a file, verify every byte of it, and leave the arrays on disk for `File.slice`. Memory: one buffer."""
     name = os.fspath(path)
-    handle = _open_seekable(name)
+    handle = _open_seekable(name) if blocks is None else _kept_on_disk(blocks)
     try:
         file = _parse(name, handle)
         if kind is not None and file.kind not in ((kind,) if isinstance(kind, str) else kind):
@@ -331,20 +335,31 @@ def open_file(path: str | os.PathLike[str], kind: str | tuple[str, ...] | None =
         raise
 
 
-def read(path: str | os.PathLike[str], kind: str | tuple[str, ...] | None = None) -> File:
-    """Read a whole file into memory, every byte verified."""
-    with open_file(path, kind) as file:
+def read(
+    path: str | os.PathLike[str], kind: str | tuple[str, ...] | None = None, blocks: Iterable[bytes] | None = None
+) -> File:
+    """Read a whole file into memory, every byte verified. `blocks`: its bytes, where they come from a pipe that is
+    already open."""
+    with open_file(path, kind, blocks) as file:
         file.arrays = {name: file.load(name) for name in file._table}
     return file
 
 
 def is_topicx(path: str | os.PathLike[str]) -> bool:
-    """Whether this looks like a file that topicx wrote (it may still be damaged)."""
+    """Whether this looks like a file that topicx wrote (it may still be damaged). A pipe never does: looking into it
+    would lose its beginning."""
     try:
+        if not Path(path).is_file():
+            return False
         with Path(path).open("rb") as stream:
             start = stream.read(64)
     except OSError:
         return False
+    return starts_topicx(start)
+
+
+def starts_topicx(start: bytes) -> bool:
+    """Whether a topicx file begins like this."""
     return start[8:].startswith(b'{"__metadata__":{"format":"topicx-')
 
 
@@ -357,15 +372,19 @@ def _open_seekable(name: str) -> IO[bytes]:
             if not packed:
                 return stream
             stream = cast(IO[bytes], gzip.GzipFile(fileobj=stream))
-        # Standard input and pipes: kept on disk, not in memory.
-        copy = tempfile.NamedTemporaryFile(prefix="topicx-")  # noqa: SIM115
-        while data := stream.read(_BUFFER):
-            copy.write(data)
-        copy.flush()
-        copy.seek(0)
-        return copy
+        return _kept_on_disk(iter(lambda: stream.read(_BUFFER), b""))
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _kept_on_disk(blocks: Iterable[bytes]) -> IO[bytes]:
+    """A copy of standard input or of a pipe: on disk, not in memory."""
+    copy = tempfile.NamedTemporaryFile(prefix="topicx-")  # noqa: SIM115
+    for data in blocks:
+        copy.write(data)
+    copy.flush()
+    copy.seek(0)
+    return copy
 
 
 def _parse(name: str, handle: IO[bytes]) -> File:

@@ -162,9 +162,11 @@ class Reader:
             raise InputError(f"{name}: --format dir needs a directory")
         if self.options.format != "auto":
             return self.options.format, ""
-        if name != "-" and files.is_topicx(name):
-            raise InputError(f"{name}: is a topicx file already (see 'topicx info {name}')")
-        return detect(name, source.peek(), self.options)
+        start = source.peek()
+        if files.starts_topicx(start):
+            hint = f"see 'topicx info {name}'" if Path(name).is_file() else "infer takes one with --input-format corpus"
+            raise InputError(f"{source.shown}: is a topicx file already ({hint})")
+        return detect(name, start, self.options)
 
 
 def read_documents(

@@ -36,7 +36,7 @@ def read_state(
     if format != "lightlda" and not (alpha is None and beta is None and topics is None):
         raise InputError(f"{name}: --alpha, --beta and --topics are for LightLDA; a {format} state says them itself")
     if format == "topicx":
-        state = State.load(name)
+        state = State.load(name) if source is None else State.from_file(files.read(name, "state", source.blocks()))
     elif format == "mallet":
         state = mallet.read(name, source)
     elif format == "warplda":
@@ -68,15 +68,14 @@ def detect(name: str) -> tuple[str, str, Source | None]:
         return "gibbslda", name, None
     if lightlda.is_block(name):
         return "lightlda", name, None
-    if path.is_file() and files.is_topicx(name):  # not a pipe, of which nothing may be lost by looking
+    if files.is_topicx(name):
         return "topicx", name, None
     source = Source(name)
     start = source.peek(4096)
     if start[:4] == b"#doc":
         return "mallet", name, source
-    if start[8:].startswith(b'{"__metadata__"'):
-        source.close()
-        raise InputError(f"{source.shown}: a topicx state must be given as a file here, not as a pipe")
+    if files.starts_topicx(start):
+        return "topicx", name, source
     source.close()
     if tomotopy.is_tomotopy(start):
         return "tomotopy", name, None

@@ -105,6 +105,12 @@ def names() -> list[str]:
     return ["auto", *ENTRIES]
 
 
+def groups() -> dict[str, list[str]]:
+    """The names, by kind."""
+    kinds = (EXACT, MH, APPROXIMATE, VARIATIONAL)
+    return {kind: [entry.name for entry in ENTRIES.values() if entry.group == kind] for kind in kinds}
+
+
 def choose(state: State, options: Options) -> Entry:
     """The entry that the options name. `auto` is sparse: the benchmark found no K and no corpus where another exact
     sampler is faster (docs/performance.md)."""
