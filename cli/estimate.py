@@ -109,8 +109,8 @@ def _from_states(
 ) -> tuple[Model, list[str]]:  # fmt: skip
     from topicx.estimate import estimate
     from topicx.estimate.average import average, order_of
-    from topicx.estimate.write import document_topics_file
     from topicx.interop import read_state
+    from topicx.report.document_topics import state_writer
 
     settings = dict(settings)
     if len(names) == 1:
@@ -118,7 +118,7 @@ def _from_states(
         with contextlib.ExitStack() as stack:
             write = None
             if doc_topics:
-                write = stack.enter_context(document_topics_file(doc_topics, state, threshold=threshold, most=most))
+                write = stack.enter_context(state_writer(doc_topics, state, threshold=threshold, most=most))
             model = estimate(
                 state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
                 documents=write,
@@ -159,7 +159,7 @@ def _from_states(
     model.example_ids, model.example_snippets = models[0].example_ids, models[0].example_snippets
     model.parents = {f"state {at}": m.parents["state"] for at, m in enumerate(models, 1) if "state" in m.parents}
     if doc_topics and total is not None:
-        with document_topics_file(doc_topics, first, threshold=threshold, most=most) as write:
+        with state_writer(doc_topics, first, threshold=threshold, most=most) as write:
             write(0, total / len(names))
     return model, notes
 
@@ -195,8 +195,8 @@ def _from_dump(
     corpus: str | None, alpha: float | None, beta: float | None, topics: int | None, phi_entries: int, threads: int,
 ) -> tuple[Model, list[str]]:  # fmt: skip
     from topicx.estimate import estimate
-    from topicx.estimate.write import document_topics_file
     from topicx.interop import dumps, lightlda
+    from topicx.report.document_topics import state_writer
 
     dump = lightlda.read_dumps(name, alpha=alpha, beta=beta, topics=topics)
     notes = list(dump.meta.pop("notes", []))
@@ -219,7 +219,7 @@ def _from_dump(
     with contextlib.ExitStack() as stack:
         write = None
         if doc_topics:
-            write = stack.enter_context(document_topics_file(doc_topics, state, threshold=threshold, most=most))
+            write = stack.enter_context(state_writer(doc_topics, state, threshold=threshold, most=most))
         model = estimate(
             state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
             documents=write, counts=counts,

@@ -421,9 +421,9 @@ def _write(chain: Chain, wanted: Wanted, quiet: bool) -> None:
         model.parents["state"] = state.save(wanted.state)
         say(f"wrote the state to {wanted.state}", quiet=quiet)
     if wanted.doc_topics:
-        from topicx.estimate.write import document_topics_file
+        from topicx.report.document_topics import state_writer
 
-        with document_topics_file(wanted.doc_topics, state) as write:
+        with state_writer(wanted.doc_topics, state) as write:
             for begin, rows in chain.method.document_shares(wanted.theta or "cgsp"):
                 write(begin, rows)
         say(f"wrote θ of {state.n_documents:,} documents to {wanted.doc_topics}", quiet=quiet)

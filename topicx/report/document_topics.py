@@ -10,7 +10,7 @@ import contextlib
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx.errors import InputError
+from topicx.sampling.state import State
 from topicx.strings import Strings
 
 Integers = NDArray[np.int64]
@@ -71,6 +72,22 @@ def writer(path: str, format: str, topics: int, selection: Selection) -> Iterato
     with files.atomic_output(path) as stream, contextlib.closing(make(stream, topics, selection)) as out:
         yield out.add
         out.finish()
+
+
+@contextlib.contextmanager
+def state_writer(
+    path: str, state: State, *, threshold: float = 0.0, most: int | None = None
+) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:
+    """For θ of a state's documents: a function that takes it batch by batch, the number of the first document and its
+    rows. The file appears when it is complete."""
+    lengths, known = state.lengths, np.zeros(state.n_documents, np.int64)
+    with writer(path, format_of(path, None), state.n_topics, Selection(threshold, most or 0)) as add:
+
+        def write(begin: int, rows: NDArray[np.float64]) -> None:
+            part = slice(begin, begin + len(rows))
+            add(state.ids[part], lengths[part], known[part], rows.astype(np.float32))
+
+        yield write
 
 
 class _Tsv:
