@@ -48,7 +48,7 @@ model_options = stack(
     option(
         "--start", type=click.Choice(["auto", "growing", "progressive", "random"]), default="auto",
         help="growing: from a few documents to all of them; progressive: each token given those before it; "
-        "random. auto: growing for large corpora.",
+        "random. auto: growing for large corpora of long documents.",
     ),
     option(
         "--alpha", type=str, default=None, metavar="NUMBER|FILE", show_default="0.1",

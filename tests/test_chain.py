@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import gammaln
 
 from tests.conftest import lda_corpus
+from topicx.corpus.corpus import Corpus
 from topicx.datasets import make
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
@@ -21,6 +22,7 @@ from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Schedule, balanced_blocks
 from topicx.sampling.state import NONE, Seeds, State
+from topicx.strings import Strings
 
 SAMPLERS = [name for name in registry.ENTRIES if name != "scvb0"]
 
@@ -160,6 +162,14 @@ def test_auto_start_is_random_for_small_corpora() -> None:
     chain = start_chain(start="auto")
     assert chain.start == "random"
     assert choose_start(chain.state, Options(topics=5, start="growing"), Dense) == "growing"
+
+
+@pytest.mark.parametrize(("documents", "length", "start"), [(400, 2600, "growing"), (4000, 260, "random")])
+def test_auto_start_grows_large_corpora_of_long_documents(documents: int, length: int, start: str) -> None:
+    words = np.zeros(documents * length, np.uint32)
+    offsets = np.arange(documents + 1, dtype=np.int64) * length
+    state = initial_state(Corpus(words, offsets, Strings.of(["word"])), Options(topics=2))
+    assert choose_start(state, Options(topics=2), Dense) == start
 
 
 def test_icm_never_lowers_the_likelihood_of_a_serial_chain() -> None:

@@ -27,7 +27,8 @@ SCHEDULES: dict[str, tuple[tuple[float, int], ...] | None] = {
     "steps of 4": ((0.02, 150), (0.08, 100), (0.32, 30)),
 }
 CASES = [
-    ("nips0-12", 100), ("20news-bydate", 100), ("uci-kos", 100), ("reuters21578", 100), ("imdb", 100),
+    ("nips0-12", 100), ("20news-lda", 100), ("20news-bydate", 100), ("uci-kos", 100), ("reuters21578", 100),
+    ("imdb", 100),
     ("nips0-12", 20), ("20news-bydate", 20), ("uci-kos", 20), ("reuters21578", 20),
     ("nips0-12", 1000), ("20news-bydate", 1000), ("uci-kos", 1000),
 ]  # fmt: skip

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
                 settings = bench.Settings(topics=5, iterations=20, seed=seed, burn_in=5, samples=5, clock=given.clock)
 
             def run(name: str = name, settings: bench.Settings = settings) -> object:
-                programs = ["auto:iterations=400", "tomotopy"] if bench.installed("tomotopy") else ["auto", "dense"]
+                programs = ["auto:iterations=300", "tomotopy"] if bench.installed("tomotopy") else ["auto", "dense"]
                 result = bench.compare(given.corpus(name), programs, settings, say=common.note)
                 bench.plot(result, given.out / f"time_to_perplexity-{name}-{settings.topics}-{settings.seed}.png")
                 return result.to_json()

@@ -231,8 +231,8 @@ class Chain:
         return chain
 
 
-GROWING_FROM = 1_000_000
-"""Tokens from which a growing start pays (docs/performance.md)."""
+GROWING_FROM = (1_000_000, 500)
+"""Tokens, and tokens a document on average, from which a growing start pays (docs/performance.md)."""
 
 
 def choose_start(state: State, options: Options, method: type[Method]) -> str:
@@ -240,7 +240,9 @@ def choose_start(state: State, options: Options, method: type[Method]) -> str:
     if bool(np.any(state.z != NONE)):
         return "random"  # assignments came with the state: they are the start
     if options.start == "auto":
-        return "growing" if method.grows and state.n_tokens >= GROWING_FROM else "random"
+        tokens, a_document = GROWING_FROM
+        pays = state.n_tokens >= max(tokens, a_document * state.n_documents)
+        return "growing" if method.grows and pays else "random"
     if options.start != "random" and not method.grows:
         raise InputError(f"start {options.start!r} is for samplers; {options.sampler} starts at random")
     return options.start
