@@ -83,6 +83,11 @@ model_options = stack(
         "--partitions", type=click.IntRange(0, 1024), default=0, show_default="by the size of the corpus",
         help="Shards and blocks of the schedule: at most that many threads work at once. Part of the result.",
     ),
+    option(
+        "--samples", type=click.IntRange(1), default=1,
+        help="Average the model (and --doc-topics) over so many states at the end of the chain.",
+    ),
+    option("--lag", type=click.IntRange(1), default=10, help="Sweeps from one of these states to the next."),
     option("--trace-interval", type=click.IntRange(1), default=10, help="Sweeps between records of the likelihood."),
     seed,
 )  # fmt: skip
@@ -239,7 +244,7 @@ def _train_stream(
         "keep": "--keep", "trace_path": "--trace", "seed_words": "--seed-words", "seed_weight": "--seed-weight",
         "word_prior": "--word-prior", "icm": "--icm", "start": "--start", "theta": "--theta",
         "phi": "--phi", "estimator": "--estimator", "verbose": "--verbose", "partitions": "--partitions",
-        "trace_interval": "--trace-interval",
+        "trace_interval": "--trace-interval", "samples": "--samples", "lag": "--lag",
     }  # fmt: skip
     for name, spelling in unfit.items():
         if name in given:
@@ -424,7 +429,7 @@ def _write(chain: Chain, wanted: Wanted, quiet: bool) -> None:
         from topicx.report.document_topics import state_writer
 
         with state_writer(wanted.doc_topics, state) as write:
-            for begin, rows in chain.method.document_shares(wanted.theta or "cgsp"):
+            for begin, rows in lda.document_shares(chain, wanted.theta or "cgsp"):
                 write(begin, rows)
         say(f"wrote θ of {state.n_documents:,} documents to {wanted.doc_topics}", quiet=quiet)
     if wanted.trace:

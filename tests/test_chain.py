@@ -14,6 +14,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.datasets import make
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
+from topicx.models import lda
 from topicx.models.lda import initial_state
 from topicx.sampling import hyper, registry, streams
 from topicx.sampling.chain import Chain, Checkpoints, Event, Interrupted, choose_start, plan
@@ -147,6 +148,44 @@ def test_counts_stay_those_of_the_assignments(sampler: str, start: str) -> None:
 
     chain.run([verify])
     assert not np.any(chain.method.sync().z == NONE)
+
+
+@pytest.mark.parametrize("phi", ["cgs", "cgsp"])
+def test_samples_of_a_chain_are_averaged(phi: str, tmp_path: Path) -> None:
+    """The average over a chain is that of the models which the chain has at those sweeps, resumed or not."""
+    chain = start_chain(samples=3, lag=4, iterations=20, optimize_interval=5, optimize_burn_in=2)
+    alone = start_chain(iterations=20, optimize_interval=5, optimize_burn_in=2)
+    models, thetas = [], []
+
+    def watch(event: Event) -> None:
+        if event.step.sweep in (12, 16, 20):
+            models.append(alone.method.model("cgsp", phi))
+            thetas.append(np.concatenate([rows for _, rows in alone.method.document_shares("cgsp")]))
+
+    alone.run([watch])
+    asked = iter(range(100))
+    with pytest.raises(Interrupted):
+        chain.run(checkpoints=Checkpoints(str(tmp_path / "c")), stop=lambda: next(asked) == 13)
+    resumed = Chain.load(tmp_path / "c", Threads(2))
+    resumed.run()
+    model = lda.finish(resumed, phi=phi)
+    counts = np.mean([model_.counts().toarray() for model_ in models], axis=0)
+    np.testing.assert_allclose(model.counts().toarray(), counts, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(model.alpha, np.mean([m.alpha for m in models], axis=0), rtol=1e-12)
+    theta = np.concatenate([rows for _, rows in lda.document_shares(resumed, "cgsp")])
+    np.testing.assert_allclose(theta, np.mean(thetas, axis=0), rtol=1e-12)
+    assert model.meta["estimator"]["samples"] == 3
+    with pytest.raises(InputError, match="no sample after sweep 11"):
+        Chain.load(tmp_path / "c", Threads(1), iterations=19)
+
+
+def test_samples_are_refused_where_they_make_no_sense() -> None:
+    with pytest.raises(InputError, match="need more than 16 iterations"):
+        Options(topics=2, samples=3, lag=8, iterations=16)
+    with pytest.raises(InputError, match="icm"):
+        Options(topics=2, samples=2, icm=1)
+    with pytest.raises(InputError, match="cvb0 draws none"):
+        start_chain(sampler="cvb0", samples=2, lag=1)
 
 
 def test_plans() -> None:

@@ -16,6 +16,9 @@ Result = TypeVar("Result")
 class Engine(Protocol):
     """What a chain asks of an engine."""
 
+    threads: int
+    """Threads of this process, for work that is not in cells."""
+
     def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """work(item) for every item, in any order and place; the results in the items' order."""
         ...

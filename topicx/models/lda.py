@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
+from topicx.estimate import document_topics, estimate
+from topicx.estimate.average import average
 from topicx.models.model import Model
 from topicx.sampling.chain import Chain, Event
 from topicx.sampling.options import Options, check_positive, check_whole
@@ -74,6 +76,11 @@ def seeds_of(seed_words: Mapping[int, Iterable[str]], index: Mapping[str, int], 
 def finish(chain: Chain, *, theta: str = "cgsp", phi: str = "auto", examples: int = 20) -> Model:
     """The model of a chain that has run, with its trace, its options and its most typical documents."""
     model = chain.method.model(theta, phi)
+    if chain.samples:
+        threads = chain.engine.threads
+        models = [estimate(s, theta=theta, phi=phi, threads=threads, examples=0) for s in chain.samples.values()]
+        models.append(model)
+        model = average(models, [np.arange(model.n_topics)] * len(models))  # of one chain: topics keep their numbers
     state = chain.state
     if not len(model.example_documents):  # an estimator that went over the documents has found them already
         model.add_examples(state, examples)
@@ -81,6 +88,14 @@ def finish(chain: Chain, *, theta: str = "cgsp", phi: str = "auto", examples: in
     model.parents = dict(state.parents)
     model.meta |= dict(state.meta) | run_meta(chain)
     return model
+
+
+def document_shares(chain: Chain, estimator: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """θ of the corpus in batches, averaged over the chain's samples: the number of the first document, and its rows."""
+    threads = chain.engine.threads
+    parts = [document_topics(sample, estimator, threads=threads) for sample in chain.samples.values()]
+    for batches in zip(*parts, chain.method.document_shares(estimator), strict=True):
+        yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
 
 
 def run_meta(chain: Chain) -> dict[str, Any]:
@@ -140,7 +155,7 @@ class LDA:
             self._model = finish(chain, theta=self.theta, phi=self.phi)
             self._state = chain.method.sync()
             self._state.meta |= run_meta(chain)
-            self._shares = partial(chain.method.document_shares, self.theta)
+            self._shares = partial(document_shares, chain, self.theta)
         return self
 
     @property

@@ -120,6 +120,8 @@ class Chain:
             raise InputError(
                 f"icm: iterated conditional modes are for Gibbs samplers over cells, not {self.sampler.name}"
             )
+        if options.samples > 1 and not method_class.has_samples:
+            raise InputError(f"samples: {self.sampler.name} draws none; its model is one already")
         self.start = choose_start(state, options, method_class)
         self.steps = plan(options, self.start)
         self.position = 0
@@ -127,6 +129,8 @@ class Chain:
         self.trace = Trace()
         self.notes: dict[str, Any] = {}
         """What the caller wants to find again when the chain is resumed."""
+        self.samples: dict[int, State] = {}
+        """The states after these sweeps, which the model averages beside the last one (Options.samples)."""
         self.updates: list[LearnPriors] = [LearnPriors.of(options)]
         self.method: Method = method_class(state, options, engine)
 
@@ -142,6 +146,7 @@ class Chain:
     ) -> None:
         """Run the rest of the plan. `stop` is asked after each step; when it says yes, Interrupted is raised."""
         began = time.monotonic() - self.seconds
+        wanted = set(self.options.sample_sweeps())
         if self.position == 0:
             self.method.start(random=self.start == "random")
         for position in range(self.position, len(self.steps)):
@@ -150,6 +155,11 @@ class Chain:
             for update in self.updates:
                 if step.kind == "sweep" and update.due(step.sweep):
                     update(self.method)
+            if step.kind == "sweep" and step.sweep in wanted:
+                state = self.method.sync()
+                self.samples[step.sweep] = replace(
+                    state, z=state.z.copy(), alpha=state.alpha.copy(), beta=state.beta.copy()
+                )
             self.position = position + 1
             self.seconds = time.monotonic() - began
             settled = step.kind == "icm" and figures.get("changed") == 0
@@ -187,6 +197,9 @@ class Chain:
         arrays: dict[str, NDArray[Any]] = dict(state.arrays())
         arrays |= {f"method.{name}": array for name, array in self.method.arrays().items()}
         arrays |= {f"trace.{name}": array for name, array in self.trace.arrays().items()}
+        for sweep, sample in self.samples.items():
+            for name in ("z", "alpha", "beta"):
+                arrays[f"sample.{sweep}.{name}"] = getattr(sample, name)
         meta = {
             "options": self.options.to_meta(),
             "sampler": self.sampler.name,
@@ -227,6 +240,13 @@ class Chain:
         chain.trace = Trace(
             {n.removeprefix("trace."): a.tolist() for n, a in file.arrays.items() if n.startswith("trace.")}
         )
+        done = max((step.sweep for step in chain.steps[:position]), default=0)
+        for sweep in chain.options.sample_sweeps():
+            if f"sample.{sweep}.z" in file.arrays:
+                z, alpha, beta = (file.arrays[f"sample.{sweep}.{name}"] for name in ("z", "alpha", "beta"))
+                chain.samples[sweep] = replace(state, z=z, alpha=alpha, beta=beta)
+            elif sweep <= done:
+                raise InputError(f"{file.path}: was to take no sample after sweep {sweep}: ask for more iterations")
         chain.method.restore({n.removeprefix("method."): a for n, a in file.arrays.items() if n.startswith("method.")})
         return chain
 

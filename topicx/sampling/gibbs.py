@@ -138,7 +138,7 @@ class Gibbs(Method):
     def model(self, theta: str, phi: str) -> Model:
         from topicx.estimate import estimate
 
-        return estimate(self.sync(), theta=theta, phi=phi)
+        return estimate(self.sync(), theta=theta, phi=phi, threads=self.engine.threads)
 
     def verify(self) -> None:
         """Raise AssertionError unless rows and totals are the counts of z (what tests and debugging call)."""

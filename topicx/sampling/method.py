@@ -27,6 +27,9 @@ class Method(ABC):
     grows: ClassVar[bool] = True
     """Whether it can sweep over a part of the documents (what growing and progressive starts need)."""
 
+    has_samples: ClassVar[bool] = True
+    """Whether its states are samples, of which an average makes sense."""
+
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         self.state = state
         self.options = options
@@ -83,7 +86,7 @@ class Method(ABC):
         """θ of the documents in batches: the number of the first, and a row each."""
         from topicx.estimate import document_topics
 
-        yield from document_topics(self.sync(), estimator, threads=1)
+        yield from document_topics(self.sync(), estimator, threads=self.engine.threads)
 
     @abstractmethod
     def model(self, theta: str, phi: str) -> Model:

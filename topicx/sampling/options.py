@@ -50,6 +50,10 @@ class Options:
     """Draw φ sparsely, by Poisson variables (partial)."""
     icm: int = 0
     """Sweeps of iterated conditional modes at the end: each token takes its most probable topic."""
+    samples: int = 1
+    """States of the chain over which the model (and θ) are averaged: the last one and those before it."""
+    lag: int = 10
+    """Sweeps from one of these states to the next."""
     trace_interval: int = 10
     """Sweeps between records of the likelihood in the trace."""
     batch_documents: int = 256
@@ -67,11 +71,19 @@ class Options:
         whole = {
             "topics": (1, MAX_TOPICS), "iterations": (0, 1_000_000), "seed": (0, None), "partitions": (0, 1024),
             "optimize_interval": (0, None), "optimize_burn_in": (0, None), "mh_steps": (1, 64), "icm": (0, None),
-            "trace_interval": (1, None), "batch_documents": (1, None), "chain": (0, None),
+            "samples": (1, 1000), "lag": (1, None), "trace_interval": (1, None), "batch_documents": (1, None),
+            "chain": (0, None),
         }  # fmt: skip
         for name, (low, high) in whole.items():
             check_whole(name, getattr(self, name), low, high)
         check_whole("document_passes", self.document_passes, 1, 1000)
+        if self.samples > 1 and (self.samples - 1) * self.lag >= self.iterations:
+            raise InputError(
+                f"{self.samples} samples {self.lag} sweeps apart need more than {(self.samples - 1) * self.lag} "
+                f"iterations, not {self.iterations}"
+            )
+        if self.samples > 1 and self.icm:
+            raise InputError("samples: an average of samples and the mode that icm seeks do not go together")
         for name in ("beta", "rate_scale", "rate_delay", "rate_power"):
             check_positive(name, getattr(self, name))
         if self.rate_power > 1:
@@ -91,6 +103,10 @@ class Options:
         unknown = set(self.optimize.split("+")) - {"alpha", "symmetric-alpha", "beta"}
         if unknown:
             raise InputError(f"optimize: {', '.join(sorted(unknown))!r} is not alpha, symmetric-alpha or beta")
+
+    def sample_sweeps(self) -> list[int]:
+        """The sweeps after which the samples but the last are taken."""
+        return [self.iterations - back * self.lag for back in range(self.samples - 1, 0, -1)]
 
     def check_sampler(self, sampler: str) -> None:
         """InputError if an option was set that only other samplers have."""

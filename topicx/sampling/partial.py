@@ -75,7 +75,7 @@ class Assignments(Method):
     def model(self, theta: str, phi: str) -> Model:
         from topicx.estimate import estimate
 
-        return estimate(self.sync(), theta=theta, phi=phi)
+        return estimate(self.sync(), theta=theta, phi=phi, threads=self.engine.threads)
 
 
 class Partial(Assignments):

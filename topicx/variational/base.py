@@ -35,6 +35,7 @@ class Soft(Method):
     """Pairs, expected counts nd (documents × Kp) and nw (words × Kp, seeds included), totals, and their sums."""
 
     grows = False
+    has_samples = False
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)

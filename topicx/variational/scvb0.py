@@ -304,6 +304,7 @@ class Scvb0(Method):
 
     objective: ClassVar[str] = "predictive log-likelihood per token (each minibatch before it was learnt)"
     grows = False
+    has_samples = False
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
