@@ -22,6 +22,7 @@ chain = stack(
            help="Sweeps before the first sample."),
     option("--samples", type=click.IntRange(1), default=None, show_default="10", help="Samples that are averaged."),
     option("--lag", type=click.IntRange(1), default=1, help="Sweeps from one sample to the next."),
+    option("--chains", type=click.IntRange(1), default=1, help="Chains of these sweeps, whose θ is averaged."),
     option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="as the model was made; else cgsp",
            help="Estimator: counts of topics (cgs), or the probabilities behind them (cgsp; one sample says more)."),
 )  # fmt: skip
@@ -58,9 +59,9 @@ input_options = stack(
 @quiet
 def command(
     model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int,
-    state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, theta: str | None,
-    group: str | None, input_format: str, text_field: str | None, id_field: str | None, seed: int, threads: int,
-    quiet: bool,
+    state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int,
+    theta: str | None, group: str | None, input_format: str, text_field: str | None, id_field: str | None,
+    seed: int, threads: int, quiet: bool,
 ) -> None:  # fmt: skip
     """Topic proportions (θ) of new documents under MODEL, whose topics stay as they are.
 
@@ -85,11 +86,11 @@ def command(
     check_outputs([output, state], [model, *inputs])
     loaded = Model.load(model)
     inference = Inference(
-        loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, theta=theta, seed=seed,
-        threads=threads, group=group,
+        loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, chains=chains, theta=theta,
+        seed=seed, threads=threads, group=group,
     )  # fmt: skip
-    about = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag, "theta": inference.theta}
-    about["seed"] = seed
+    about = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag, "chains": chains}
+    about |= {"theta": inference.theta, "seed": seed}
     documents = tokens = unknown = empty = 0
     started = time.monotonic()
     with contextlib.ExitStack() as open_things:

@@ -20,7 +20,7 @@ from topicx._kernels import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.evaluate import rows as rows_module
-from topicx.evaluate.infer import Inference, document_keys, infer, sweeps
+from topicx.evaluate.infer import Inference, chain_seed, document_keys, infer, sweeps
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.models.model import Model
 from topicx.report.document_topics import digits
@@ -209,6 +209,16 @@ def test_remainders_and_groups() -> None:
     assert np.array_equal(infer(model, corpus, group="y")[0], infer(model, corpus, group=1)[2])
     with pytest.raises(InputError, match="no group 'q'"):
         infer(model, corpus, group="q")
+
+
+@pytest.mark.parametrize("theta", ["cgs", "cgsp"])
+def test_chains_are_averaged(theta: str) -> None:
+    model, corpus = make_model(topics=5), lda_corpus(documents=20)
+    one = [infer(model, corpus, seed=chain_seed(3, chain), theta=theta, samples=2) for chain in range(3)]
+    mean = infer(model, corpus, seed=3, theta=theta, samples=2, chains=3)
+    np.testing.assert_allclose(mean, np.mean(one, axis=0), atol=1e-6)
+    assert np.array_equal(infer(model, corpus, seed=3, theta=theta, samples=2), one[0])
+    assert not np.array_equal(one[0], one[1])
 
 
 def test_sweeps() -> None:

@@ -72,15 +72,20 @@ class Inference:
         burn_in: int | None = None,
         samples: int | None = None,
         lag: int = 1,
+        chains: int = 1,
         theta: str | None = None,
         seed: int = 1,
         threads: int = 0,
         group: str | int | None = None,
     ) -> None:
         """`burn_in` sweeps come before the first of `samples` samples, which are `lag` sweeps apart; `iterations` is
-        the number of all sweeps, and settles one of the others. `theta`: cgsp or cgs (None: as the model was made).
-        `group` chooses a row of α, where the model has several: a collection's name or a number."""
+        the number of all sweeps, and settles one of the others. So many `chains` are averaged. `theta`: cgsp or cgs
+        (None: as the model was made). `group` chooses a row of α, where the model has several: a collection's name or
+        a number."""
         self.model = model
+        if chains < 1:
+            raise InputError(f"chains: {chains} must be at least 1")
+        self.chains = chains
         self.burn_in, self.samples, self.lag = sweeps(iterations, burn_in, samples, lag)
         if theta is None:
             theta = str(model.meta.get("estimator", {}).get("theta", "cgsp"))
@@ -123,14 +128,20 @@ class Inference:
     def run(self, documents: Documents) -> Inferred:
         """One batch, on this thread."""
         numbers, rows, _ = self.topics.rows_for(documents.words)
-        keys = document_keys(documents.words, documents.offsets, self.seed)
         groups = documents.groups if len(documents.groups) else np.zeros(len(documents), np.uint32)
         theta = np.zeros((len(documents), self.topics.n_topics), np.float32)
+        total = theta if self.chains == 1 else np.zeros(theta.shape)
         z = np.zeros(len(documents.words), np.uint16)
-        kernel.gibbs(
-            numbers, documents.offsets, keys, rows, self.topics.alpha32, groups,
-            self.burn_in, self.samples, self.lag, self.theta == "cgsp", theta, z,
-        )  # fmt: skip
+        for chain in range(self.chains):
+            keys = document_keys(documents.words, documents.offsets, chain_seed(self.seed, chain))
+            kernel.gibbs(
+                numbers, documents.offsets, keys, rows, self.topics.alpha32, groups,
+                self.burn_in, self.samples, self.lag, self.theta == "cgsp", theta, z,
+            )  # fmt: skip
+            if self.chains > 1:
+                total += theta
+        if self.chains > 1:
+            theta = (total / self.chains).astype(np.float32)
         return Inferred(documents, theta, z)
 
     def stream(self, batches: Iterable[Documents]) -> Iterator[Inferred]:
@@ -244,6 +255,11 @@ def sweeps(iterations: int | None, burn_in: int | None, samples: int | None, lag
             f"iterations: {iterations} is not burn-in {burn_in} + {number - 1} × lag {lag}; leave one of them out"
         )
     return burn_in, number, lag
+
+
+def chain_seed(seed: int, chain: int) -> int:
+    """The seed of one of several chains; the first has the seed itself."""
+    return (seed + chain * 0x9E3779B97F4A7C15) % 2**63
 
 
 def document_keys(tokens: NDArray[np.uint32], offsets: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
