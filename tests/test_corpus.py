@@ -16,6 +16,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topicx import datasets
 from topicx.corpus.bigrams import BigramOptions
 from topicx.corpus.build import Builder, BuildOptions, parse_time, snippet
 from topicx.corpus.corpus import Corpus
@@ -296,6 +297,14 @@ def test_prune_is_the_same_as_import_with_limits(
         k: v for k, v in direct.meta["counts"].items() if v
     }
     assert_counts(pruned)
+
+
+def test_prune_keeps_the_truth_aligned() -> None:
+    corpus = datasets.make("bars", seed=1)
+    small = corpus.prune(words=list(corpus.vocabulary)[::2])
+    assert len(small.truth["z"]) == small.n_tokens
+    assert np.array_equal(small.truth["z"], corpus.truth["z"][corpus.words % 2 == 0])
+    assert np.array_equal(small.truth["topic_word"], corpus.truth["topic_word"][:, ::2])
 
 
 def test_prune_by_words() -> None:

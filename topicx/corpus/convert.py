@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topicx.corpus.bigrams import BigramOptions
 from topicx.corpus.build import Builder, BuildOptions
@@ -251,6 +252,7 @@ def prune(
         vocabulary=Strings(bytes_, offsets),
         meta=dict(corpus.meta),
         digest="",
+        truth=_pruned_truth(corpus, kept, chosen),
     )
     counts = dict(corpus.meta.get("counts", {}))
     empty = int((result.lengths == 0).sum())
@@ -261,6 +263,18 @@ def prune(
         counts["dropped_documents"] = counts.get("dropped_documents", 0) + empty
     result.meta["counts"] = counts | recount(result)
     return result
+
+
+def _pruned_truth(corpus: Corpus, kept: NDArray[np.bool_], words: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """What is known of a synthetic corpus, for the tokens and words that stay; what goes by word numbers otherwise is
+    dropped."""
+    truth = {name: array for name, array in corpus.truth.items() if name != "topic_slots"}
+    if "z" in truth:
+        truth["z"] = truth["z"][kept]
+    for name in ("topic_word", "emissions"):
+        if name in truth:
+            truth[name] = truth[name][:, words]
+    return truth
 
 
 def recount(corpus: Corpus) -> dict[str, int]:
