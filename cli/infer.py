@@ -89,7 +89,7 @@ def command(
         loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, chains=chains, theta=theta,
         seed=seed, threads=threads, group=group,
     )  # fmt: skip
-    about = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag, "chains": chains}
+    about: dict[str, Any] = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag, "chains": chains}
     about |= {"theta": inference.theta, "seed": seed}
     documents = tokens = unknown = empty = 0
     started = time.monotonic()
