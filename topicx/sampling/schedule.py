@@ -78,6 +78,14 @@ class Schedule:
         """Token values from the schedule's order back into corpus order."""
         return self._reorder(values, back=True)
 
+    def order_within(self, begin: int, end: int) -> NDArray[np.uint32]:
+        """Where, from the first of these documents' tokens on, each place of the schedule's order has its token."""
+        bounds = self._offsets[begin : end + 1]
+        words = self._words[bounds[0] : bounds[-1]]
+        order = np.empty(len(words), np.uint32)
+        layout.arrange(words, bounds - bounds[0], self.rank, np.arange(len(words), dtype=np.uint32), order, False)
+        return order
+
     def _reorder(self, values: NDArray[Any], back: bool) -> NDArray[Any]:
         out = np.empty_like(values)
         layout.arrange(self._words, self._offsets, self.rank, np.ascontiguousarray(values), out, back)

@@ -56,18 +56,20 @@ class Stored(Soft):
         small = replace(self.options, batch_documents=min(WARM_BATCH, self.options.batch_documents))
         first = Scvb0(state, small, self.engine)
         first.start(random=True)
+        self.gamma = self._room()
+        first.learner.use_room(self.gamma)
         for sweep in range(WARM_SWEEPS):
             first.sweep(sweep)
-        self.gamma = self._room()
         # A document's pairs are adjacent in both orders; only within it does the schedule sort them by block.
-        order = self.schedule.arranged(np.arange(len(self.words), dtype=np.uint32))
-        begin = 0
+        begin = document = 0
         for batch in first.loop.assignments():
             end = begin + len(batch.words)
-            self.gamma[begin * topics : end * topics] = batch.keep[order[begin:end] - begin, :topics].ravel()
-            begin = end
+            order = self.schedule.order_within(document, document + len(batch.lengths))
+            self.gamma[begin * topics : end * topics] = batch.keep[order, :topics].ravel()
+            begin, document = end, document + len(batch.lengths)
+        self.gamma[begin * topics :] = 0
         self.nd, self.nw = self._rows(state.n_documents), first.learner.nw  # room for other counts from here on
-        del order, first
+        del first
         self._recount()
         self._add_seeds()
         self._settle()

@@ -195,9 +195,10 @@ class Learner:
         gain = np.zeros((len(self.alpha), self.topics)) + (sum(g for _, g in results) if gains else 0)
         return Batch(pair_words, counts, pair_offsets, keep, nd, lengths, fit, gain)
 
-    def forget_room(self) -> None:
-        """Let go of the memory that minibatches have used."""
-        self._room = np.empty((0, self.padded), np.float32)
+    def use_room(self, memory: Rows) -> None:
+        """Put minibatches' assignments here, as long as there is room."""
+        rows = len(memory) // self.padded
+        self._room = memory[: rows * self.padded].reshape(rows, self.padded)
 
     def _pairs(
         self, words: NDArray[np.uint32], offsets: NDArray[np.int64]
@@ -282,8 +283,8 @@ class Loop:
     def assignments(self) -> Iterator[Batch]:
         """Every document's assignments under the counts as they are, in the order of the corpus; nothing is learnt."""
         runs = np.arange(-(-self.source.n_documents // RUN))
-        self.learner.forget_room()
-        for groups, words, offsets in self._batches(runs, min(64, self.options.batch_documents)):
+        self.learner.use_room(np.zeros(0, np.float32))  # a few documents at a time now: it need not be so large
+        for groups, words, offsets in self._batches(runs, RUN):
             yield self.learner.assign(words, offsets, groups)
 
     def _batches(
