@@ -149,6 +149,7 @@ def command(
     interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint and says how to go on.
     """
     from topicx.engines.threads import Threads
+    from topicx.report.histogram import histogram
     from topicx.sampling.chain import Chain, Checkpoints
 
     if resume and (corpus or init_state or chains > 1):
@@ -172,6 +173,7 @@ def command(
     default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
     checkpoints = Checkpoints(checkpoint or default, checkpoint_interval)
     best: tuple[float, Chain] | None = None
+    scores: list[float] = []
     with Threads(threads) as engine:
         for number in range(chains):
             if resume:
@@ -186,12 +188,15 @@ def command(
             chain.notes = {"theta": wanted.theta, "phi": wanted.phi}
             _run(chain, checkpoints, wanted, engine.threads, quiet, verbose)
             score = chain.trace.columns["score"][-1] if chain.trace.columns else 0.0
+            scores.append(score)
             if chains > 1:
                 say(f"chain {number}: {chain.method.objective} {score:.5f}", quiet=quiet)
             if keep == "all":
                 _write(chain, wanted.numbered(number), quiet)
             elif best is None or score > best[0]:
                 best = (score, chain)
+        if chains > 1:
+            say("\n".join([f"{chains} chains by {chain.method.objective}:", *histogram(scores)]), quiet=quiet)
         if best is not None:
             _write(best[1], wanted, quiet)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())

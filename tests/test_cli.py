@@ -318,7 +318,10 @@ def test_a_streamed_corpus_gives_the_same_topics(topicx: Run, tmp_path: Path) ->
 def test_several_chains_keep_the_best(topicx: Run, tmp_path: Path) -> None:
     lda_corpus().save(tmp_path / "c")
     common = ("train", "c", "-k", 4, "--iterations", 10, "--chains", 3)
-    assert topicx(*common, "-o", "best").returncode == 0
+    best = topicx(*common, "-o", "best")
+    assert best.returncode == 0, best.stderr
+    shown = best.stderr[best.stderr.index("3 chains by joint log-likelihood per token:") :].splitlines()[1:3]
+    assert sum(int(line.split()[-1]) for line in shown) == 3 and all("#" in line for line in shown[:1])
     assert topicx(*common, "-o", "all", "--keep", "all").returncode == 0
     scores = [Model.load(tmp_path / f"all.{n}").trace["score"][-1] for n in range(3)]
     assert len(set(scores)) == 3
