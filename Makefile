@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard topicx/_kernels/*.pyx topicx/_kernels/*.pxd topicx/_kernels/*.h) setup.py pyproject.toml
 
-.PHONY: help demo test test-installed test-kernels-debug lint bench docs clean check-tools
+.PHONY: help demo test test-installed test-kernels-debug lint bench clean check-tools
 
 help:
 	@echo "make demo    build, install and run the main job on the embedded corpus"

@@ -5,6 +5,7 @@ only when it is called, so that `topicx --help` answers at once.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from importlib import import_module
@@ -86,6 +87,9 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        sys.exit(2)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "topicx"
         _fail(f"{error.format_message()} (see '{command} --help')", 2)
@@ -94,7 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
     except TopicxError as error:
-        _fail(str(error), error.exit_status)
+        _fail(_spelt(str(error)), error.exit_status)
     except BrokenPipeError:  # `topicx topics MODEL | head` is no mistake
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(128 + signal.SIGPIPE)
@@ -108,6 +112,16 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         kind = type(error).__name__
         _fail(f"unexpected {kind}: {error} (a defect of topicx: TOPICX_TRACEBACK=1 shows where)", 1)
+
+
+def _spelt(message: str) -> str:
+    """Python's names of training options as the command line spells them."""
+    from dataclasses import fields
+
+    from topicx.sampling.options import Options
+
+    names = [field.name for field in fields(Options) if "_" in field.name]
+    return re.sub(rf"(?<![\w./-])({'|'.join(names)})(?![\w./=])", lambda m: "--" + m[0].replace("_", "-"), message)
 
 
 def _fail(message: str, status: int) -> None:

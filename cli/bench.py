@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from topicx.cli.common import Number, json_output, option, positive, print_json, quiet, say, seed
+from topicx.cli.common import Number, check_outputs, json_output, option, positive, print_json, quiet, say, seed
 
 
 @click.command()
@@ -67,7 +67,7 @@ def command(
       topicx bench texts.corpus -k 50 --samplers auto,dense,light -o comparison
     """
     from topicx.corpus.corpus import Corpus
-    from topicx.errors import InputError
+    from topicx.errors import InputError, TopicxError
     from topicx.files import atomic_output
     from topicx.report import bench
     from topicx.report.programs import PEERS
@@ -84,6 +84,9 @@ def command(
         raise InputError(f"--held-out {held_out:g}: must be less than 1")
     if plot_file:
         bench.check_plot(plot_file)
+    if output and Path(output).exists() and not Path(output).is_dir():
+        raise InputError(f"--output {output}: is a file, not a folder")
+    check_outputs([plot_file], [corpus])
     settings = bench.Settings(
         topics=topics, iterations=iterations, held_out=held_out, alpha=alpha, beta=beta, threads=threads, seed=seed,
         limit=limit, clock=clock,
@@ -93,6 +96,8 @@ def command(
         loaded, [*own, *others], settings, reference={"scikit-learn": "sklearn"}.get(reference, reference),
         about={"file": Path(corpus).name, "digest": loaded.digest}, say=lambda text: say(text, quiet=quiet),
     )  # fmt: skip
+    if not any(run.rows for run in result.runs):
+        raise TopicxError(f"no program ran: {result.runs[0].problem}")
     text = bench.table(result)
     if as_json:
         print_json(result.to_json())

@@ -104,6 +104,17 @@ def on_command_line(context: click.Context) -> list[str]:
     ]  # fmt: skip
 
 
+def refuse(names: Sequence[str], why: str) -> None:
+    """InputError if one of these parameters stands on the command line, where it would be ignored."""
+    from topicx.errors import InputError
+
+    context = click.get_current_context()
+    spellings = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    for name in on_command_line(context):
+        if name in names:
+            raise InputError(f"{spellings[name]}: {why}")
+
+
 def check_fit(context: click.Context, uses: Mapping[str, Sequence[str]], option: str, chosen: Sequence[str]) -> None:
     """Refuse an option that would be ignored: `uses` says with which values of `option` it does something."""
     from topicx.errors import InputError

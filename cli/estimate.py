@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, check_outputs, json_output, option, positive, print_json, quiet, say, threads
+from topicx.cli.common import (
+    Number,
+    check_outputs,
+    json_output,
+    option,
+    positive,
+    print_json,
+    quiet,
+    refuse,
+    say,
+    threads,
+)
 from topicx.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,6 +79,12 @@ def command(
     if output == "-" and as_json:
         raise InputError("--output -: standard output can take one thing only")
     check_outputs([output, doc_topics], states)
+    if len(states) == 1:
+        refuse(("align",), "is for several states")
+    if not doc_topics:
+        refuse(("doc_topics_threshold", "doc_topics_max"), "is for --doc-topics")
+    if (phi or estimator) == "cgs":
+        refuse(("phi_entries",), "is for φ by cgsp")
     chosen = {"theta": theta or estimator, "phi": phi or estimator}
     if len(states) == 1 and _is_dump(states[0], input_format):
         model, notes = _from_dump(

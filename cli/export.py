@@ -18,6 +18,7 @@ STATE = ("mallet-state", "mallet-doc-topics", "warplda", "pyldavis")
 MODEL = ("mallet-topic-keys", "mallet-topic-word-weights", "mallet-word-topic-counts", "mallet-diagnostics")
 
 
+WARP = (".z.estimate", ".model", ".vocab")
 USES = {
     "state_path": ("mallet-diagnostics", "pyldavis", "mallet-state", "mallet-doc-topics", "warplda"),
     "theta": ("mallet-doc-topics", "pyldavis"),
@@ -25,6 +26,7 @@ USES = {
     "doc_topics_threshold": ("mallet-doc-topics",),
     "doc_topics_max": ("mallet-doc-topics",),
     "words": ("mallet-topic-keys", "mallet-diagnostics"),
+    "threads": (*STATE, *MODEL),
 }
 """The formats that an option is for."""
 
@@ -73,7 +75,9 @@ def command(
     check_fit(context, USES, "--format", [format])
     if format == "warplda" and output == "-":
         raise InputError("--output -: warplda is three files, which standard output cannot take")
-    check_outputs([output], [file, state_path])
+    written = [output] if format != "warplda" else [f"{output}.{end}" for end in ("z.estimate", "model", "vocab")]
+    inputs = [file, *(f"{file.removesuffix(end)}{other}" for end in WARP for other in WARP if file.endswith(end))]
+    check_outputs(written, [*inputs, state_path])
     written = _export(
         file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, threads
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, check_outputs, option, quiet, say, seed, stack, threads
+from topicx.cli.common import Number, check_outputs, option, quiet, refuse, say, seed, stack, threads
 
 if TYPE_CHECKING:
     from topicx.evaluate.infer import Inference
@@ -136,6 +136,7 @@ def _source(
     corpora = [name != "-" and files.is_topicx(name) for name in inputs]
     if input_format == "corpus" or (input_format == "auto" and all(corpora)):
         opened = [open_things.enter_context(files.open_file(name, "corpus")) for name in inputs]
+        refuse(("text_field", "id_field"), "is for text, not for corpus files")
         total = sum(file.shape("offsets")[0] - 1 for file in opened)
         return (batch for file in opened for batch in inference.corpus_file(file)), total
     if any(corpora):

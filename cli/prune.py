@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from topicx.cli.common import option, quiet, say
+from topicx.cli.common import check_outputs, option, quiet, say
 from topicx.cli.import_ import ImportCommand, limits, stop_options
 
 
@@ -36,6 +36,7 @@ def command(corpus: str, output: str, keep_most: int | None, words: str | None, 
     from topicx.corpus.source import read_words
     from topicx.corpus.tokenize import Tokenizer
 
+    check_outputs([output], [corpus, words])
     stop = chosen_stopwords(chosen)
     wanted = None if words is None else read_words(words)
     whole = Corpus.load(corpus)

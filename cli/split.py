@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from topicx.cli.common import option, quiet, say, seed
+from topicx.cli.common import check_outputs, option, quiet, say, seed
 
 
 @click.command("split")
@@ -62,6 +62,9 @@ def command(
     for title, documents in parts.items():
         if not len(documents):
             raise InputError(f"the part {title!r} would have no document of {whole.n_documents:,}")
+    if prefix == "-":
+        raise InputError("--output -: several files cannot go to standard output")
+    check_outputs([f"{prefix}.{title}.corpus" for title in parts], [corpus, *ids])
     how = {"ids": list(ids)} if ids else {"fractions": shares, "stratify": stratify, "seed": seed}
     for title, documents in parts.items():
         part = whole.select(documents)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import json_output, option, print_json
+from topicx.cli.common import json_output, option, print_json, refuse
 
 if TYPE_CHECKING:
     from topicx.models.model import Model
@@ -40,6 +40,7 @@ def command(
         if topic >= loaded.n_topics:
             raise InputError(f"--topic {topic}: the model has topics 0 to {loaded.n_topics - 1}")
     if compare:
+        refuse(("sort", "probabilities", "documents"), "does not go with --compare")
         _compare(loaded, Model.load(compare), words, as_json, chosen)
         return
     rows = describe(loaded, words, documents)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import shlex
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from topicx.cli.common import (
     option,
     positive,
     quiet,
+    refuse,
     say,
     seed,
     stack,
@@ -100,7 +102,7 @@ model_options = stack(
 @option("--chains", type=click.IntRange(1, 1000), default=1, help="Independent chains, one after another.")
 @option(
     "--keep", type=click.Choice(["best", "all"]), default="best",
-    help="Of several chains: the one with the best score, or all (MODEL.0, MODEL.1, …).",
+    help="Of several chains: the one with the best score, or all (with their numbers: news.0.model).",
 )  # fmt: skip
 @option("--estimator", type=click.Choice(["cgs", "cgsp"]), default=None, help="Sets both --theta and --phi.")
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgsp", help="Estimator of θ.")
@@ -149,6 +151,7 @@ def command(
     interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint and says how to go on.
     """
     from topicx.engines.threads import Threads
+    from topicx.models import lda
     from topicx.report.histogram import histogram
     from topicx.sampling.chain import Chain, Checkpoints
 
@@ -156,52 +159,96 @@ def command(
         raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS, --init-state or --chains")
     if keep == "all" and chains == 1:
         raise InputError("--keep all is for several chains: give --chains")
+    if keep == "all" and "-" in (output, state_path, doc_topics, trace_path):
+        raise InputError("--keep all: several models cannot go to standard output")
+    if chains > 1 and init_state:
+        raise InputError("--chains: chains that begin with one state are not independent (--init-state)")
     given = on_command_line(context)
     wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
-    check_outputs(
-        [output, state_path, doc_topics, trace_path, checkpoint], [corpus, init_state, *_side_inputs(settings)]
-    )
+    outputs = [output, state_path, doc_topics, trace_path, checkpoint if checkpoint != resume else None]
+    check_outputs(outputs, [corpus, init_state, resume, *_side_inputs(settings)])
     if stream:
         if settings["sampler"] != "scvb0":
             raise InputError(f"--stream is for --sampler scvb0, not for {settings['sampler']}")
         _train_stream(corpus, output, given, threads, quiet, settings)
         return
-    if wanted.phi == "cgsp" and settings["sampler"] in registry.groups()[registry.VARIATIONAL]:
-        raise InputError(
-            f"--phi cgsp is an estimator for samplers' states; {settings['sampler']} keeps expected counts"
-        )
+    if not resume and not settings["optimize_interval"]:
+        refuse(("optimize", "optimize_burn_in"), "is for --optimize-interval")
+    if not settings["seed_words"]:
+        refuse(("seed_weight",), "is for --seed-words")
+    if not resume and settings["samples"] == 1:
+        refuse(("lag",), "is for --samples")
+    if settings["sampler"] in ("warp", "scvb0"):
+        refuse(("partitions",), f"{settings['sampler']} has none")
     default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
     checkpoints = Checkpoints(checkpoint or default, checkpoint_interval)
-    best: tuple[float, Chain] | None = None
-    scores: list[float] = []
+    if checkpoint:
+        wanted.checkpoint += f" --checkpoint {shlex.quote(checkpoint)}"
+    if checkpoint_interval:
+        wanted.checkpoint += f" --checkpoint-interval {checkpoint_interval}"
+    series = Series(chains, keep)
     with Threads(threads) as engine:
-        for number in range(chains):
-            if resume:
-                stray = [name for name in given if name in settings and name != "iterations"]
-                if stray:
-                    raise InputError(f"--{stray[0].replace('_', '-')} cannot change when a run is resumed")
-                chain = Chain.load(resume, engine, settings["iterations"] if "iterations" in given else None)
-                wanted.theta, wanted.phi = wanted.theta or chain.notes["theta"], wanted.phi or chain.notes["phi"]
-            else:
-                chain = _new_chain(corpus, init_state, number, settings, given, engine)
-            wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
-            chain.notes = {"theta": wanted.theta, "phi": wanted.phi}
+        chain: Chain | None = None
+        if resume:
+            stray = [name for name in given if name in settings and name != "iterations"]
+            if stray:
+                raise InputError(f"--{stray[0].replace('_', '-')} cannot change when a run is resumed")
+            chain = Chain.load(resume, engine, settings["iterations"] if "iterations" in given else None)
+            wanted.theta, wanted.phi = wanted.theta or chain.notes["theta"], wanted.phi or chain.notes["phi"]
+            series = Series(**chain.notes["series"])
+        elif word_prior := settings["word_prior"]:
+            series.word_prior = _word_prior(word_prior)
+        wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
+        for number in range(len(series.scores), series.chains):
+            if chain is None:
+                chain = _new_chain(corpus, init_state, number, settings, given, engine, quiet)
+            elif chain.options.chain != number:
+                chain = series.next(chain, number)
+            lda.check_phi(chain, wanted.phi)
+            chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
             _run(chain, checkpoints, wanted, engine.threads, quiet, verbose)
             score = chain.trace.columns["score"][-1] if chain.trace.columns else 0.0
-            scores.append(score)
-            if chains > 1:
+            if series.chains > 1:
                 say(f"chain {number}: {chain.method.objective} {score:.5f}", quiet=quiet)
-            if keep == "all":
+            if series.keep == "all":
                 _write(chain, wanted.numbered(number), quiet)
-            elif best is None or score > best[0]:
-                best = (score, chain)
-        if chains > 1:
-            say("\n".join([f"{chains} chains by {chain.method.objective}:", *histogram(scores)]), quiet=quiet)
-        if best is not None:
-            _write(best[1], wanted, quiet)
+            elif score > max(series.scores, default=-math.inf):  # the best so far: an interruption loses nothing
+                _write(chain, wanted, quiet)
+            series.scores.append(score)
+        if series.chains > 1 and chain is not None:
+            head = f"{series.chains} chains by {chain.method.objective}:"
+            say("\n".join([head, *histogram(series.scores)]), quiet=quiet)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)
+
+
+@dataclass
+class Series:
+    """Several chains, one after another: how many, which have ended, and what a resumed run needs to begin others."""
+
+    chains: int
+    keep: str
+    scores: list[float] = field(default_factory=list)
+    word_prior: dict[str, float] = field(default_factory=dict)
+
+    def next(self, chain: Chain, number: int) -> Chain:
+        """Another chain on the same corpus with the same options."""
+        import numpy as np
+
+        from topicx.sampling.chain import Chain as NewChain
+        from topicx.sampling.state import NONE
+
+        state, options = chain.state, replace(chain.options, chain=number)
+        beta = np.full(state.n_words, float(options.beta))
+        if self.word_prior:
+            index = {word: at for at, word in enumerate(state.vocabulary)}
+            beta[[index[word] for word in self.word_prior]] = list(self.word_prior.values())
+        fresh = replace(
+            state, z=np.full(state.n_tokens, NONE, np.uint16), alpha=options.alpha_vector()[None, :], beta=beta,
+            meta={name: value for name, value in state.meta.items() if name in ("tokenizer", "time")},
+        )  # fmt: skip
+        return NewChain(fresh, options, chain.engine)
 
 
 @dataclass
@@ -214,18 +261,28 @@ class Wanted:
     trace: str | None
     theta: str | None
     phi: str | None
+    checkpoint: str = ""
+    """The options that say where and how often the chain is saved."""
 
     def numbered(self, number: int) -> Wanted:
         """The same for one of several chains: every file with the chain's number."""
         state, doc_topics, trace = (
-            f"{name}.{number}" if name else None for name in (self.state, self.doc_topics, self.trace)
+            _numbered(name, number) if name else None for name in (self.state, self.doc_topics, self.trace)
         )
-        return Wanted(f"{self.model}.{number}", state, doc_topics, trace, self.theta, self.phi)
+        return Wanted(_numbered(self.model, number), state, doc_topics, trace, self.theta, self.phi)
 
     def options(self) -> str:
         """The options that name them, as a shell takes them."""
         pairs = {"-o": self.model, "--state": self.state, "--doc-topics": self.doc_topics, "--trace": self.trace}
-        return " ".join(f"{option} {shlex.quote(name)}" for option, name in pairs.items() if name)
+        return " ".join(f"{option} {shlex.quote(name)}" for option, name in pairs.items() if name) + self.checkpoint
+
+
+def _numbered(name: str, number: int) -> str:
+    """The number goes before the endings, which say what the file is: theta.npz, theta.0.npz."""
+    path = Path(name)
+    packed = ".gz" if path.name.endswith(".gz") else ""
+    plain = Path(name.removesuffix(packed))
+    return str(plain.with_name(f"{plain.stem}.{number}{plain.suffix}{packed}"))
 
 
 def _side_inputs(settings: dict[str, Any]) -> list[str | None]:
@@ -272,8 +329,9 @@ def _train_stream(
 
 
 def _new_chain(
-    corpus: str | None, init_state: str | None, number: int, settings: dict[str, Any], given: list[str], engine: Any
-) -> Chain:
+    corpus: str | None, init_state: str | None, number: int, settings: dict[str, Any], given: list[str], engine: Any,
+    quiet: bool,
+) -> Chain:  # fmt: skip
     from topicx.corpus.corpus import Corpus
     from topicx.models import lda
     from topicx.sampling.chain import Chain
@@ -288,11 +346,14 @@ def _new_chain(
 
         if corpus:
             raise InputError("--init-state brings its own corpus: give no CORPUS beside it")
-        own = ("topics", "alpha", "alpha_sum", "beta", "word_prior", "seed_words", "seed_weight", "start")
+        own = ("topics", "alpha_sum", "word_prior", "seed_words", "seed_weight", "start")
         stray = [name for name in own if name in given]
         if stray:
             raise InputError(f"--{stray[0].replace('_', '-')} does not go with --init-state: a state has its own")
-        state = read_state(init_state)
+        alpha, beta = (settings[name] if name in given else None for name in ("alpha", "beta"))
+        state = read_state(init_state, alpha=_number_of_alpha(alpha), beta=beta)
+        for note in state.meta.pop("notes", []):
+            say(f"note: {note}", quiet=quiet)
         settings |= {"topics": state.n_topics, "alpha": state.alpha[0].tolist(), "alpha_sum": None}
         options = Options(**settings | {"beta": float(state.beta.mean()), "chain": number})
         return Chain(state, options, engine)
@@ -306,6 +367,13 @@ def _new_chain(
         word_prior=_word_prior(word_prior) if word_prior else None,
     )  # fmt: skip
     return Chain(state, options, engine)
+
+
+def _number_of_alpha(text: str | None) -> float | None:
+    try:
+        return None if text is None else Number(above=0).convert(text, None, None)
+    except click.BadParameter as error:
+        raise InputError(f"--alpha: {error.message} (a state can have one for all topics)") from None
 
 
 def _alpha(text: str | None, topics: int) -> float | list[float] | None:
@@ -362,7 +430,8 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
 
 def _announce(chain: Chain, threads: int) -> None:
     state, options = chain.state, chain.options
-    start = chain.start if chain.method.grows or options.start != "auto" else "its own"
+    starts = {"state": "the state's assignments as"}
+    start = starts.get(chain.start) or (chain.start if chain.method.grows or options.start != "auto" else "its own")
     how = chain.sampler.name + (f" ({chain.sampler.group})" if options.sampler == "auto" else "")
     say(
         f"{state.n_documents:,} documents, {state.n_tokens:,} tokens, {state.n_words:,} words; "

@@ -56,6 +56,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "prior.negative").write_text("w001 -1\n")
     (place / "latin").write_bytes("0 caf\xe9\n".encode("latin-1"))
     (place / "adirectory").mkdir()
+    (place / "in.train.corpus").write_bytes((place / "good.corpus").read_bytes())
+    (place / "mallet.txt").write_text("#doc source pos typeindex type topic\n#alpha : 1\n")
     return place
 
 
@@ -84,7 +86,7 @@ WRONG: list[tuple[str, str]] = [
     (f"{TRAIN} --alpha 0", "--alpha"),
     (f"{TRAIN} --alpha -1", "--alpha"),
     (f"{TRAIN} --alpha nan", "--alpha"),
-    (f"{TRAIN} --alpha 0.1 --alpha-sum 5", "alpha and alpha_sum"),
+    (f"{TRAIN} --alpha 0.1 --alpha-sum 5", "alpha and --alpha-sum"),
     (f"{TRAIN} --alpha alpha2", "alpha2: holds 2 numbers for 5 topics"),
     (f"{TRAIN} --alpha alphabad", "alphabad:1: -0.2 must be greater than 0"),
     (f"{TRAIN} --alpha alphanan", "alphanan:1: nan is not a finite number"),
@@ -101,16 +103,16 @@ WRONG: list[tuple[str, str]] = [
     (f"{TRAIN} --word-prior prior.negative", "prior.negative:1: -1 must be greater than 0"),
     (f"{TRAIN} --sampler best", "'--sampler'"),
     (f"{TRAIN} --start big", "'--start'"),
-    (f"{TRAIN} --optimize gamma", "'gamma' is not alpha"),
+    (f"{TRAIN} --optimize gamma --optimize-interval 5", "'gamma' is not alpha"),
     (f"{TRAIN} --threads -1", "'--threads'"),
     (f"{TRAIN} --partitions 5000", "'--partitions'"),
     (f"{TRAIN} --unknown", "No such option"),
     (f"{TRAIN} --resume good.checkpoint", "--resume goes on with a checkpoint's own corpus"),
-    (f"{TRAIN} --mh-steps 3", "mh_steps is for the sampler alias or light or warp, not for sparse"),
+    (f"{TRAIN} --mh-steps 3", "--mh-steps is for the sampler alias or light or warp, not for sparse"),
     (f"{TRAIN} --sampler dense --stream", "--stream is for --sampler scvb0, not for dense"),
     (f"{TRAIN} --sampler scvb0 --stream --state s", "--state does not go with --stream"),
     (f"{TRAIN} --sampler scvb0 --rate-power 2", "'--rate-power'"),
-    (f"{TRAIN} --sampler cvb0 --phi cgsp", "--phi cgsp is an estimator for samplers' states"),
+    (f"{TRAIN} --sampler cvb0 --phi cgsp", "phi cgsp is an estimator for samplers' states"),
     (f"{TRAIN} --sampler cvb0 --start growing", "start 'growing' is for samplers"),
     (f"{TRAIN} --sampler partial --icm 3", "icm"),
     ("train --resume nowhere -o out.model", "nowhere: cannot be read"),
@@ -128,7 +130,7 @@ WRONG: list[tuple[str, str]] = [
     (f"{TRAIN} --seed-words seeds.digits", "seeds.digits:1: a line is"),
     (f"{TRAIN} --sampler scvb0 --stream --phi cgs", "--phi does not go with --stream"),
     ("train --init-state good.state -k 9 -o out.model", "--topics does not go with --init-state"),
-    ("train --init-state good.state --alpha 0.5 -o out.model", "--alpha does not go with --init-state"),
+    ("train --init-state good.state --alpha 0.5 -o out.model", "--alpha, --beta and --topics are for LightLDA"),
     ("infer good.model good.corpus -o good.model", "good.model: is an input, too"),
     ("train good.corpus -k 5 -o adirectory", "adirectory: is a directory"),
     (f"{TRAIN} --state nowhere/state", "nowhere/state: the folder"),
@@ -138,6 +140,28 @@ WRONG: list[tuple[str, str]] = [
     ("export good.model --format mallet-topic-keys --phi cgsp -o x", "--phi: good.model is a model"),
     ("export good.model --format uci -o x", "good.model: is a topicx model, but a corpus is needed"),
     ("export good.corpus --format uci -o good.corpus", "good.corpus: is an input, too"),
+    (f"{TRAIN} --optimize alpha", "--optimize: is for --optimize-interval"),
+    (f"{TRAIN} --seed-weight 3", "--seed-weight: is for --seed-words"),
+    (f"{TRAIN} --lag 3", "--lag: is for --samples"),
+    (f"{TRAIN} --sampler warp --partitions 4", "--partitions: warp has none"),
+    (f"{TRAIN} --samples 3 --iterations 20", "3 samples 10 sweeps apart need more than 20 iterations"),
+    ("train --resume good.checkpoint -o good.checkpoint", "good.checkpoint: is an input, too"),
+    ("train --init-state good.state --chains 2 -o out.model", "--chains: chains that begin with one state"),
+    (f"{TRAIN} --chains 2 --keep all --trace -", "--keep all: several models cannot go to standard output"),
+    ("topics good.model --compare good.model --sort weight", "--sort: does not go with --compare"),
+    ("estimate good.state --align -o x.model", "--align: is for several states"),
+    ("estimate good.state --doc-topics-max 3 -o x.model", "--doc-topics-max: is for --doc-topics"),
+    ("estimate good.state --phi cgs --phi-entries 5 -o x.model", "--phi-entries: is for φ by cgsp"),
+    ("infer good.model good.corpus --text-field x", "--text-field: is for text, not for corpus files"),
+    ("infer good.model good.corpus -o x.csv", "x.csv: θ is written as tsv, jsonl, npz, parquet"),
+    ("export good.corpus --format uci --threads 3 -o x", "--threads: is for --format"),
+    ("prune good.corpus -o good.corpus --min-count 2", "good.corpus: is an input, too"),
+    ("split good.corpus -o -", "--output -: several files cannot go to standard output"),
+    ("split in.train.corpus -o in", "in.train.corpus: is an input, too"),
+    ("import mallet.txt -o x.corpus", "mallet.txt: is a state of MALLET's, not text"),
+    ("bench good.corpus --samplers sparse:mh_steps=4 --peers none", "--mh-steps is for the sampler"),
+    ("bench good.corpus --samplers sparse -o text.txt", "--output text.txt: is a file, not a folder"),
+    ("bench good.corpus --samplers sparse --plot nowhere/x.png", "nowhere/x.png: the folder"),
     ("topics nowhere.model", "nowhere.model: cannot be read"),
     ("topics good.corpus", "is a topicx corpus, but a model is needed"),
     ("topics short.model", "short.model: the file is truncated"),
@@ -406,3 +430,61 @@ def test_killed_and_resumed_runs_end_in_the_same_bytes(tmp_path: Path) -> None:
     # The kept files say how they were made; checkpoints leave no trace in them.
     assert (tmp_path / "killed").read_bytes() == (tmp_path / "whole").read_bytes()
     assert (tmp_path / "killed.state").read_bytes() == (tmp_path / "whole.state").read_bytes()
+
+
+@pytest.mark.parametrize("keep", ["best", "all"])
+def test_interrupted_chains_go_on_with_the_others(keep: str, tmp_path: Path) -> None:
+    """Interrupted in the second of three chains; the command that is printed finishes it and runs the third."""
+    lda_corpus(documents=400).save(tmp_path / "c")
+    (tmp_path / "prior").write_text("w001 0.5\n")
+    call = (*LONG, "--chains", 3, "--keep", keep, "--word-prior", "prior")
+    assert start_training(tmp_path, *call, "-o", "whole").wait(timeout=120) == 0
+    process = start_training(tmp_path, *call, "-o", "some")
+    assert process.stderr is not None
+    while "chain 0:" not in process.stderr.readline():
+        assert process.poll() is None
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    again = shlex.split(err.splitlines()[-1])
+    assert again[:2] == ["topicx", "train"]
+    assert start_training(tmp_path, *again[2:]).wait(timeout=120) == 0
+    for number in ["", ".0", ".1", ".2"]:
+        whole, some = tmp_path / f"whole{number}", tmp_path / f"some{number}"
+        assert whole.exists() == some.exists() == ((keep == "best") == (number == ""))
+        if whole.exists():
+            assert whole.read_bytes() == some.read_bytes()
+
+
+def test_the_numbers_of_chains_leave_the_endings(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus().save(tmp_path / "c")
+    call = ("train", "c", "-k", 3, "--iterations", 3, "--chains", 2, "--keep", "all", "-o", "m.model")
+    done = topicx(*call, "--doc-topics", "theta.npz", "--state", "s.state.gz")
+    assert done.returncode == 0, done.stderr
+    for number in (0, 1):
+        assert Model.load(tmp_path / f"m.{number}.model").n_topics == 3
+        assert np.load(tmp_path / f"theta.{number}.npz")
+        assert (tmp_path / f"s.{number}.state.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+
+def test_compressed_files_are_what_they_are(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus().save(tmp_path / "c.corpus.gz")
+    assert topicx("train", "c.corpus.gz", "-k", 3, "--iterations", 3, "-o", "m.model.gz").returncode == 0
+    assert topicx("infer", "m.model.gz", "c.corpus.gz", "-o", "t.tsv").returncode == 0
+    assert topicx("export", "m.model.gz", "--format", "mallet-topic-keys", "-o", "keys").returncode == 0
+    assert json.loads(topicx("info", "c.corpus.gz", "--json").stdout)["kind"] == "corpus"
+
+
+def test_seed_words_are_no_tokens(topicx: Run, tmp_path: Path) -> None:
+    corpus = lda_corpus()
+    corpus.save(tmp_path / "c")
+    (tmp_path / "seeds").write_text(f"0 {corpus.vocabulary[0]}\n")
+    for sampler in ("sparse", "cvb0"):
+        call = ("train", "c", "-k", 3, "--iterations", 20, "--sampler", sampler, "-o", "m", "--state", "s")
+        assert topicx(*call, "--seed-words", "seeds", "--seed-weight", 100_000).returncode == 0
+        shares = [topic["weight"] for topic in json.loads(topicx("topics", "m", "--json").stdout)]
+        counted = np.bincount(State.load(tmp_path / "s").z, minlength=3) / corpus.n_tokens
+        np.testing.assert_allclose(shares, counted, atol=0.1 if sampler == "cvb0" else 0.01)
+    refused = topicx("export", "s", "--format", "mallet-word-topic-counts", "-o", "x")
+    assert refused.returncode == 2 and "seed words" in refused.stderr

@@ -353,7 +353,10 @@ def is_topicx(path: str | os.PathLike[str]) -> bool:
             return False
         with Path(path).open("rb") as stream:
             start = stream.read(64)
-    except OSError:
+        if start[:2] == b"\x1f\x8b":
+            with gzip.open(path) as packed:
+                start = packed.read(64)
+    except (OSError, EOFError, zlib.error):
         return False
     return starts_topicx(start)
 

@@ -30,6 +30,9 @@ def export_corpus(corpus: Corpus, out: str, format: str) -> list[str]:
     if format not in FORMATS:
         raise InputError(f"--format {format}: a corpus can be written as {', '.join(FORMATS)}")
     written = [out]
+    words = vocabulary_name(out)
+    if format in ("uci", "ldac", "svmlight") and out != "-" and Path(words).exists() and not Path(out).exists():
+        raise InputError(f"{words}: is there already, without {out}: it would be overwritten")
     with atomic_output(out, binary=False) as stream:
         for text in _PARTS[format](corpus):
             stream.write(text)

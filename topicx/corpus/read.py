@@ -166,6 +166,8 @@ class Reader:
         if files.starts_topicx(start):
             hint = f"see 'topicx info {name}'" if Path(name).is_file() else "infer takes one with --input-format corpus"
             raise InputError(f"{source.shown}: is a topicx file already ({hint})")
+        if start.startswith(b"#doc source pos typeindex type topic"):
+            raise InputError(f"{source.shown}: is a state of MALLET's, not text ('topicx estimate' reads it)")
         return detect(name, start, self.options)
 
 

@@ -79,6 +79,8 @@ def estimate(
         "tokens": state.n_tokens,
         "documents": state.n_documents,
     }
+    if len(state.seeds):
+        model.meta["seed_counts"] = state.seeds.by_topic(state.n_topics)
     if state.digest:
         model.parents = {"state": state.digest}
     if examples and counts is None:

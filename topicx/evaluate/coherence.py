@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,12 +152,3 @@ def _of_topic(counts: Counts, words: list[str], measure: str, convention: str) -
     if not np.all(norms > 0):
         return 0.0
     return float(np.mean(npmi @ whole / norms))
-
-
-def coherences(model: Model, corpus: Corpus, *, top: int = 10, window: int | None = None) -> dict[str, Any]:
-    """All measures at once, as plain data."""
-    result: dict[str, Any] = {}
-    for measure in MEASURES:
-        found = coherence(model, corpus, measure, top=top, window=window)
-        result[measure] = {"mean": found.mean, "topics": found.topics, "window": found.window}
-    return result

@@ -189,6 +189,8 @@ def mallet_word_topic_counts(model: Model, out: str) -> None:
             f"{model.meta.get('estimator', {}).get('phi', 'another estimator')}), which are not whole numbers; "
             "give the state, or a model made with --phi cgs"
         )
+    if model.meta.get("seed_counts"):
+        raise InputError("--format mallet-word-topic-counts: seed words have counts in advance, which are no tokens")
     with atomic_output(out, binary=False) as stream:
         for w, word in enumerate(model.vocabulary):
             span = slice(int(model.indptr[w]), int(model.indptr[w + 1]))

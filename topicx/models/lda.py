@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -65,6 +66,8 @@ def seeds_of(seed_words: Mapping[int, Iterable[str]], index: Mapping[str, int], 
     check_whole("seed_weight", weight, 1, 1_000_000)
     entries: list[tuple[int, int, int]] = []
     for topic, words in seed_words.items():
+        if isinstance(words, str):
+            raise InputError(f"seed words of topic {topic}: a list of words is needed, not {words!r}")
         check_whole("the topic of seed words", topic, 0, topics - 1)
         for word in words:
             if word not in index:
@@ -73,8 +76,15 @@ def seeds_of(seed_words: Mapping[int, Iterable[str]], index: Mapping[str, int], 
     return Seeds.of(entries)
 
 
+def check_phi(chain: Chain, phi: str) -> None:
+    """InputError if this estimator of φ is not for this chain's method."""
+    if phi == "cgsp" and not chain.method.has_samples:
+        raise InputError(f"phi cgsp is an estimator for samplers' states; {chain.sampler.name} keeps expected counts")
+
+
 def finish(chain: Chain, *, theta: str = "cgsp", phi: str = "auto", examples: int = 20) -> Model:
     """The model of a chain that has run, with its trace, its options and its most typical documents."""
+    check_phi(chain, phi)
     model = chain.method.model(theta, phi)
     if chain.samples:
         threads = chain.engine.threads
@@ -111,6 +121,11 @@ def run_meta(chain: Chain) -> dict[str, Any]:
     }
 
 
+def _check_corpus(corpus: Any) -> None:
+    if not isinstance(corpus, Corpus):
+        raise InputError(f"a Corpus is needed, not a {type(corpus).__name__}: Corpus.from_texts(texts) makes one")
+
+
 class LDA:
     """Latent Dirichlet allocation.
 
@@ -134,7 +149,11 @@ class LDA:
         word_prior: Mapping[str, float] | None = None,
         **options: Any,
     ) -> None:
+        unknown = set(options) - {field.name for field in fields(Options)}
+        if unknown:
+            raise InputError(f"LDA has no option {', '.join(map(repr, sorted(unknown)))}")
         self.options = Options(topics=topics, seed=seed, **options)
+        check_whole("threads", threads, 0, None)
         self.threads = threads
         for name, value, known in (("theta", theta, ("cgs", "cgsp")), ("phi", phi, ("auto", "cgs", "cgsp"))):
             if value not in known:
@@ -149,8 +168,10 @@ class LDA:
 
     def fit(self, corpus: Corpus, callbacks: Sequence[Callable[[Event], None]] = ()) -> LDA:
         """Train on a corpus and return self. `callbacks` are called with an Event after every sweep."""
+        _check_corpus(corpus)
         with Threads(self.threads) as engine:
             chain = Chain(initial_state(corpus, self.options, **self._priors), self.options, engine)
+            check_phi(chain, self.phi)
             chain.run(callbacks)
             self._model = finish(chain, theta=self.theta, phi=self.phi)
             self._state = chain.method.sync()
@@ -221,6 +242,7 @@ class LDA:
         """θ of new documents: documents × topics (see `topicx.evaluate.infer`)."""
         from topicx.evaluate.infer import infer
 
+        _check_corpus(corpus)
         return infer(self.model, corpus, threads=self.threads, **options)
 
     def save(self, path: str) -> None:

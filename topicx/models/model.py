@@ -86,9 +86,10 @@ class Model:
 
     @property
     def topic_weights(self) -> NDArray[np.float64]:
-        """Each topic's share of the tokens."""
-        total = self.totals.sum()
-        return self.totals / total if total > 0 else np.full(self.n_topics, 1 / self.n_topics)
+        """Each topic's share of the tokens (seed words' pseudo-counts are none)."""
+        tokens = self.totals - np.asarray(self.meta.get("seed_counts", 0.0), dtype=np.float64)
+        total = tokens.sum()
+        return tokens / total if total > 0 else np.full(self.n_topics, 1 / self.n_topics)
 
     def counts(self) -> scipy.sparse.csr_array:
         """The stored expected counts as a words × topics CSR array."""

@@ -270,7 +270,7 @@ def check_options(text: str, settings: Settings) -> None:
         if key not in {f.name for f in fields(Options)} - shared:
             raise InputError(f"{text!r}: {key!r} is not an option that a sampler can have here")
     if name not in PEERS:
-        Options(topics=settings.topics, **options)
+        Options(topics=settings.topics, **options).check_sampler("sparse" if name == "auto" else name)
 
 
 def installed(peer: str) -> bool:
@@ -351,7 +351,7 @@ def run_program(
         run.problem = f"stopped: nothing to measure within {_patience(settings):.0f} s"
     elif not run.about.pop("done", False):
         run.problem = last[0] if last else f"ended with status {process.returncode}"
-    elif run.rows and run.rows[-1].sweep < settings.iterations:
+    elif run.rows and run.rows[-1].sweep < parse_program(name)[1].get("iterations", settings.iterations):
         run.problem = f"stopped after {settings.limit:g} s"
     _speeds(run, train.n_tokens)
     if run.problem:

@@ -35,7 +35,10 @@ def format_of(path: str, chosen: str | None) -> str:
         if chosen not in FORMATS:
             raise InputError(f"format: {chosen!r} is not one of {', '.join(FORMATS)}")
         return chosen
-    return _ENDINGS.get(Path(path.removesuffix(".gz")).suffix.lower(), "tsv")
+    ending = Path(path.removesuffix(".gz")).suffix.lower()
+    if ending in (".csv", ".json", ".xlsx"):
+        raise InputError(f"{path}: θ is written as {', '.join(FORMATS)}, by the name's ending, not as {ending[1:]}")
+    return _ENDINGS.get(ending, "tsv")
 
 
 class Selection:

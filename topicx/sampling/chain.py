@@ -80,6 +80,11 @@ class Trace:
             if len(values) == rows:
                 values.append(float("nan"))
 
+    def keep(self, wanted: Callable[[int], bool]) -> None:
+        """Only the rows of these sweeps."""
+        rows = [at for at, sweep in enumerate(self.columns.get("sweep", [])) if wanted(int(sweep))]
+        self.columns = {name: [values[at] for at in rows] for name, values in self.columns.items()}
+
     def arrays(self) -> dict[str, NDArray[np.float64]]:
         return {name: np.array(values, np.float64) for name, values in self.columns.items()}
 
@@ -148,7 +153,7 @@ class Chain:
         began = time.monotonic() - self.seconds
         wanted = set(self.options.sample_sweeps())
         if self.position == 0:
-            self.method.start(random=self.start == "random")
+            self.method.start(random=self.start in ("random", "state"))
         for position in range(self.position, len(self.steps)):
             step = self.steps[position]
             figures = self.method.maximise(position) if step.kind == "icm" else self.method.sweep(position, step.share)
@@ -163,7 +168,9 @@ class Chain:
             self.position = position + 1
             self.seconds = time.monotonic() - began
             settled = step.kind == "icm" and figures.get("changed") == 0
-            last = settled or self.position == len(self.steps)
+            if settled:
+                self.position = len(self.steps)  # nothing will change any more
+            last = self.position == len(self.steps)
             score = self._record(step, figures, last)
             event = Event(step, self.position, len(self.steps), step.share, score, figures)
             for callback in callbacks:
@@ -240,13 +247,21 @@ class Chain:
         chain.trace = Trace(
             {n.removeprefix("trace."): a.tolist() for n, a in file.arrays.items() if n.startswith("trace.")}
         )
+        if position < len(chain.steps):
+            chain.trace.keep(lambda sweep: sweep % options.trace_interval == 0)  # not what was the last sweep then
         done = max((step.sweep for step in chain.steps[:position]), default=0)
         for sweep in chain.options.sample_sweeps():
             if f"sample.{sweep}.z" in file.arrays:
                 z, alpha, beta = (file.arrays[f"sample.{sweep}.{name}"] for name in ("z", "alpha", "beta"))
                 chain.samples[sweep] = replace(state, z=z, alpha=alpha, beta=beta)
-            elif sweep <= done:
-                raise InputError(f"{file.path}: was to take no sample after sweep {sweep}: ask for more iterations")
+            elif sweep == done:
+                chain.samples[sweep] = replace(state, z=state.z.copy())
+            elif sweep < done:
+                least = done + (options.samples - 1) * options.lag
+                raise InputError(
+                    f"{file.path}: has no sample of sweep {sweep}, which its chain has passed; {options.samples} "
+                    f"samples {options.lag} sweeps apart need at least {least} iterations"
+                )
         chain.method.restore({n.removeprefix("method."): a for n, a in file.arrays.items() if n.startswith("method.")})
         return chain
 
@@ -258,7 +273,7 @@ GROWING_FROM = (1_000_000, 500)
 def choose_start(state: State, options: Options, method: type[Method]) -> str:
     """The start that `auto` means for this corpus and method."""
     if bool(np.any(state.z != NONE)):
-        return "random"  # assignments came with the state: they are the start
+        return "state"  # assignments came with it
     if options.start == "auto":
         tokens, a_document = GROWING_FROM
         pays = state.n_tokens >= max(tokens, a_document * state.n_documents)

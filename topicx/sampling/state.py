@@ -56,6 +56,12 @@ class Seeds:
             np.array([r[2] for r in rows], np.int64),
         )
 
+    def by_topic(self, topics: int) -> list[int]:
+        """The pseudo-counts of each topic."""
+        total = np.zeros(topics, np.int64)
+        np.add.at(total, self.topics, self.counts)
+        return [int(count) for count in total]
+
 
 @dataclass
 class State:

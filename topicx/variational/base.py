@@ -157,7 +157,9 @@ class Soft(Method):
         """The expected counts. They are all there is: `theta` and `phi` only matter for what is inferred later."""
         state = self.sync()
         model = model_of(self.nw, self.topics, state)
-        model.meta |= {"estimator": {"theta": theta, "phi": phi}, "tokens": state.n_tokens}
+        model.meta |= {"estimator": {"theta": theta, "phi": "expected counts"}, "tokens": state.n_tokens}
+        if len(state.seeds):
+            model.meta["seed_counts"] = state.seeds.by_topic(state.n_topics)
         model.meta |= {"documents": state.n_documents}
         return model
 

@@ -395,7 +395,9 @@ class Scvb0(Method):
     def model(self, theta: str, phi: str) -> Model:
         state = self.sync()
         model = model_of(self.learner.counts, state.n_topics, state)
-        model.meta |= {"estimator": {"theta": theta, "phi": phi}, "tokens": state.n_tokens}
+        model.meta |= {"estimator": {"theta": theta, "phi": "expected counts"}, "tokens": state.n_tokens}
+        if len(state.seeds):
+            model.meta["seed_counts"] = state.seeds.by_topic(state.n_topics)
         model.meta |= {"documents": state.n_documents}
         return model
 
@@ -440,7 +442,10 @@ def train_file(
         model.trace = {name: np.array(values) for name, values in trace.items()}
         model.meta |= {"options": options.to_meta(), "sampler": "scvb0", "seed": options.seed}
         model.meta |= {"iterations": options.iterations, "tokens": source.n_tokens, "documents": source.n_documents}
-        model.meta |= {"tokenizer": file.meta.get("tokenizer"), "estimator": {"theta": "cgsp", "phi": "cgs"}}
+        model.meta |= {
+            "tokenizer": file.meta.get("tokenizer"),
+            "estimator": {"theta": "cgsp", "phi": "expected counts"},
+        }
         model.parents = {"corpus": file.digest}
         return model
 
@@ -537,5 +542,5 @@ class StochasticLDA:
         model = learner_model(self._learner, self.vocabulary)
         options = replace(self._options, sampler="scvb0").to_meta()
         model.meta = {"options": options, "sampler": "scvb0", "seed": self._options.seed, "tokens": self.seen}
-        model.meta |= {"iterations": self._learner.step, "estimator": {"theta": "cgsp", "phi": "cgs"}}
+        model.meta |= {"iterations": self._learner.step, "estimator": {"theta": "cgsp", "phi": "expected counts"}}
         return model
