@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, option, quiet, say, stack
+from topicx.cli.common import Number, check_fit, option, quiet, refuse, say, stack
 
 if TYPE_CHECKING:
     from topicx.corpus.tokenize import Tokenizer
@@ -78,6 +78,17 @@ limits = stack(
 )  # fmt: skip
 
 
+FIELDS = ("jsonl", "csv", "tsv", "parquet")
+USES = {
+    **dict.fromkeys(("line_regex", "name", "label", "data"), ("lines",)),
+    **dict.fromkeys(("text_field", "id_field", "label_field", "collection_field", "time_field", "columns"), FIELDS),
+    **dict.fromkeys(("delimiter", "no_header", "no_quotes"), ("csv", "tsv")),
+    "vocab": ("uci", "ldac", "svmlight"),
+    "index_base": ("ldac", "svmlight"),
+}
+"""The formats that an option is for."""
+
+
 class ImportCommand(click.Command):
     """Lets --remove-stopwords stand before an input: only languages are taken as its value."""
 
@@ -142,6 +153,8 @@ def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int
     )  # fmt: skip
     if chosen["line_regex"] is not None:
         options.line_regex = chosen["line_regex"]
+    if not chosen["bigrams"]:
+        refuse(("bigram_min_count", "bigram_npmi"), "is for --bigrams")
     if chosen["label_delimiter"] == "":
         raise click.BadParameter("must not be empty", param_hint="--label-delimiter")
     vocabulary = None
@@ -174,11 +187,14 @@ def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int
             reader.say = bar.message if not quiet else reader.say
             done = 0
             for batch in reader:
+                if not done and len(inputs) == 1:
+                    check_fit(click.get_current_context(), USES, "inputs read as", reader.formats)
                 builder.add(batch)
                 bar.advance((reader.consumed - done) / 1e6, f"{builder.n_tokens:,} tokens")
                 done = reader.consumed
         if set(reader.formats) <= {"uci", "ldac", "svmlight"} and like is None:
             builder.tokenizer = None
+        check_fit(click.get_current_context(), USES, "inputs read as", reader.formats)
         meta: dict[str, Any] = {"inputs": list(inputs), "input_formats": reader.formats}
         if like is not None:
             meta["like"] = like

@@ -158,6 +158,12 @@ WRONG: list[tuple[str, str]] = [
     ("prune good.corpus -o good.corpus --min-count 2", "good.corpus: is an input, too"),
     ("split good.corpus -o -", "--output -: several files cannot go to standard output"),
     ("split in.train.corpus -o in", "in.train.corpus: is an input, too"),
+    (
+        "import text.txt -o x.corpus --vocab text.txt -q",
+        "--vocab: is for inputs read as uci, ldac, svmlight; not for text",
+    ),
+    ("import text.txt -o x.corpus --line-regex ( -q", "--line-regex: is for inputs read as lines; not for text"),
+    ("import text.txt -o x.corpus --bigram-min-count 3", "--bigram-min-count: is for --bigrams"),
     ("import mallet.txt -o x.corpus", "mallet.txt: is a state of MALLET's, not text"),
     ("bench good.corpus --samplers sparse:mh_steps=4 --peers none", "--mh-steps is for the sampler"),
     ("bench good.corpus --samplers sparse -o text.txt", "--output text.txt: is a file, not a folder"),

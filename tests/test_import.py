@@ -270,7 +270,7 @@ def test_split_prune_info(run: Run) -> None:
     write("a.txt", "".join(f"d{i}\tx{i % 2}\tw{i % 5} w{i % 3} all\n" for i in range(40)))
     assert run("import", "a.txt", "-o", "c")[0] == 0
     status, _, err = run("split", "c", "-o", "out/p", "--stratify")
-    assert status == 2 and "cannot be written" in err
+    assert status == 2 and "does not exist" in err
     status, _, err = run("split", "c", "-o", "p", "--stratify", "--fractions", "0.75,0.25", "--seed", "7")
     assert status == 0, err
     train, test = corpus_of("p.train.corpus"), corpus_of("p.test.corpus")
