@@ -49,6 +49,14 @@ def test_pages_call_only_commands_and_options_that_exist() -> None:
                 assert word in known, f"{page.name}: {word} in {line.strip()!r}"
 
 
+def test_no_page_has_gaps() -> None:
+    for page in [ROOT / "README.md", *PAGES]:
+        gaps = re.findall(
+            r"to be (?:measured|filled)|TODO|TBD|\{\{|\b(?:FIGURES|WORTH)\b", page.read_text(encoding="utf-8")
+        )
+        assert not gaps, f"{page.name}: {gaps[0]}"
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]:
         text = re.sub(r"(?sm)```.*?```|`[^`]*`|^    .*?$", "", page.read_text(encoding="utf-8"))

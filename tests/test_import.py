@@ -461,6 +461,8 @@ def test_interrupted(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "topicx", "import", "-", "-o", "c", "--format", "text"], cwd=tmp_path,
         stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        # A shell's background job ignores the signal, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     assert process.stdin is not None and process.stderr is not None
     process.stdin.write(b"some words\n" * 1000)
