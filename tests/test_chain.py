@@ -203,12 +203,15 @@ def test_auto_start_is_random_for_small_corpora() -> None:
     assert choose_start(chain.state, Options(topics=5, start="growing"), Dense) == "growing"
 
 
-@pytest.mark.parametrize(("documents", "length", "start"), [(400, 2600, "growing"), (4000, 260, "random")])
-def test_auto_start_grows_large_corpora_of_long_documents(documents: int, length: int, start: str) -> None:
+@pytest.mark.parametrize(
+    ("documents", "length", "topics", "start"),
+    [(400, 2600, 2, "growing"), (4000, 260, 2, "random"), (400, 2600, 200, "random")],
+)
+def test_auto_start_grows_large_corpora_of_long_documents(documents: int, length: int, topics: int, start: str) -> None:
     words = np.zeros(documents * length, np.uint32)
     offsets = np.arange(documents + 1, dtype=np.int64) * length
-    state = initial_state(Corpus(words, offsets, Strings.of(["word"])), Options(topics=2))
-    assert choose_start(state, Options(topics=2), Dense) == start
+    state = initial_state(Corpus(words, offsets, Strings.of(["word"])), Options(topics=topics))
+    assert choose_start(state, Options(topics=topics), Dense) == start
 
 
 def test_a_run_that_has_settled_stays_as_it_is(tmp_path: Path) -> None:

@@ -266,8 +266,8 @@ class Chain:
         return chain
 
 
-GROWING_FROM = (1_000_000, 500)
-"""Tokens, and tokens a document on average, from which a growing start pays (docs/performance.md)."""
+GROWING_FROM = (1_000_000, 500, 10_000)
+"""Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
 
 
 def choose_start(state: State, options: Options, method: type[Method]) -> str:
@@ -275,8 +275,8 @@ def choose_start(state: State, options: Options, method: type[Method]) -> str:
     if bool(np.any(state.z != NONE)):
         return "state"  # assignments came with it
     if options.start == "auto":
-        tokens, a_document = GROWING_FROM
-        pays = state.n_tokens >= max(tokens, a_document * state.n_documents)
+        tokens, a_document, a_topic = GROWING_FROM
+        pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
         return "growing" if method.grows and pays else "random"
     if options.start != "random" and not method.grows:
         raise InputError(f"start {options.start!r} is for samplers; {options.sampler} starts at random")
