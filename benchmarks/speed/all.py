@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
         print(f"\n== {script.__name__}", flush=True)
         figures += script.main(arguments)
     (given.out / "figures.md").write_text(
-        "| figure | must | measured | command |\n|---|---|---|---|\n" + "".join(f"{figure}\n" for figure in figures)
+        "| figure | target | measured | command |\n|---|---|---|---|\n" + "".join(f"{figure}\n" for figure in figures)
     )
     return figures
 

@@ -23,12 +23,12 @@ class Figure:
     """A line of docs/performance.md."""
 
     name: str
-    must: str
+    target: str
     measured: str
     command: str
 
     def __str__(self) -> str:
-        return f"| {self.name} | {self.must} | {self.measured} | `{self.command}` |"
+        return f"| {self.name} | {self.target} | {self.measured} | `{self.command}` |"
 
 
 class Store:
@@ -134,6 +134,6 @@ def spread(values: Sequence[float], form: str = ".2f") -> str:
 
 
 def show(figures: Sequence[Figure]) -> None:
-    print("| figure | must | measured | command |\n|---|---|---|---|")
+    print("| figure | target | measured | command |\n|---|---|---|---|")
     for figure in figures:
         print(figure)
