@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import shlex
 import signal
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicx.cli import priors
 from topicx.cli.common import (
     Number,
     check_outputs,
@@ -197,7 +196,7 @@ def command(
             wanted.theta, wanted.phi = wanted.theta or chain.notes["theta"], wanted.phi or chain.notes["phi"]
             series = Series(**chain.notes["series"])
         elif word_prior := settings["word_prior"]:
-            series.word_prior = _word_prior(word_prior)
+            series.word_prior = priors.word_prior(word_prior)
         wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
         for number in range(len(series.scores), series.chains):
             if chain is None:
@@ -312,7 +311,7 @@ def _train_stream(
         if name in given:
             raise InputError(f"{spelling} does not go with --stream, which keeps the topics' words alone in memory")
     settings = {name: value for name, value in settings.items() if name not in unfit}
-    settings["alpha"] = _alpha(settings["alpha"], settings["topics"])
+    settings["alpha"] = priors.alpha(settings["alpha"], settings["topics"])
     options = Options(**settings)
     done = 0
     with Threads(threads) as engine, for_terminal("training", unit="documents", quiet=quiet) as progress:
@@ -351,7 +350,7 @@ def _new_chain(
         if stray:
             raise InputError(f"--{stray[0].replace('_', '-')} does not go with --init-state: a state has its own")
         alpha, beta = (settings[name] if name in given else None for name in ("alpha", "beta"))
-        state = read_state(init_state, alpha=_number_of_alpha(alpha), beta=beta)
+        state = read_state(init_state, alpha=priors.one_alpha(alpha), beta=beta)
         for note in state.meta.pop("notes", []):
             say(f"note: {note}", quiet=quiet)
         settings |= {"topics": state.n_topics, "alpha": state.alpha[0].tolist(), "alpha_sum": None}
@@ -359,73 +358,14 @@ def _new_chain(
         return Chain(state, options, engine)
     if not corpus:
         raise InputError("give a CORPUS to train on (or --init-state, or --resume)")
-    settings["alpha"] = _alpha(settings["alpha"], topics)
+    settings["alpha"] = priors.alpha(settings["alpha"], topics)
     options = Options(**settings, chain=number)
     state = lda.initial_state(
         Corpus.load(corpus), options, seed_weight=seed_weight,
-        seed_words=_seed_words(seed_words) if seed_words else None,
-        word_prior=_word_prior(word_prior) if word_prior else None,
+        seed_words=priors.seed_words(seed_words) if seed_words else None,
+        word_prior=priors.word_prior(word_prior) if word_prior else None,
     )  # fmt: skip
     return Chain(state, options, engine)
-
-
-def _number_of_alpha(text: str | None) -> float | None:
-    try:
-        return None if text is None else Number(above=0).convert(text, None, None)
-    except click.BadParameter as error:
-        raise InputError(f"--alpha: {error.message} (a state can have one for all topics)") from None
-
-
-def _alpha(text: str | None, topics: int) -> float | list[float] | None:
-    if text is None:
-        return None
-    with contextlib.suppress(click.BadParameter, ValueError):
-        return Number(above=0).convert(float(text), None, None)
-    if Path(text).is_file():
-        values = [_number(text, n, field) for n, line in _lines(text) for field in line.split()]
-        if len(values) != topics:
-            raise InputError(f"{text}: holds {len(values)} numbers for {topics} topics (--alpha)")
-        return values
-    raise InputError(f"--alpha: {text!r} is neither a number greater than 0 nor a file")
-
-
-def _seed_words(path: str) -> dict[int, list[str]]:
-    seeds: dict[int, list[str]] = {}
-    for number, line in _lines(path):
-        topic, *words = line.replace(",", " ").split() or [""]
-        if not topic.isdecimal() or len(topic) > 5 or not words:
-            raise InputError(f"{path}:{number}: a line is 'topic word word …', not {line.strip()!r}")
-        seeds.setdefault(int(topic), []).extend(words)
-    return seeds
-
-
-def _word_prior(path: str) -> dict[str, float]:
-    prior: dict[str, float] = {}
-    for number, line in _lines(path):
-        fields = line.split()
-        if len(fields) != 2:
-            raise InputError(f"{path}:{number}: a line is 'word β', not {line.strip()!r}")
-        prior[fields[0]] = _number(path, number, fields[1])
-    return prior
-
-
-def _number(path: str, line: int, text: str) -> float:
-    try:
-        return Number(above=0).convert(text, None, None)
-    except click.BadParameter as error:
-        raise InputError(f"{path}:{line}: {error.message}") from None
-
-
-def _lines(path: str) -> Iterator[tuple[int, str]]:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            yield number, line
 
 
 def _announce(chain: Chain, threads: int) -> None:

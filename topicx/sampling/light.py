@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -58,9 +59,9 @@ class Proposing(Gibbs):
         )  # fmt: skip
         return self._propose(common, self._tally[number]), totals
 
+    @abstractmethod
     def _propose(self, common: tuple[Any, ...], tally: NDArray[np.int64]) -> int:
         """One cell by the subclass's kernel: the arguments that all kernels take, and where acceptances are counted."""
-        raise NotImplementedError
 
 
 class Light(Proposing):

@@ -6,6 +6,7 @@ Memory: 4 bytes × pairs × K for the assignments, 4 bytes × (documents + words
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -160,8 +161,9 @@ class Stored(Soft):
         self._settle()
         return {"changed": moved / max(self.state.n_tokens, 1)}
 
+    @abstractmethod
     def _sweep(self) -> float:
-        raise NotImplementedError
+        """Renew every assignment; how many tokens' worth of probability moved."""
 
     def _settle(self) -> None:
         self.totals = soft.column_sums(self.nw, self.topics)
