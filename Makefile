@@ -32,25 +32,32 @@ $(BIN)/python: | check-tools
 $(VENV)/installed: $(SOURCES) | $(BIN)/python
 	@echo "building the kernels (about a minute the first time) ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "setuptools>=77" "Cython>=3.1" "numpy>=2"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[test,lint]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e .
+	@touch $@
+
+# Tests and lint need more than the package does.
+$(VENV)/tools: $(VENV)/installed
+	$(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
+	  print(*extras["test"], *extras["lint"], sep="\n")' > $(VENV)/tools.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/tools.txt
 	@touch $@
 
 demo: $(VENV)/installed
 	$(BIN)/topicx demo -o topicx-demo
 
-test: $(VENV)/installed
+test: $(VENV)/tools
 	$(BIN)/python -m pytest tests
 	$(MAKE) --no-print-directory test-kernels-debug test-installed
 
 # The kernels' tests once more on a build with bounds checks, kept apart from the ordinary one.
-test-kernels-debug: $(VENV)/installed
+test-kernels-debug: $(VENV)/tools
 	$(BIN)/python tests/debug_build.py $(VENV)/debug
 
 # sdist -> wheel -> an empty environment, with nothing from the checkout on the path.
-test-installed: $(VENV)/installed
+test-installed: $(VENV)/tools
 	$(BIN)/python tests/installed_wheel.py
 
-lint: $(VENV)/installed
+lint: $(VENV)/tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@# mypy sees the packages where they are installed: cli/ and datasets/ inside topicx/

@@ -50,7 +50,7 @@ class Share(click.ParamType):
 @click.argument("corpus")
 @stack(
     option("--method", "-m", "methods", type=click.Choice(METHODS), multiple=True, default=("completion",),
-           help="What to measure (may be repeated; see below).", show_default="completion"),
+           help="What to measure (may be repeated; see above).", show_default="completion"),
     option("--share", type=Share(), default="half", metavar="half|NUMBER",
            help="completion: the part that estimates θ: the first half of a document, or a random share."),
     option("--burn-in", type=click.IntRange(1), default=None, show_default="50; likelihood, diagnostics: 10",

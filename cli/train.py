@@ -419,7 +419,10 @@ def _run(chain: Chain, checkpoints: Checkpoints, wanted: Wanted, threads: int, q
 
             chain.run([report], checkpoints, lambda: stopping)
     except Interrupted:
-        say(f"stopped after step {chain.position} of {len(chain.steps)}; the chain is saved. To go on with it:")
+        done = max((step.sweep for step in chain.steps[: chain.position]), default=0)
+        chains = chain.notes["series"]["chains"]
+        which = f" in chain {chain.options.chain} of {chains}, counted from 0," if chains > 1 else ""
+        say(f"stopped{which} after {done} of {chain.options.iterations} sweeps; the chain is saved. To go on with it:")
         say(f"  topicx train --resume {shlex.quote(checkpoints.path)} {wanted.options()}")
         raise click.exceptions.Exit(130) from None
     finally:
@@ -428,6 +431,12 @@ def _run(chain: Chain, checkpoints: Checkpoints, wanted: Wanted, threads: int, q
     tokens = chain.state.n_tokens * sum(step.share for step in chain.steps[: chain.position])
     say(f"{chain.seconds:.1f} s, {tokens / max(chain.seconds, 1e-9) / 1e6:.1f} million tokens a second; "
         f"{chain.method.objective} {chain.method.score():.4f}", quiet=quiet)  # fmt: skip
+    options, alpha = chain.options, chain.state.alpha
+    if options.optimize_interval and max(options.optimize_burn_in, options.optimize_interval) > options.iterations:
+        say("note: the priors stay as given: no re-estimation was due (--optimize-burn-in)", quiet=quiet)
+    elif options.optimize_interval:
+        say(f"priors: Σα {alpha.sum(axis=1).mean():.4g} ({alpha.min():.3g} to {alpha.max():.3g}), "
+            f"β {chain.state.beta.mean():.3g}", quiet=quiet)  # fmt: skip
 
 
 def _write(chain: Chain, wanted: Wanted, quiet: bool) -> None:

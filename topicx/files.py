@@ -396,10 +396,10 @@ def _parse(name: str, handle: IO[bytes]) -> File:
     prefix = handle.read(8)
     length = int.from_bytes(prefix, "little")
     if len(prefix) < 8 or not 2 <= length <= size - 8 or length > 1 << 28:
-        raise InputError(f"{name}: not a topicx file, or a truncated one")
+        raise InputError(f"{name}: not a topicx file, or a truncated one{_hint(prefix)}")
     raw = handle.read(length)
     if not raw.startswith(b'{"__metadata__":{"format":"topicx-'):
-        raise InputError(f"{name}: not a topicx file")
+        raise InputError(f"{name}: not a topicx file{_hint(prefix)}")
     damaged = InputError(f"{name}: the file is damaged (its header does not match its checksum)")
     try:
         header = json.loads(raw)
@@ -436,6 +436,10 @@ def _parse(name: str, handle: IO[bytes]) -> File:
         created=metadata["created"], digest=metadata["content"], checksums=checksums,
         _table=header, _start=8 + length, _handle=handle,
     )  # fmt: skip
+
+
+def _hint(start: bytes) -> str:
+    return " ('topicx import' makes a corpus of text)" if start and start.isascii() and b"\0" not in start else ""
 
 
 def _verify(file: File, array: str, handle: IO[bytes]) -> None:

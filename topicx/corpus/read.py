@@ -219,7 +219,7 @@ def detect(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
     if filled and all("\t" in line for line in filled):
         return "lines", "by its tabs"
     if suffix in (".txt", ".text") or name == "-" or not suffix:
-        return "text", "by its content; --format lines takes a name and a label from each line"
+        return "text", "by its content; the format 'lines' takes a name and a label from each line"
     return "text", "nothing says otherwise; see --format"
 
 
