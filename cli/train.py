@@ -193,8 +193,10 @@ def command(
             if stray:
                 raise InputError(f"--{stray[0].replace('_', '-')} cannot change when a run is resumed")
             chain = Chain.load(resume, engine, settings["iterations"] if "iterations" in given else None)
-            wanted.theta, wanted.phi = wanted.theta or chain.notes["theta"], wanted.phi or chain.notes["phi"]
-            series = Series(**chain.notes["series"])
+            notes = chain.notes  # empty, if a Python program saved it
+            wanted.theta, wanted.phi = wanted.theta or notes.get("theta"), wanted.phi or notes.get("phi")
+            before = chain.options.chain
+            series = Series(**notes["series"]) if notes else Series(before + 1, "best", [-math.inf] * before)
         elif word_prior := settings["word_prior"]:
             series.word_prior = priors.word_prior(word_prior)
         wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
