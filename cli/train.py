@@ -216,9 +216,9 @@ def command(
             elif score > max(series.scores, default=-math.inf):  # the best so far: an interruption loses nothing
                 _write(chain, wanted, quiet)
             series.scores.append(score)
-        if series.chains > 1 and chain is not None:
-            head = f"{series.chains} chains by {chain.method.objective}:"
-            say("\n".join([head, *histogram(series.scores)]), quiet=quiet)
+        known = [score for score in series.scores if math.isfinite(score)]
+        if len(known) > 1 and chain is not None:
+            say("\n".join([f"{len(known)} chains by {chain.method.objective}:", *histogram(known)]), quiet=quiet)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)

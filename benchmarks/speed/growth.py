@@ -52,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
             measured = f"{low:+.0%} to {high:+.0%} of the median {middle:.0f} ns a token"
             command = "python benchmarks/speed/growth.py"
             figures.append(
-                common.Figure(f"seconds a sweep against tokens, {sampler}, K={TOPICS}, {sizes}", "within 20%", measured, command)
+                common.Figure(
+                    f"seconds a sweep against tokens, {sampler}, K={TOPICS}, {sizes}", "within 20%", measured, command
+                )
             )
     return figures
 
