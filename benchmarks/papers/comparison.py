@@ -5,7 +5,9 @@
 Figures 4 and 14 (§5.5, Appendix E): perplexity of the second halves of test documents against the number of topics.
 200 sweeps of training; 200 sweeps over the first halves with φ fixed, by the method that trained (CGS and CGS_p: the
 last state of a chain; CVB0 and VB: their own fixed point). `longer` lets the sampler run on to where it has converged.
-Figure 5 (§5.6): training log likelihood against sweeps. α = 0.1, β = 0.01, random starts. Departures from the paper: its corpora but Reuters are not public; its VB was lda-c,
+Figure 5 (§5.6): training log likelihood against sweeps.
+
+α = 0.1, β = 0.01, random starts. Departures from the paper: its corpora but Reuters are not public; its VB was lda-c,
 which does not smooth φ, and ours does (β), as in Teh, Newman & Welling 2006. Every finished run is a line of
 comparison.jsonl: a killed script continues.
 """
