@@ -55,6 +55,7 @@ class Soft(Method):
         self.nd: Rows = np.zeros((0, self.padded), np.float32)
         self.nw: Rows = np.zeros((0, self.padded), np.float32)
         self.totals = np.zeros(self.topics)
+        self._own_z = False
         self.set_priors(state.alpha, state.beta)
 
     def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
@@ -142,9 +143,9 @@ class Soft(Method):
     def sync(self) -> State:
         state = self.state
         of_pair = np.ascontiguousarray(self.schedule.restored(self._best()))
-        z = np.empty(state.n_tokens, np.uint16)
-        soft.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, z)
-        state.z = z
+        if not self._own_z:  # the array that came with the state is the caller's
+            state.z, self._own_z = np.empty(state.n_tokens, np.uint16), True
+        soft.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
         return state
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -203,6 +204,15 @@ def _dense_csr(rows: Rows, topics: int) -> tuple[NDArray[np.int64], NDArray[np.u
     indptr = np.arange(len(rows) + 1, dtype=np.int64) * topics
     columns = np.tile(np.arange(topics, dtype=np.uint16), len(rows))
     return indptr, columns, np.maximum(rows[:, :topics], 0).ravel()
+
+
+def give_back_memory() -> None:
+    """Let the C library return what it keeps of freed memory, where it can (glibc)."""
+    import contextlib
+    import ctypes
+
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def free_memory() -> int:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import soft
 from topicx.sampling.schedule import Cell
-from topicx.variational.base import Rows, Soft, require_memory
+from topicx.variational.base import Rows, Soft, give_back_memory, require_memory
 from topicx.variational.scvb0 import Scvb0
 
 RECOUNT = 16
@@ -70,7 +70,8 @@ class Stored(Soft):
             begin, document = end, document + len(batch.lengths)
         self.gamma[begin * topics :] = 0
         self.nd, self.nw = self._rows(state.n_documents), first.learner.nw  # room for other counts from here on
-        del first
+        del first, batch, order
+        give_back_memory()
         self._recount()
         self._add_seeds()
         self._settle()
