@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from topicx.models.model import Model
-    from topicx.sampling.state import State
+    from topicx.model import Model
+    from topicx.state import State
 
 FORMATS = ("topicx", "mallet", "warplda", "lightlda", "gibbslda", "tomotopy")
 ESTIMATOR = click.Choice(["cgs", "cgsp"])

@@ -12,7 +12,7 @@ from topicx.cli.common import check_fit, json_output, option, print_json, quiet,
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
-    from topicx.sampling.state import State
+    from topicx.state import State
 
 MEASURES = ("umass", "uci", "npmi", "cv")
 METHODS = ("completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics")
@@ -105,7 +105,7 @@ def command(
     from topicx.evaluate.diagnostics import topic_diagnostics
     from topicx.evaluate.left_to_right import left_to_right
     from topicx.evaluate.likelihood import joint_log_likelihood, training_likelihood
-    from topicx.models.model import Model
+    from topicx.model import Model
 
     if model == "-" and corpus == "-":
         raise InputError("MODEL and CORPUS: only one of them can be standard input")
@@ -178,7 +178,7 @@ def _load(path: str) -> tuple[Corpus, State | None]:
     """A corpus, or a state and its documents as a corpus."""
     from topicx import files
     from topicx.corpus.corpus import Corpus
-    from topicx.sampling.state import State
+    from topicx.state import State
 
     file = files.read(path, ("corpus", "state"))
     if file.kind == "corpus":

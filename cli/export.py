@@ -10,8 +10,8 @@ from topicx.cli.common import Number, check_fit, check_outputs, option, quiet, s
 from topicx.errors import InputError
 
 if TYPE_CHECKING:
-    from topicx.models.model import Model
-    from topicx.sampling.state import State
+    from topicx.model import Model
+    from topicx.state import State
 
 CORPUS = ("lines", "jsonl", "uci", "ldac", "svmlight")
 STATE = ("mallet-state", "mallet-doc-topics", "warplda", "pyldavis")
@@ -153,7 +153,7 @@ def _load(
             raise InputError(f"--state: {file} is a state itself")
         state = read_state(file)
         return estimate(state, theta="cgs", phi=phi or "cgs", threads=threads, examples=0), state
-    from topicx.models.model import Model
+    from topicx.model import Model
 
     model = Model.load(file)
     if phi:

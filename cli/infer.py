@@ -79,7 +79,7 @@ def command(
     from topicx import progress
     from topicx.evaluate.infer import Inference
     from topicx.evaluate.output import StateWriter
-    from topicx.models.model import Model
+    from topicx.model import Model
     from topicx.report.document_topics import Selection, format_of, writer
 
     chosen = format_of(output, format_)

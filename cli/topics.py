@@ -9,7 +9,7 @@ import click
 from topicx.cli.common import json_output, option, print_json, refuse
 
 if TYPE_CHECKING:
-    from topicx.models.model import Model
+    from topicx.model import Model
 
 
 @click.command()
@@ -33,7 +33,7 @@ def command(
       topicx topics new.model --compare old.model
     """
     from topicx.errors import InputError
-    from topicx.models.model import Model
+    from topicx.model import Model
 
     loaded = Model.load(model)
     for topic in chosen:

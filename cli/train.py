@@ -238,7 +238,7 @@ class Series:
         import numpy as np
 
         from topicx.sampling.chain import Chain as NewChain
-        from topicx.sampling.state import NONE
+        from topicx.state import NONE
 
         state, options = chain.state, replace(chain.options, chain=number)
         beta = np.full(state.n_words, float(options.beta))

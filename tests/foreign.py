@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from topicx.sampling.state import State
+from topicx.state import State
 from topicx.strings import Strings
 
 FORMATS = ("mallet", "mallet-gz", "warplda", "gibbslda", "lightlda", "topicx")

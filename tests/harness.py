@@ -20,7 +20,7 @@ from topicx.engines.threads import Threads
 from topicx.sampling import registry
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
-from topicx.sampling.state import NONE, Seeds, State
+from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
 LEVEL = 1e-3

@@ -22,7 +22,7 @@ from topicx.sampling.gibbs import Dense
 from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Schedule, balanced_blocks
-from topicx.sampling.state import NONE, Seeds, State
+from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
 SAMPLERS = [name for name in registry.ENTRIES if name != "scvb0"]

@@ -19,9 +19,9 @@ import pytest
 
 from tests.conftest import Run, lda_corpus, run_topicx
 from topicx.cli import COMMANDS, cli
-from topicx.models.model import Model
+from topicx.model import Model
 from topicx.sampling import registry
-from topicx.sampling.state import State
+from topicx.state import State
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from topicx.errors import InputError
 from topicx.estimate import Soft, estimate, theta
 from topicx.estimate.align import align, topic_distances
 from topicx.estimate.average import average, permutations
-from topicx.models.model import Model
-from topicx.sampling.state import NONE, Seeds, State
+from topicx.model import Model
+from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -26,7 +26,7 @@ from topicx.evaluate.diagnostics import MALLET, duplicates, infer_state, topic_d
 from topicx.evaluate.infer import infer
 from topicx.evaluate.left_to_right import left_to_right
 from topicx.evaluate.likelihood import joint_log_likelihood, training_likelihood
-from topicx.sampling.state import NONE, Seeds, State
+from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
 SAMPLES = Path(__file__).parents[1].parent / "shared" / "samples"

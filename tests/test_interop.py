@@ -23,7 +23,7 @@ from tests.conftest import Run
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta
 from topicx.interop import export, read_state
-from topicx.sampling.state import Seeds, State
+from topicx.state import Seeds, State
 from topicx.strings import Strings
 
 SAMPLES = Path(__file__).parents[2] / "shared" / "samples"

@@ -7,7 +7,7 @@ import pytest
 
 from tests import harness
 from topicx.sampling import registry
-from topicx.sampling.state import NONE
+from topicx.state import NONE
 
 SAMPLING = [e.name for e in registry.ENTRIES.values() if e.group != registry.VARIATIONAL]
 EXACT = [e.name for e in registry.ENTRIES.values() if e.exact and e.group != registry.VARIATIONAL]

@@ -24,7 +24,7 @@ from topicx.errors import InputError
 from topicx.sampling import registry, streams
 from topicx.sampling.chain import Chain, Checkpoints, Interrupted
 from topicx.sampling.options import Options
-from topicx.sampling.state import NONE, Seeds, State
+from topicx.state import NONE, Seeds, State
 from topicx.variational import base, priors, scvb0
 from topicx.variational.cvb import Cvb
 from topicx.variational.cvb0 import Cvb0, Stored

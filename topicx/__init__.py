@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus as Corpus
     from topicx.errors import InputError as InputError
     from topicx.errors import TopicxError as TopicxError
+    from topicx.model import Model as Model
     from topicx.models.lda import LDA as LDA
-    from topicx.models.model import Model as Model
-    from topicx.sampling.state import State as State
+    from topicx.state import State as State
 
 # Names are resolved on first use, so that `topicx --help` does not pay for numpy and scipy.
 _HOME = {
     "Corpus": "topicx.corpus.corpus",
     "InputError": "topicx.errors",
     "LDA": "topicx.models.lda",
-    "Model": "topicx.models.model",
-    "State": "topicx.sampling.state",
+    "Model": "topicx.model",
+    "State": "topicx.state",
     "TopicxError": "topicx.errors",
 }
 

@@ -37,7 +37,7 @@ from topicx.interop import read_state
 from topicx.models.lda import LDA, initial_state
 from topicx.sampling.chain import Chain, Event
 from topicx.sampling.options import Options
-from topicx.sampling.state import State
+from topicx.state import State
 from topicx.strings import Strings
 
 CORPORA = {"reuters": "reuters21578", "kos": "uci-kos", "nips": "nips0-12", "20news": "20news-bydate"}

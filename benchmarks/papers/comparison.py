@@ -30,8 +30,8 @@ from topicx.estimate import estimate
 from topicx.evaluate.infer import Documents, Inference
 from topicx.evaluate.likelihood import score
 from topicx.evaluate.rows import FixedTopics
+from topicx.model import Model
 from topicx.models.lda import initial_state
-from topicx.models.model import Model
 from topicx.sampling.chain import Chain, Event
 from topicx.sampling.options import Options
 

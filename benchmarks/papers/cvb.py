@@ -28,7 +28,7 @@ from topicx.corpus.corpus import Corpus, take_rows
 from topicx.engines.threads import Threads
 from topicx.sampling import registry
 from topicx.sampling.options import Options
-from topicx.sampling.state import NONE, State
+from topicx.state import NONE, State
 
 METHODS = {"VB": "vb", "CVB": "cvb", "CVB0": "cvb0", "Gibbs": "dense"}
 TOPICS = {"kos": 8, "nips": 40}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.sampling.state import NONE, State
+from topicx.state import NONE, State
 
 
 def soft_counts(state: State) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
-from topicx.models.model import Model
+from topicx.model import Model
 
 _CHUNK = 1 << 22  # numbers of φ at a time
 

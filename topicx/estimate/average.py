@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from topicx.errors import InputError
 from topicx.estimate.align import align as aligned
-from topicx.models.model import Model
+from topicx.model import Model
 
 
 def order_of(first: Model, model: Model, names: tuple[str, str], *, align: bool = False) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.sampling.state import Csr, State
+from topicx.state import Csr, State
 
 _BATCH = 1 << 21  # numbers of a batch: 16 MB
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from topicx._kernels import estimate as kernel
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.sampling.state import Csr, State, document_topics
+from topicx.state import Csr, State, document_topics
 
 MAX_ENTRIES = 50_000_000
 """The most entries of φ^p that are kept (ten bytes each) unless the caller says otherwise."""

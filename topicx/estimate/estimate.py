@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from topicx.errors import InputError
 from topicx.estimate import cgs
 from topicx.estimate.cgsp import MAX_ENTRIES, Batch, Counts, Soft
-from topicx.models.model import Model
-from topicx.sampling.state import State
+from topicx.model import Model
+from topicx.state import State
 
 ESTIMATORS = ("cgs", "cgsp")
 AUTO_ENTRIES = 10_000_000

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from topicx._kernels.windows import count_windows
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
-from topicx.models.model import Model
+from topicx.model import Model
 
 MEASURES = ("umass", "uci", "npmi", "cv")
 WINDOWS = {"umass": 0, "uci": 10, "npmi": 10, "cv": 110}

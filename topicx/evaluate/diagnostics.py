@@ -28,8 +28,8 @@ from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.evaluate.infer import Inference
 from topicx.evaluate.rows import match_vocabulary
-from topicx.models.model import Model
-from topicx.sampling.state import NONE, Seeds, State
+from topicx.model import Model
+from topicx.state import NONE, Seeds, State
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -15,7 +15,7 @@ from topicx.errors import InputError
 from topicx.evaluate.infer import document_keys, in_batches, priors
 from topicx.evaluate.likelihood import divisors
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
-from topicx.models.model import Model
+from topicx.model import Model
 
 
 @dataclass

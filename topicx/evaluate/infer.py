@@ -27,7 +27,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import available_cores
 from topicx.errors import InputError
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
-from topicx.models.model import Model
+from topicx.model import Model
 from topicx.strings import Strings
 
 BATCH_TOKENS = 1 << 16

@@ -17,7 +17,7 @@ from topicx._kernels import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.evaluate.heldout import HeldOut, held_out
-from topicx.models.model import Model
+from topicx.model import Model
 
 
 def left_to_right(

@@ -18,9 +18,9 @@ from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.evaluate.infer import Inference
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
-from topicx.models.model import Model
+from topicx.model import Model
 from topicx.sampling import likelihood as joint
-from topicx.sampling.state import State
+from topicx.state import State
 
 
 def joint_log_likelihood(state: State) -> float:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx.evaluate.infer import Inferred
-from topicx.models.model import Model
-from topicx.sampling.state import KIND as STATE
+from topicx.model import Model
+from topicx.state import KIND as STATE
 from topicx.strings import Strings
 
 

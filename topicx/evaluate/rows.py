@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
-from topicx.models.model import Model
+from topicx.model import Model
 from topicx.strings import Strings
 
 ROW_MEMORY = 1 << 29

@@ -8,7 +8,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.estimate.cgsp import Counts
 from topicx.interop.lightlda import CountDump
-from topicx.sampling.state import NONE, State
+from topicx.state import NONE, State
 from topicx.strings import Strings
 
 

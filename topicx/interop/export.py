@@ -18,8 +18,8 @@ from topicx.files import atomic_output
 from topicx.interop import warplda
 from topicx.interop.mallet import HEADER
 from topicx.interop.text import shown
-from topicx.models.model import Model
-from topicx.sampling.state import State
+from topicx.model import Model
+from topicx.state import State
 
 STATE_FORMATS = ("mallet-state", "mallet-doc-topics", "warplda", "pyldavis")
 MODEL_FORMATS = (

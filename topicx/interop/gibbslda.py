@@ -13,7 +13,7 @@ import numpy as np
 
 from topicx.errors import InputError
 from topicx.interop.text import PairLines, number, positive, read_lines, shown
-from topicx.sampling.state import MAX_TOPICS, State
+from topicx.state import MAX_TOPICS, State
 from topicx.strings import Strings
 
 

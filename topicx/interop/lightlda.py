@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from topicx.corpus.source import Source
 from topicx.errors import InputError
 from topicx.interop.text import PairLines, distinct, number, read_lines, shown
-from topicx.sampling.state import MAX_TOPICS, Csr, State, topic_totals, word_topics
+from topicx.state import MAX_TOPICS, Csr, State, topic_totals, word_topics
 from topicx.strings import Strings
 
 ALPHA, BETA = 0.1, 0.01

@@ -16,7 +16,7 @@ from topicx._kernels import parse
 from topicx.corpus.source import Source
 from topicx.errors import InputError
 from topicx.interop.text import decoded, line_blocks, positive, shown
-from topicx.sampling.state import MAX_TOPICS, State
+from topicx.state import MAX_TOPICS, State
 from topicx.strings import Strings
 
 HEADER = b"#doc source pos typeindex type topic"

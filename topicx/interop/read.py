@@ -9,7 +9,7 @@ from topicx import files
 from topicx.corpus.source import Source
 from topicx.errors import InputError
 from topicx.interop import gibbslda, lightlda, mallet, tomotopy, warplda
-from topicx.sampling.state import State
+from topicx.state import State
 
 FORMATS = ("topicx", "mallet", "warplda", "lightlda", "gibbslda", "tomotopy")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from topicx.errors import InputError
-from topicx.sampling.state import MAX_TOPICS, State
+from topicx.state import MAX_TOPICS, State
 from topicx.strings import Strings
 
 # Runs by itself in the other process: tomotopy and numpy only.

@@ -18,7 +18,7 @@ import numpy as np
 from topicx.errors import InputError
 from topicx.files import atomic_output
 from topicx.interop.text import PairLines, decoded, distinct, number, positive, read_lines, shown
-from topicx.sampling.state import MAX_TOPICS, State, word_topics
+from topicx.state import MAX_TOPICS, State, word_topics
 from topicx.strings import Strings
 
 

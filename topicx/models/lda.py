@@ -16,10 +16,10 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import document_topics, estimate
 from topicx.estimate.average import average
-from topicx.models.model import Model
+from topicx.model import Model
 from topicx.sampling.chain import Chain, Event
 from topicx.sampling.options import Options, check_positive, check_whole
-from topicx.sampling.state import NONE, Seeds, State
+from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
 

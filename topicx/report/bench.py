@@ -407,7 +407,7 @@ def judge(task: Task, row: dict[str, Any], test: Corpus, folder: Path, settings:
     if "phi" in row:
         from topicx.engines.threads import available_cores
         from topicx.evaluate.completion import completion_perplexity
-        from topicx.models.model import Model
+        from topicx.model import Model
 
         path = folder / row["phi"]
         phi: Any = np.load(path, allow_pickle=False) if task.program in PEERS else Model.load(path)
@@ -418,7 +418,7 @@ def judge(task: Task, row: dict[str, Any], test: Corpus, folder: Path, settings:
         path.unlink()
     if row.get("z"):
         from topicx.evaluate.likelihood import joint_log_likelihood
-        from topicx.sampling.state import State
+        from topicx.state import State
 
         words, z, offsets = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in ("words", "z", "offsets"))
         state = State(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx.errors import InputError
-from topicx.sampling.state import State
+from topicx.state import State
 from topicx.strings import Strings
 
 Integers = NDArray[np.int64]

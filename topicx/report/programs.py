@@ -187,7 +187,7 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     from topicx.sampling import registry
     from topicx.sampling.chain import Chain, Interrupted
     from topicx.sampling.options import Options
-    from topicx.sampling.state import NONE
+    from topicx.state import NONE
 
     settings = dict(task.options)
     estimator = str(settings.pop("phi", inspect.signature(LDA).parameters["phi"].default))

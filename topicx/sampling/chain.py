@@ -20,7 +20,7 @@ from topicx.sampling import registry
 from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
-from topicx.sampling.state import NONE, State
+from topicx.state import NONE, State
 
 KIND = "checkpoint"
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from topicx._kernels import rows
 from topicx.corpus.corpus import take_rows
 from topicx.engines.threads import Engine
-from topicx.models.model import Model
+from topicx.model import Model
 from topicx.sampling import streams
 from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell, Schedule, default_partitions
-from topicx.sampling.state import NONE, Csr, State, document_topics, topic_totals
+from topicx.state import NONE, Csr, State, document_topics, topic_totals
 
 
 class Gibbs(Method):

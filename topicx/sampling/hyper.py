@@ -15,7 +15,7 @@ from scipy.special import digamma
 
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
-from topicx.sampling.state import Csr, Seeds
+from topicx.state import Csr, Seeds
 
 _ROUNDS = 20
 _TOLERANCE = 1e-4

@@ -14,7 +14,7 @@ from topicx.sampling import streams
 from topicx.sampling.gibbs import Gibbs
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell
-from topicx.sampling.state import NONE, State
+from topicx.state import NONE, State
 
 
 class Proposing(Gibbs):

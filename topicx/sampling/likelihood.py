@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from topicx.sampling.state import Csr, Seeds, document_batches, document_topics
+from topicx.state import Csr, Seeds, document_batches, document_topics
 
 _ENTRIES = 1 << 19
 """Counts looked at together: what bounds the memory."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.engines.threads import Engine
-from topicx.models.model import Model
+from topicx.model import Model
 from topicx.sampling.options import Options
-from topicx.sampling.state import Csr, State
+from topicx.state import Csr, State
 
 
 class Method(ABC):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
-from topicx.sampling.state import MAX_TOPICS
+from topicx.state import MAX_TOPICS
 
 OPTIONS_OF = {
     "mh_steps": ("alias", "light", "warp"),

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from topicx._kernels import partial
 from topicx.engines.threads import Engine
-from topicx.models.model import Model
+from topicx.model import Model
 from topicx.sampling import streams
 from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Schedule
-from topicx.sampling.state import NONE, Csr, State, document_topics, topic_totals, word_topics
+from topicx.state import NONE, Csr, State, document_topics, topic_totals, word_topics
 
 PHI_BYTES, TOKEN_BYTES = 1 << 26, 16
 """φ is drawn for blocks of words of about this size, or of so many bytes for each token, if that is more."""

@@ -11,7 +11,7 @@ from topicx.errors import InputError
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
     from topicx.sampling.options import Options
-    from topicx.sampling.state import State
+    from topicx.state import State
 
 
 @dataclass(frozen=True)

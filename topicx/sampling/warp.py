@@ -12,7 +12,7 @@ from topicx.engines.threads import Engine
 from topicx.sampling import streams
 from topicx.sampling.options import Options
 from topicx.sampling.partial import Assignments
-from topicx.sampling.state import NONE, State, topic_totals
+from topicx.state import NONE, State, topic_totals
 
 CHUNK_TOKENS = 50_000
 """Words and documents share a random stream in chunks of about so many tokens, whatever the threads."""

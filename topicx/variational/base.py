@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from topicx._kernels import soft
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.models.model import Model
+from topicx.model import Model
 from topicx.sampling import streams
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell, Schedule, default_partitions
-from topicx.sampling.state import NONE, Csr, State
+from topicx.state import NONE, Csr, State
 from topicx.variational import priors
 
 WORD_PARTS = 8

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels import soft
-from topicx.sampling.state import Seeds
+from topicx.state import Seeds
 
 ROUNDS = 20
 TOLERANCE = 1e-4

@@ -27,11 +27,11 @@ from topicx._kernels import soft
 from topicx.corpus.corpus import Corpus, take_rows
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
-from topicx.models.model import Model
+from topicx.model import Model
 from topicx.sampling import streams
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options, check_positive, check_whole
-from topicx.sampling.state import NONE, Csr, Seeds, State
+from topicx.state import NONE, Csr, Seeds, State
 from topicx.strings import Strings
 from topicx.variational import priors
 from topicx.variational.base import WORD_PARTS, Rows, _dense_csr, model_of, pair_up

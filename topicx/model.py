@@ -25,7 +25,7 @@ from topicx.strings import Strings
 if TYPE_CHECKING:
     import scipy.sparse
 
-    from topicx.sampling.state import State
+    from topicx.state import State
 
 KIND = "model"
 
@@ -177,7 +177,7 @@ class Model:
 
     def add_examples(self, state: State, number: int = 20) -> None:
         """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""
-        from topicx.sampling.state import document_batches, document_topics
+        from topicx.state import document_batches, document_topics
 
         lengths, alpha_sum = state.lengths, state.document_alpha()
         # Very short documents are typical of nothing: from half the median length on.
