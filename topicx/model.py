@@ -57,6 +57,12 @@ class Model:
     example_snippets: Strings = field(default_factory=lambda: Strings.of([]))
     trace: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     """The chain's trace without its seconds: sweep, score (the objective), and what the sampler adds."""
+    group_names: Strings = field(default_factory=lambda: Strings.of([]))
+    """What the rows of `alpha` are called (collections); empty: they have no names."""
+    topic_names: Strings = field(default_factory=lambda: Strings.of([]))
+    """What the topics are called (labels); empty: they are numbers."""
+    side: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """Arrays that only the model's definition knows (η, label statistics …), by name."""
     meta: dict[str, Any] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
     digest: str = ""

@@ -84,6 +84,14 @@ class State:
     seeds: Seeds = field(default_factory=Seeds)
     snippets: Strings = field(default_factory=lambda: Strings.of([]))
     """The beginning of each document's text, if known."""
+    group_names: Strings = field(default_factory=lambda: Strings.of([]))
+    """What the rows of `alpha` are called (collections); empty: they have no names."""
+    allowed: tuple[NDArray[np.int64], NDArray[np.uint16]] | None = None
+    """The topics that each document may have, as offsets and ascending topics; None: all."""
+    paths: int = 1
+    """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
+    side: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """Arrays that only the model's definition knows (targets, η, π …), by name."""
     meta: dict[str, Any] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
     digest: str = ""
