@@ -116,11 +116,12 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _spelt(message: str) -> str:
     """Python's names of training options as the command line spells them."""
-    from dataclasses import fields
-
+    from topicx.declare import declarations
     from topicx.sampling.options import Options
 
-    names = [field.name for field in fields(Options) if "_" in field.name]
+    known = "|".join(declarations(Options))
+    message = re.sub(rf"^({known})(?=: | must be | is for | has no )", lambda m: "--" + m[0].replace("_", "-"), message)
+    names = [name for name in declarations(Options) if "_" in name]
     return re.sub(rf"(?<![\w./-])({'|'.join(names)})(?![\w./=])", lambda m: "--" + m[0].replace("_", "-"), message)
 
 

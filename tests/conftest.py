@@ -10,8 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
+from topicx.model import Model
+from topicx.models.lda import LatentDirichletAllocation
+from topicx.run import Run as TrainingRun
+from topicx.sampling.chain import Chain
 from topicx.strings import Strings
 
 
@@ -32,6 +37,19 @@ def lda_corpus(documents: int = 120, length: int = 40, words: int = 60, topics: 
 @pytest.fixture
 def corpus() -> Corpus:
     return lda_corpus()
+
+
+def run_of(chain: Chain) -> TrainingRun:
+    """A chain that a test made, as a run of LDA: for its model and θ."""
+    return TrainingRun(LatentDirichletAllocation(), chain, chain.state)
+
+
+def model_of(chain: Chain, theta: str = "cgsp", phi: str = "cgs") -> Model:
+    return run_of(chain).result(theta=theta, phi=phi, examples=0).model
+
+
+def theta_of(chain: Chain, estimator: str = "cgsp") -> NDArray[np.float64]:
+    return np.concatenate([rows for _, rows in run_of(chain).document_topics(estimator)])
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -19,8 +19,10 @@ import pytest
 
 from tests.conftest import Run, lda_corpus, run_topicx
 from topicx.cli import COMMANDS, cli
+from topicx.declare import declarations
 from topicx.model import Model
 from topicx.sampling import registry
+from topicx.sampling.options import Options
 from topicx.state import State
 
 
@@ -113,7 +115,7 @@ WRONG: list[tuple[str, str]] = [
     (f"{TRAIN} --sampler scvb0 --stream --state s", "--state does not go with --stream"),
     (f"{TRAIN} --sampler scvb0 --rate-power 2", "'--rate-power'"),
     (f"{TRAIN} --sampler cvb0 --phi cgsp", "phi cgsp is an estimator for samplers' states"),
-    (f"{TRAIN} --sampler cvb0 --start growing", "start 'growing' is for samplers"),
+    (f"{TRAIN} --sampler cvb0 --start growing", "--start: cvb0 starts at random"),
     (f"{TRAIN} --sampler partial --icm 3", "icm"),
     ("train --resume nowhere -o out.model", "nowhere: cannot be read"),
     ("train --resume good.model -o out.model", "is a topicx model, but a checkpoint is needed"),
@@ -143,7 +145,7 @@ WRONG: list[tuple[str, str]] = [
     (f"{TRAIN} --optimize alpha", "--optimize: is for --optimize-interval"),
     (f"{TRAIN} --seed-weight 3", "--seed-weight: is for --seed-words"),
     (f"{TRAIN} --lag 3", "--lag: is for --samples"),
-    (f"{TRAIN} --sampler warp --partitions 4", "--partitions: warp has none"),
+    (f"{TRAIN} --sampler warp --partitions 4", "--partitions: warp has no partitions"),
     (f"{TRAIN} --samples 3 --iterations 20", "3 samples 10 sweeps apart need more than 20 iterations"),
     ("train --resume good.checkpoint -o good.checkpoint", "good.checkpoint: is an input, too"),
     ("train --init-state good.state --chains 2 -o out.model", "--chains: chains that begin with one state"),
@@ -213,12 +215,13 @@ def test_help_lists_every_command_and_every_option_has_help() -> None:
 
 def test_help_names_every_sampler_and_format() -> None:
     from topicx.cli import estimate, export
-    from topicx.cli.train import SAMPLER_HELP
     from topicx.corpus.export import FORMATS as CORPUS_FORMATS
     from topicx.interop import FORMATS
     from topicx.interop.export import MODEL_FORMATS, STATE_FORMATS
 
-    assert all(name in SAMPLER_HELP for name in registry.ENTRIES)
+    help_of_train = declarations(Options)["sampler"][0].help
+
+    assert all(name in help_of_train for name in registry.ENTRIES)
     assert estimate.FORMATS == FORMATS  # they stand twice so that --help need not import numpy
     assert (set(export.CORPUS), set(export.STATE)) == (set(CORPUS_FORMATS), set(STATE_FORMATS))
     assert set(export.MODEL) == set(MODEL_FORMATS)

@@ -209,7 +209,7 @@ def test_a_long_chain_has_the_exact_mean() -> None:
 def test_hard_and_soft_counts_come_nearer_as_the_chain_converges() -> None:
     """Appendix A, eq. 60: the mean absolute difference falls with the sweeps, and does not vanish."""
     from tests.conftest import lda_corpus
-    from topicx.models.lda import LDA
+    from topicx.lda import LDA
 
     corpus = lda_corpus(documents=150, length=60)
     gaps = []

@@ -193,7 +193,7 @@ def test_matching_and_known_tokens() -> None:
 
 def test_remainders_and_groups() -> None:
     model = make_model(topics=6, groups=3)
-    model.meta["groups"] = ["x", "y", "z"]
+    model.group_names = Strings.of(["x", "y", "z"])
     model.remainder = np.random.default_rng(0).random(60) * 5
     model.remainder_share = np.full(6, 1 / 6)
     fixed = FixedTopics(model)

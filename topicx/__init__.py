@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus as Corpus
     from topicx.errors import InputError as InputError
     from topicx.errors import TopicxError as TopicxError
+    from topicx.lda import LDA as LDA
     from topicx.model import Model as Model
-    from topicx.models.lda import LDA as LDA
     from topicx.state import State as State
 
 # Names are resolved on first use, so that `topicx --help` does not pay for numpy and scipy.
 _HOME = {
     "Corpus": "topicx.corpus.corpus",
     "InputError": "topicx.errors",
-    "LDA": "topicx.models.lda",
+    "LDA": "topicx.lda",
     "Model": "topicx.model",
     "State": "topicx.state",
     "TopicxError": "topicx.errors",

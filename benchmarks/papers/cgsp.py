@@ -34,7 +34,8 @@ from topicx.evaluate.infer import Documents, Inference
 from topicx.evaluate.likelihood import score
 from topicx.evaluate.rows import FixedTopics
 from topicx.interop import read_state
-from topicx.models.lda import LDA, initial_state
+from topicx.lda import LDA
+from topicx.models.definition import initial_state
 from topicx.sampling.chain import Chain, Event
 from topicx.sampling.options import Options
 from topicx.state import State

@@ -31,7 +31,8 @@ from topicx.evaluate.infer import Documents, Inference
 from topicx.evaluate.likelihood import score
 from topicx.evaluate.rows import FixedTopics
 from topicx.model import Model
-from topicx.models.lda import initial_state
+from topicx.models.definition import initial_state
+from topicx.run import expected, expected_shares
 from topicx.sampling.chain import Chain, Event
 from topicx.sampling.options import Options
 
@@ -68,7 +69,7 @@ def perplexities(
         for label, sampler in (("CVB0", "cvb0"), ("VB", "vb")):
             chain = chain_of(train, sampler, topics, run, args.sweeps, engine)
             chain.run()
-            model = chain.method.model("cgs", "cgs")
+            model = expected(chain.method.word_topics(), chain.method.sync(), "cgs")
             found[label] = perplexity(model, fold_in(model, first, label, args.sweeps), second)
     return found
 
@@ -161,7 +162,7 @@ def run_on(
         chain.run([watch])
         soft = chain_of(train, "cvb0", topics, 1, args.sweeps, engine)
         soft.run()
-        model = soft.method.model("cgs", "cgs")
+        model = expected(soft.method.word_topics(), soft.state, "cgs")
         found[f"CVB0 after {args.sweeps}"] = perplexity(model, fold_in(model, first, "CVB0", args.sweeps), second)
     return found
 
@@ -186,8 +187,8 @@ def curves(corpus: Corpus, topics: int, run: int, args: argparse.Namespace) -> d
 
         def look(event: Event) -> None:
             if event.step.sweep in args.marks:
-                model = soft.method.model("cgs", "cgs")
-                theta = np.concatenate([rows for _, rows in soft.method.document_shares("cgs")]).astype(np.float32)
+                model = expected(soft.method.word_topics(), soft.state, "cgs")
+                theta = expected_shares(soft.method.document_topics(), soft.state).astype(np.float32)
                 logs = score(FixedTopics(model), corpus.words, corpus.offsets, theta)
                 found["CVB0"].append(float(logs.sum()) / corpus.n_tokens)
 

@@ -87,7 +87,7 @@ def run_ours(
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
     from topicx.evaluate.completion import completion_perplexity
-    from topicx.models.lda import initial_state
+    from topicx.models.definition import initial_state
     from topicx.sampling import registry
     from topicx.sampling.options import Options
 

@@ -13,7 +13,7 @@ the documents beside it nor on their order, the batches, the threads or the CPU.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ from topicx.engines.threads import available_cores
 from topicx.errors import InputError
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.model import Model
+from topicx.models.definition import Definition, NewDocuments
 from topicx.strings import Strings
 
 BATCH_TOKENS = 1 << 16
@@ -98,7 +99,8 @@ class Inference:
         # Documents of no known collection get the mean of all rows of α.
         alpha = model.alpha if len(model.alpha) == 1 else np.vstack([model.alpha, model.alpha.mean(axis=0)])
         self.topics = FixedTopics(model, alpha)
-        self.group_names = [str(name) for name in model.meta.get("groups", ())]
+        self.definition = definition_of(model)
+        self.group_names = list(model.group_names)
         self.group = self._group_number(group) if group is not None else None
 
     @property
@@ -113,15 +115,11 @@ class Inference:
         known = ", ".join(self.group_names) or f"0 to {len(self.model.alpha) - 1}"
         raise InputError(f"group: the model has no group {group!r} of documents; there are {known}")
 
-    def groups_of(self, collections: Iterable[str | None] | None, documents: int) -> NDArray[np.uint32]:
+    def groups_of(self, collections: Sequence[str | None] | None, documents: int) -> NDArray[np.uint32]:
         """The rows of α of documents from these collections."""
         if self.group is not None:
             return np.full(documents, self.group, np.uint32)
-        mean = len(self.topics.alpha) - 1
-        if collections is None or not self.group_names:
-            return np.full(documents, mean, np.uint32)
-        index = {name: number for number, name in enumerate(self.group_names)}
-        return np.array([index.get(name, mean) if name else mean for name in collections], np.uint32)
+        return self.definition.document_groups(self.model, NewDocuments(documents, collections))
 
     # -- work ----------------------------------------------------------------------------------------------------
 
@@ -225,6 +223,15 @@ class Inference:
         if vocabulary is None:  # words are numbers
             vocabulary = [str(i + counts.base) for i in range(int(counts.words.max(initial=-1)) + 1)]
         return match_vocabulary(self.model.vocabulary, vocabulary)
+
+
+def definition_of(model: Model) -> Definition:
+    """The definition of the model, which knows what new documents bring; that of LDA for models of other programs."""
+    from topicx.models import registry
+
+    name = str(model.meta.get("model", "lda"))
+    options = model.meta.get("options", {})
+    return registry.make(name, dict(options.get("own", {})) if isinstance(options, dict) else {})
 
 
 def infer(model: Model, corpus: Corpus, **options: Any) -> NDArray[np.float32]:

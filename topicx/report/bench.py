@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from topicx.corpus.corpus import Corpus
+from topicx.declare import check_positive, check_whole
 from topicx.errors import InputError
 from topicx.files import atomic_output
 from topicx.report.programs import PEERS, Task
 from topicx.sampling import registry
-from topicx.sampling.options import check_positive, check_whole
 from topicx.sampling.streams import generator
 from topicx.strings import Strings
 
@@ -270,7 +270,7 @@ def check_options(text: str, settings: Settings) -> None:
         if key not in {f.name for f in fields(Options)} - shared:
             raise InputError(f"{text!r}: {key!r} is not an option that a sampler can have here")
     if name not in PEERS:
-        Options(topics=settings.topics, **options).check_sampler("sparse" if name == "auto" else name)
+        Options(topics=settings.topics, **options).check_sampler(registry.choose(name))
 
 
 def installed(peer: str) -> bool:

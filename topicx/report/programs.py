@@ -12,9 +12,7 @@ after its imports and before it read the corpus.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
-import math
 import os
 import sys
 import time
@@ -183,23 +181,23 @@ def documents(corpus: Corpus) -> Iterator[NDArray[np.uint32]]:
 def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """A sampler of the registry, run by the chain as `topicx train` runs it."""
     from topicx.engines.threads import Threads
-    from topicx.models.lda import LDA, initial_state
+    from topicx.run import Run
     from topicx.sampling import registry
-    from topicx.sampling.chain import Chain, Interrupted
+    from topicx.sampling.chain import Interrupted
     from topicx.sampling.options import Options
     from topicx.state import NONE
 
     settings = dict(task.options)
-    estimator = str(settings.pop("phi", inspect.signature(LDA).parameters["phi"].default))
+    estimator = str(settings.pop("phi", "auto"))
     options = Options(
         topics=task.topics, sampler=task.program, alpha=task.alpha, beta=task.beta, seed=task.seed,
         iterations=task.iterations, trace_interval=1 << 30, **settings,
     )  # fmt: skip
     with Threads(task.threads) as engine:
-        state = initial_state(corpus, options)
         recorder.begin()
-        chain = Chain(state, options, engine)
-        setattr(chain.method, "score", lambda: math.nan)  # noqa: B010  # the chain's own objective is not wanted
+        run = Run.start(corpus, options, engine)
+        chain = run.chain
+        setattr(chain.method, "score", lambda: 0.0)  # noqa: B010  # the chain's own objective is not wanted
         soft = chain.sampler.group == registry.VARIATIONAL
         recorder.say(about={"sampler": chain.sampler.name, "start": chain.start, "phi": estimator})
         work, stopping = 0.0, False
@@ -207,7 +205,7 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
 
         def phi(path: Path) -> float:
             began = recorder.seconds
-            model = chain.method.model("cgs", estimator)  # of θ nothing is judged
+            model = run.result(theta="cgs", phi=estimator, examples=0).model  # of θ nothing is judged
             estimating = recorder.seconds - began
             model.save(path)
             return estimating
@@ -233,7 +231,7 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
         if chain.start == "random":
             recorder.at(0, None, None)
         with contextlib.suppress(Interrupted):
-            chain.run([after], stop=lambda: stopping)
+            run.train([after], stop=lambda: stopping)
 
 
 def tomotopy(task: Task, recorder: Recorder, corpus: Corpus) -> None:

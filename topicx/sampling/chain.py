@@ -4,21 +4,22 @@ callbacks, the checkpoint. Samplers and models add nothing here: they are Method
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
 from topicx.engines.threads import Engine
-from topicx.errors import InputError
-from topicx.sampling import registry
+from topicx.errors import InputError, TopicxError
+from topicx.sampling import registry, streams
 from topicx.sampling.hyper import LearnPriors
-from topicx.sampling.method import Method
+from topicx.sampling.method import Method, Update
 from topicx.sampling.options import Options
 from topicx.state import NONE, State
 
@@ -111,33 +112,55 @@ class Interrupted(Exception):
     """The chain was asked to stop, and has finished the sweep (and saved a checkpoint, if it has a place for one)."""
 
 
+class Model(Protocol):
+    """What a chain asks of the model that is trained (see `topicx.models.definition`)."""
+
+    def needs(self, options: Options) -> frozenset[str]:
+        """What a sampler must be able to do."""
+        ...
+
+    def updates(self, options: Options, state: State) -> Sequence[Update]:
+        """What happens between sweeps, in this order."""
+        ...
+
+
+class Plain:
+    """No model beyond the state: any sampler, and the priors learnt as the options say."""
+
+    def needs(self, options: Options) -> frozenset[str]:
+        return frozenset()
+
+    def updates(self, options: Options, state: State) -> Sequence[Update]:
+        return [LearnPriors.of(options)]
+
+
 class Chain:
     """A method, its plan, and how far it has come."""
 
-    def __init__(self, state: State, options: Options, engine: Engine) -> None:
+    def __init__(self, state: State, options: Options, engine: Engine, model: Model | None = None) -> None:
         state.verify()
+        model = model or Plain()
         self.options = options
         self.engine = engine
-        self.sampler = registry.choose(state, options)
+        needs = model.needs(options) | ({registry.GROUPS} if len(state.alpha) > 1 else frozenset())
+        self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}")
+        options.check_sampler(self.sampler)
         method_class = self.sampler.load()
-        options.check_sampler(self.sampler.name)
-        if options.icm and method_class.maximise is Method.maximise:
-            raise InputError(
-                f"icm: iterated conditional modes are for Gibbs samplers over cells, not {self.sampler.name}"
-            )
-        if options.samples > 1 and not method_class.has_samples:
-            raise InputError(f"samples: {self.sampler.name} draws none; its model is one already")
-        self.start = choose_start(state, options, method_class)
+        self.start = choose_start(state, options, self.sampler)
         self.steps = plan(options, self.start)
         self.position = 0
         self.seconds = 0.0
         self.trace = Trace()
+        self.figures: dict[str, float] = {}
+        """What the updates said last."""
         self.notes: dict[str, Any] = {}
         """What the caller wants to find again when the chain is resumed."""
+        self.start_arrays: dict[str, NDArray[Any]] = {}
+        """Priors and side arrays that the next of several chains begins with: kept in checkpoints."""
         self.samples: dict[int, State] = {}
         """The states after these sweeps, which the model averages beside the last one (Options.samples)."""
-        self.updates: list[LearnPriors] = [LearnPriors.of(options)]
         self.method: Method = method_class(state, options, engine)
+        self.updates = list(model.updates(options, state))
 
     @property
     def state(self) -> State:
@@ -145,7 +168,7 @@ class Chain:
 
     def run(
         self,
-        callbacks: Sequence[Callable[[Event], None]] = (),
+        callbacks: Sequence[Callable[[Event], object]] = (),
         checkpoints: Checkpoints | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -157,20 +180,17 @@ class Chain:
         for position in range(self.position, len(self.steps)):
             step = self.steps[position]
             figures = self.method.maximise(position) if step.kind == "icm" else self.method.sweep(position, step.share)
-            for update in self.updates:
-                if step.kind == "sweep" and update.due(step.sweep):
-                    update(self.method)
-            if step.kind == "sweep" and step.sweep in wanted:
-                state = self.method.sync()
-                self.samples[step.sweep] = replace(
-                    state, z=state.z.copy(), alpha=state.alpha.copy(), beta=state.beta.copy()
-                )
+            if step.kind == "sweep":
+                self._update(step, position)
+                if step.sweep in wanted:
+                    self.samples[step.sweep] = _copied(self.method.sync())
             self.position = position + 1
             self.seconds = time.monotonic() - began
             settled = step.kind == "icm" and figures.get("changed") == 0
             if settled:
                 self.position = len(self.steps)  # nothing will change any more
             last = self.position == len(self.steps)
+            figures = figures | self.figures
             score = self._record(step, figures, last)
             event = Event(step, self.position, len(self.steps), step.share, score, figures)
             for callback in callbacks:
@@ -185,6 +205,12 @@ class Chain:
             if settled:
                 break
 
+    def _update(self, step: Step, position: int) -> None:
+        for number, update in enumerate(self.updates):
+            if update.due(step.sweep):
+                key = streams.key(self.options.seed, self.options.chain, streams.UPDATE, position, number)
+                self.figures |= update(self.method, key)
+
     def _record(self, step: Step, figures: dict[str, float], last: bool) -> float | None:
         due = step.kind != "grow" and step.sweep % self.options.trace_interval == 0
         if not (due or last):
@@ -193,6 +219,12 @@ class Chain:
         state = self.method.state
         row = {"sweep": float(step.sweep), "score": score, "seconds": self.seconds}
         row |= {"alpha_sum": float(state.alpha.sum(axis=1).mean()), "beta": float(state.beta.mean())}
+        for name, value in row.items():
+            if not math.isfinite(value):
+                raise TopicxError(
+                    f"sweep {step.sweep}: {name} is {value}: the numbers of this run have left what "
+                    f"{self.sampler.name} can compute with; larger alpha and beta, or another sampler, may do"
+                )
         self.trace.add(row | figures)
         return score
 
@@ -203,10 +235,13 @@ class Chain:
         state = self.method.sync()
         arrays: dict[str, NDArray[Any]] = dict(state.arrays())
         arrays |= {f"method.{name}": array for name, array in self.method.arrays().items()}
+        arrays |= {f"start.{name}": array for name, array in self.start_arrays.items()}
+        for update in self.updates:
+            arrays |= {f"update.{update.name}.{name}": array for name, array in update.arrays().items()}
         arrays |= {f"trace.{name}": array for name, array in self.trace.arrays().items()}
         for sweep, sample in self.samples.items():
-            for name in ("z", "alpha", "beta"):
-                arrays[f"sample.{sweep}.{name}"] = getattr(sample, name)
+            arrays |= {f"sample.{sweep}.{name}": getattr(sample, name) for name in ("z", "alpha", "beta")}
+            arrays |= {f"sample.{sweep}.side.{name}": array for name, array in sample.side.items()}
         meta = {
             "options": self.options.to_meta(),
             "sampler": self.sampler.name,
@@ -214,14 +249,21 @@ class Chain:
             "position": self.position,
             "steps": len(self.steps),
             "seconds": round(self.seconds, 3),
+            "figures": self.figures,
             "notes": self.notes,
             "state": state.meta,
         }
         files.write(path, KIND, arrays, meta, state.parents)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], engine: Engine, iterations: int | None = None) -> Chain:
-        """Continue from a checkpoint, perhaps to another number of sweeps."""
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        engine: Engine,
+        iterations: int | None = None,
+        model_of: Callable[[Options], Model | None] = lambda options: None,
+    ) -> Chain:
+        """Continue from a checkpoint, perhaps to another number of sweeps. `model_of` knows the options' model."""
         file = files.read(path, KIND)
         try:
             options = Options.from_meta(file.meta["options"] | {"sampler": file.meta["sampler"]})
@@ -231,53 +273,74 @@ class Chain:
         except KeyError as missing:
             raise InputError(f"{file.path}: the checkpoint lacks {missing}") from None
         if iterations is not None and iterations != options.iterations:
-            done = len([step for step in plan(options, start)[:position] if step.kind != "grow"])
-            if options.icm and done > options.iterations:
-                raise InputError(
-                    f"{file.path}: the run has reached its last phase (icm) and cannot get more iterations"
-                )
-            if done > iterations:
-                raise InputError(f"{file.path}: has {done} iterations already, more than the {iterations} asked for")
+            _check_more(file.path, options, start, position, iterations)
             options = replace(options, iterations=iterations)
-        chain = cls(state, options, engine)
+        chain = cls(state, options, engine, model_of(options))
         chain.options = chain.method.options = replace(options, sampler=named)
         chain.start, chain.steps, chain.position = start, plan(options, start), position
         chain.seconds = float(file.meta["seconds"])
+        chain.figures = dict(file.meta.get("figures", {}))
         chain.notes = dict(file.meta["notes"])
-        chain.trace = Trace(
-            {n.removeprefix("trace."): a.tolist() for n, a in file.arrays.items() if n.startswith("trace.")}
-        )
+        chain.start_arrays = _under("start.", file.arrays)
+        chain.trace = Trace({name: array.tolist() for name, array in _under("trace.", file.arrays).items()})
         if position < len(chain.steps):
             chain.trace.keep(lambda sweep: sweep % options.trace_interval == 0)  # not what was the last sweep then
-        done = max((step.sweep for step in chain.steps[:position]), default=0)
-        for sweep in chain.options.sample_sweeps():
+        chain._restore_samples(file)
+        chain.method.restore(_under("method.", file.arrays))
+        for update in chain.updates:
+            update.restore(_under(f"update.{update.name}.", file.arrays))
+        return chain
+
+    def _restore_samples(self, file: files.File) -> None:
+        """The samples that the file has, or the last state, if it is one now."""
+        options, state = self.options, self.state
+        done = max((step.sweep for step in self.steps[: self.position]), default=0)
+        for sweep in options.sample_sweeps():
             if f"sample.{sweep}.z" in file.arrays:
-                z, alpha, beta = (file.arrays[f"sample.{sweep}.{name}"] for name in ("z", "alpha", "beta"))
-                chain.samples[sweep] = replace(state, z=z, alpha=alpha, beta=beta)
+                kept = _under(f"sample.{sweep}.", file.arrays)
+                self.samples[sweep] = replace(
+                    state, z=kept["z"], alpha=kept["alpha"], beta=kept["beta"], side=_under("side.", kept)
+                )
             elif sweep == done:
-                chain.samples[sweep] = replace(state, z=state.z.copy())
+                self.samples[sweep] = _copied(state)
             elif sweep < done:
                 least = done + (options.samples - 1) * options.lag
                 raise InputError(
                     f"{file.path}: has no sample of sweep {sweep}, which its chain has passed; {options.samples} "
                     f"samples {options.lag} sweeps apart need at least {least} iterations"
                 )
-        chain.method.restore({n.removeprefix("method."): a for n, a in file.arrays.items() if n.startswith("method.")})
-        return chain
+
+
+def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays whose names begin so, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _copied(state: State) -> State:
+    """The state as it is now: what the chain changes is copied."""
+    side = {name: array.copy() for name, array in state.side.items()}
+    return replace(state, z=state.z.copy(), alpha=state.alpha.copy(), beta=state.beta.copy(), side=side)
+
+
+def _check_more(path: str, options: Options, start: str, position: int, iterations: int) -> None:
+    """InputError unless a run that is at this position of its plan can have this number of iterations."""
+    done = len([step for step in plan(options, start)[:position] if step.kind != "grow"])
+    if options.icm and done > options.iterations:
+        raise InputError(f"{path}: the run has reached its last phase (icm) and cannot get more iterations")
+    if done > iterations:
+        raise InputError(f"{path}: has {done} iterations already, more than the {iterations} asked for")
 
 
 GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
 
 
-def choose_start(state: State, options: Options, method: type[Method]) -> str:
+def choose_start(state: State, options: Options, sampler: registry.Entry) -> str:
     """The start that `auto` means for this corpus and method."""
     if bool(np.any(state.z != NONE)):
         return "state"  # assignments came with it
-    if options.start == "auto":
-        tokens, a_document, a_topic = GROWING_FROM
-        pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
-        return "growing" if method.grows and pays else "random"
-    if options.start != "random" and not method.grows:
-        raise InputError(f"start {options.start!r} is for samplers; {options.sampler} starts at random")
-    return options.start
+    if options.start != "auto":
+        return options.start
+    tokens, a_document, a_topic = GROWING_FROM
+    pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
+    return "growing" if registry.GROWS in sampler.capabilities and pays else "random"

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from topicx._kernels import rows
 from topicx.corpus.corpus import take_rows
 from topicx.engines.threads import Engine
-from topicx.model import Model
 from topicx.sampling import streams
 from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
@@ -134,11 +133,6 @@ class Gibbs(Method):
     def sync(self) -> State:
         self.state.z = self.schedule.restored(self.z)
         return self.state
-
-    def model(self, theta: str, phi: str) -> Model:
-        from topicx.estimate import estimate
-
-        return estimate(self.sync(), theta=theta, phi=phi, threads=self.engine.threads)
 
     def verify(self) -> None:
         """Raise AssertionError unless rows and totals are the counts of z (what tests and debugging call)."""

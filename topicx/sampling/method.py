@@ -1,16 +1,17 @@
-"""What the chain loop asks of a sampler or of a variational method. The loop knows nothing else about it."""
+"""What the chain loop asks of a sampler or of a variational method, and of an update between sweeps. The loop knows
+nothing else about them.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx.engines.threads import Engine
-from topicx.model import Model
+from topicx.sampling.hyper import CountedDocuments, CountedWords, DocumentStatistics, WordStatistics
 from topicx.sampling.options import Options
 from topicx.state import Csr, State
 
@@ -18,17 +19,13 @@ from topicx.state import Csr, State
 class Method(ABC):
     """Assignments of a corpus to topics, hard or soft, and how one sweep renews them.
 
-    `state` holds the corpus and the current priors. The priors change between sweeps only (`set_priors`). A method
-    draws every random number from a stream derived from (seed, chain, step, cell): see `topicx.sampling.streams`.
+    `state` holds the corpus, the current priors and the model's side arrays. They change between sweeps only (the
+    priors by `set_priors`). A method draws every random number from a stream derived from (seed, chain, step,
+    cell): see `topicx.sampling.streams`. What a method can do stands in the registry (`Entry.capabilities`).
     """
 
     objective: ClassVar[str] = "joint log-likelihood per token"
     """What `score` returns, for the trace and the progress line."""
-    grows: ClassVar[bool] = True
-    """Whether it can sweep over a part of the documents (what growing and progressive starts need)."""
-
-    has_samples: ClassVar[bool] = True
-    """Whether its states are samples, of which an average makes sense."""
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         self.state = state
@@ -47,7 +44,7 @@ class Method(ABC):
         """
 
     def maximise(self, step: int) -> dict[str, float]:
-        """One sweep in which each token takes its most probable topic (iterated conditional modes)."""
+        """One sweep in which each token takes its most probable topic (the capability `modes`)."""
         raise TypeError(f"{type(self).__name__} has no modes")  # the chain has refused such options before
 
     @abstractmethod
@@ -56,15 +53,19 @@ class Method(ABC):
 
     @abstractmethod
     def document_topics(self) -> Csr:
-        """n_dk (or its expectation) as row offsets, topics, counts: what learning α needs."""
+        """n_dk (or its expectation) as row offsets, topics, counts."""
 
     @abstractmethod
     def word_topics(self) -> Csr:
-        """n_kw (or its expectation), seeds included, as row offsets, topics, counts: what learning β needs."""
+        """n_kw (or its expectation), seeds included, as row offsets, topics, counts."""
 
-    def learn(self, what: frozenset[str]) -> bool:
-        """Learn these priors in a way of its own; False: let the fixed points on the counts do it."""
-        return False
+    def document_statistics(self) -> DocumentStatistics:
+        """What n_dk says of α."""
+        return CountedDocuments(self.document_topics(), self.state.groups, self.state.alpha.shape)
+
+    def word_statistics(self) -> WordStatistics:
+        """What n_kw says of β."""
+        return CountedWords(self.word_topics(), self.state.beta, self.state.n_topics)
 
     def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
         """New priors, from now on."""
@@ -82,12 +83,28 @@ class Method(ABC):
     def sync(self) -> State:
         """`state` with the current assignments in corpus order (soft methods: each token's most probable topic)."""
 
-    def document_shares(self, estimator: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """θ of the documents in batches: the number of the first, and a row each."""
-        from topicx.estimate import document_topics
 
-        yield from document_topics(self.sync(), estimator, threads=self.engine.threads)
+class Update(Protocol):
+    """What happens between sweeps: priors are learnt, a collection's topics or a regression's weights are drawn."""
 
-    @abstractmethod
-    def model(self, theta: str, phi: str) -> Model:
-        """The model of the current assignments, by these estimators (cgs or cgsp, where it makes a difference)."""
+    name: str
+    """Its part of a checkpoint, and of messages."""
+
+    def due(self, sweep: int) -> bool:
+        """Whether it comes after this sweep over the whole corpus (counted from 1)."""
+        ...
+
+    def __call__(self, method: Method, key: int) -> dict[str, float]:
+        """Do it, with random numbers from a stream of this key; returns figures for the trace.
+
+        It may call `method.set_priors`, and change the arrays of `method.state.side`.
+        """
+        ...
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What it remembers beyond the state, for a checkpoint."""
+        ...
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Continue from `arrays()`."""
+        ...

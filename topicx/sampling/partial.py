@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from topicx._kernels import partial
 from topicx.engines.threads import Engine
-from topicx.model import Model
 from topicx.sampling import streams
 from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
@@ -71,11 +70,6 @@ class Assignments(Method):
     def sync(self) -> State:
         self.state.z = self.z.copy()
         return self.state
-
-    def model(self, theta: str, phi: str) -> Model:
-        from topicx.estimate import estimate
-
-        return estimate(self.sync(), theta=theta, phi=phi, threads=self.engine.threads)
 
 
 class Partial(Assignments):

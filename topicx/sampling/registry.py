@@ -1,7 +1,10 @@
-"""Which samplers and inference methods there are. A new one is a kernel, an entry here, a row in the tests."""
+"""Which samplers and inference methods there are, and what each can do. A new one is a kernel, an entry here, a row in
+the tests.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -10,8 +13,28 @@ from topicx.errors import InputError
 
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
-    from topicx.sampling.options import Options
-    from topicx.state import State
+
+GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, NEW_TOPICS = (
+    "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "new-topics",
+)  # fmt: skip
+LACKS = {
+    GROUPS: "knows one α for all documents",
+    GROWS: "starts at random: it cannot begin with a part of the documents",
+    MODES: "does not seek modes (that is for Gibbs samplers over cells)",
+    SAMPLES: "draws no samples; its model is one already",
+    PARTITIONS: "has no partitions",
+    PATHS: "has one assignment of the corpus",
+    ALLOWED: "gives every document every topic",
+    FACTOR: "knows no factor of a document",
+    NEW_TOPICS: "has a fixed number of topics",
+}
+"""The capabilities, and what is said of a sampler without one.
+
+groups: a row of α for each group of documents. grows: can sweep over a part of the documents. modes: iterated
+conditional modes. samples: its states are samples, of which an average makes sense. partitions: the schedule's cells
+decide how much can run at once. paths: several assignments of the corpus share the counts. allowed: a document may
+have some of the topics only. factor: f_d(k) in the token's distribution. new-topics: K can change between sweeps.
+"""
 
 
 @dataclass(frozen=True)
@@ -23,6 +46,7 @@ class Entry:
     summary: str
     home: str
     """module:class, imported when it is used."""
+    capabilities: frozenset[str]
     exact: bool = True
     """Whether its stationary distribution is the posterior (up to floating point)."""
 
@@ -35,63 +59,43 @@ class Entry:
 EXACT, MH, APPROXIMATE, VARIATIONAL = (
     "exact Gibbs", "Metropolis-Hastings (exact in the limit)", "approximate", "variational (soft assignments)",
 )  # fmt: skip
+KINDS = (EXACT, MH, APPROXIMATE, VARIATIONAL)
 
-_GIBBS = "topicx.sampling.gibbs"
-ENTRIES = {
-    entry.name: entry
-    for entry in (
-        Entry("dense", EXACT, "every topic of every token; simple, best for few topics", f"{_GIBBS}:Dense"),
-        Entry("sparse", EXACT, "SparseLDA: only the topics that a word has; best for most corpora", f"{_GIBBS}:Sparse"),
-        Entry(
-            "light",
-            MH,
-            "LightLDA: proposals of documents and words by turns, in constant time",
-            "topicx.sampling.light:Light",
-        ),
-        Entry(
-            "alias",
-            MH,
-            "AliasLDA: a document's topics exactly, the others from Walker tables",
-            "topicx.sampling.alias:Alias",
-        ),
-        Entry(
-            "cvb0",
-            VARIATIONAL,
-            "collapsed variational Bayes of zero order; best for few topics",
-            "topicx.variational.cvb0:Cvb0",
-            exact=False,
-        ),
-        Entry(
-            "cvb",
-            VARIATIONAL,
-            "collapsed variational Bayes with the Gaussian approximation",
-            "topicx.variational.cvb:Cvb",
-            exact=False,
-        ),
-        Entry("vb", VARIATIONAL, "variational Bayes; its bound never falls", "topicx.variational.vb:Vb", exact=False),
-        Entry(
-            "scvb0",
-            VARIATIONAL,
-            "stochastic CVB0: minibatches, corpora larger than memory",
-            "topicx.variational.scvb0:Scvb0",
-            exact=False,
-        ),
-        Entry(
-            "partial",
-            EXACT,
-            "partially collapsed: φ is drawn, documents are independent given it",
-            "topicx.sampling.partial:Partial",
-        ),
-        Entry("tree", EXACT, "word after word with a sum tree; for very many topics", "topicx.sampling.tree:Tree"),
-        Entry(
-            "warp",
-            APPROXIMATE,
-            "WarpLDA: two phases with delayed counts; the fastest sweep, not the best",
-            "topicx.sampling.warp:Warp",
-            exact=False,
-        ),
-    )
-}
+_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS})
+_WHOLE = frozenset({GROUPS, GROWS, SAMPLES})
+_SOFT = frozenset({GROUPS, PARTITIONS})
+ENTRIES: dict[str, Entry] = {}
+
+
+def add(entry: Entry) -> None:
+    """Make a sampler known."""
+    ENTRIES[entry.name] = entry
+
+
+for _name, _group, _summary, _home, _capabilities in (
+    ("dense", EXACT, "every topic of every token; simple, best for few topics", "sampling.gibbs:Dense", _CELLS),
+    ("sparse", EXACT, "SparseLDA: only the topics that a word has; best for most corpora", "sampling.gibbs:Sparse",
+     _CELLS),
+    ("light", MH, "LightLDA: proposals of documents and words by turns, in constant time", "sampling.light:Light",
+     _CELLS),
+    ("alias", MH, "AliasLDA: a document's topics exactly, the others from Walker tables", "sampling.alias:Alias",
+     _CELLS),
+    ("cvb0", VARIATIONAL, "collapsed variational Bayes of zero order; best for few topics", "variational.cvb0:Cvb0",
+     _SOFT),
+    ("cvb", VARIATIONAL, "collapsed variational Bayes with the Gaussian approximation", "variational.cvb:Cvb", _SOFT),
+    ("vb", VARIATIONAL, "variational Bayes; its bound never falls", "variational.vb:Vb", _SOFT),
+    ("scvb0", VARIATIONAL, "stochastic CVB0: minibatches, corpora larger than memory", "variational.scvb0:Scvb0",
+     frozenset({GROUPS})),
+    ("partial", EXACT, "partially collapsed: φ is drawn, documents are independent given it",
+     "sampling.partial:Partial", _WHOLE),
+    ("tree", EXACT, "word after word with a sum tree; for very many topics", "sampling.tree:Tree", _CELLS),
+    ("warp", APPROXIMATE, "WarpLDA: two phases with delayed counts; the fastest sweep, not the best",
+     "sampling.warp:Warp", _WHOLE),
+):  # fmt: skip
+    add(Entry(_name, _group, _summary, f"topicx.{_home}", _capabilities, exact=_group in (EXACT, MH)))
+
+_PREFERRED = ("sparse",)
+"""What `auto` tries first: the benchmark found no K and no corpus where another exact sampler is faster."""
 
 
 def find(name: str) -> Entry:
@@ -107,11 +111,28 @@ def names() -> list[str]:
 
 def groups() -> dict[str, list[str]]:
     """The names, by kind."""
-    kinds = (EXACT, MH, APPROXIMATE, VARIATIONAL)
-    return {kind: [entry.name for entry in ENTRIES.values() if entry.group == kind] for kind in kinds}
+    return {kind: [entry.name for entry in ENTRIES.values() if entry.group == kind] for kind in KINDS}
 
 
-def choose(state: State, options: Options) -> Entry:
-    """The entry that the options name. `auto` is sparse: the benchmark found no K and no corpus where another exact
-    sampler is faster (docs/performance.md)."""
-    return find("sparse" if options.sampler == "auto" else options.sampler)
+def able(needs: Iterable[str]) -> list[Entry]:
+    """The samplers that can do all of this, the preferred ones first."""
+    wanted = frozenset(needs)
+    found = [entry for entry in ENTRIES.values() if wanted <= entry.capabilities]
+    return sorted(found, key=lambda entry: (entry.name not in _PREFERRED, not entry.exact))
+
+
+def choose(name: str, needs: Iterable[str] = (), model: str = "the model") -> Entry:
+    """The entry that the option `sampler` names, or (auto) the first that can do what the model needs."""
+    wanted = frozenset(needs)
+    fit = able(wanted)
+    if name == "auto":
+        if not fit:
+            raise InputError(f"sampler: none can do what {model} needs ({', '.join(sorted(wanted))})")
+        return fit[0]
+    entry = find(name)
+    for lacking in sorted(wanted - entry.capabilities):
+        others = ", ".join(each.name for each in fit) or "none"
+        raise InputError(
+            f"sampler {name} is not for {model}: it {LACKS.get(lacking, lacking)}; these would do: {others}"
+        )
+    return entry

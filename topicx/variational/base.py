@@ -7,7 +7,7 @@ are of pairs, so everything the samplers have (threads, determinism, partitions)
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from topicx._kernels import soft
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.model import Model
 from topicx.sampling import streams
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell, Schedule, default_partitions
 from topicx.state import NONE, Csr, State
-from topicx.variational import priors
+from topicx.variational.statistics import ExpectedDocuments, ExpectedWords
 
 WORD_PARTS = 8
 """Ranges of words that are worked on at once: a fixed number, so that results do not depend on threads."""
@@ -33,9 +32,6 @@ Rows = NDArray[np.float32]
 
 class Soft(Method):
     """Pairs, expected counts nd (documents × Kp) and nw (words × Kp, seeds included), totals, and their sums."""
-
-    grows = False
-    has_samples = False
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
@@ -121,20 +117,16 @@ class Soft(Method):
     # -- what others ask for -----------------------------------------------------------------------------------
 
     def document_topics(self) -> Csr:
-        return _dense_csr(self.nd, self.topics)
+        return dense_csr(self.nd, self.topics)
 
     def word_topics(self) -> Csr:
-        return _dense_csr(self.nw, self.topics)
+        return dense_csr(self.nw, self.topics)
 
-    def learn(self, which: frozenset[str]) -> bool:
-        state = self.state
-        alpha, beta = state.alpha, state.beta
-        if which & {"alpha", "symmetric-alpha"}:
-            alpha = priors.learn_alpha(self.nd, state.lengths, alpha, state.groups, "symmetric-alpha" in which)
-        if "beta" in which:
-            beta = priors.learn_beta(self.nw, self.totals, beta, state.seeds)
-        self.set_priors(alpha, beta)
-        return True
+    def document_statistics(self) -> ExpectedDocuments:
+        return ExpectedDocuments(self.nd, self.state.lengths, self.state.groups)
+
+    def word_statistics(self) -> ExpectedWords:
+        return ExpectedWords(self.nw, self.totals, self.state.beta)
 
     @abstractmethod
     def _best(self) -> NDArray[np.uint16]:
@@ -154,26 +146,6 @@ class Soft(Method):
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.nd, self.nw, self.totals = arrays["nd"].copy(), arrays["nw"].copy(), arrays["totals"].copy()
 
-    def model(self, theta: str, phi: str) -> Model:
-        """The expected counts. They are all there is: `theta` and `phi` only matter for what is inferred later."""
-        state = self.sync()
-        model = model_of(self.nw, self.topics, state)
-        model.meta |= {"estimator": {"theta": theta, "phi": "expected counts"}, "tokens": state.n_tokens}
-        if len(state.seeds):
-            model.meta["seed_counts"] = state.seeds.by_topic(state.n_topics)
-        model.meta |= {"documents": state.n_documents}
-        return model
-
-    def document_shares(self, estimator: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        yield 0, self.theta()
-
-    def theta(self) -> NDArray[np.float64]:
-        """θ of the state's documents: (α + E n_dk) / (Σα + n_d)."""
-        state = self.state
-        weights = self.nd[:, : self.topics] + state.alpha[state.groups if len(state.groups) else 0]
-        result: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
-        return result
-
     def _document_normaliser(self) -> float:
         """Σ_d log Γ(Σα + n_d) - log Γ(Σα)."""
         alpha = self.state.document_alpha()
@@ -191,16 +163,7 @@ def pair_up(
     return pair_words[:number].copy(), counts[:number].copy(), pair_offsets
 
 
-def model_of(nw: Rows, topics: int, state: State) -> Model:
-    """A model with every expected count."""
-    indptr, columns, values = _dense_csr(nw, topics)
-    return Model(
-        vocabulary=state.vocabulary, alpha=state.alpha.copy(), beta=state.beta.copy(), indptr=indptr, topics=columns,
-        values=values, meta=dict(state.meta),
-    )  # fmt: skip
-
-
-def _dense_csr(rows: Rows, topics: int) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[Any]]:
+def dense_csr(rows: Rows, topics: int) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[Any]]:
     indptr = np.arange(len(rows) + 1, dtype=np.int64) * topics
     columns = np.tile(np.arange(topics, dtype=np.uint16), len(rows))
     return indptr, columns, np.maximum(rows[:, :topics], 0).ravel()

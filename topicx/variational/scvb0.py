@@ -25,16 +25,18 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx._kernels import soft
 from topicx.corpus.corpus import Corpus, take_rows
+from topicx.declare import check_positive, check_whole
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.model import Model
-from topicx.sampling import streams
+from topicx.sampling import hyper, streams
+from topicx.sampling.hyper import DocumentStatistics
 from topicx.sampling.method import Method
-from topicx.sampling.options import Options, check_positive, check_whole
+from topicx.sampling.options import Options
 from topicx.state import NONE, Csr, Seeds, State
 from topicx.strings import Strings
-from topicx.variational import priors
-from topicx.variational.base import WORD_PARTS, Rows, _dense_csr, model_of, pair_up
+from topicx.variational.base import WORD_PARTS, Rows, dense_csr, pair_up
+from topicx.variational.statistics import ExpectedWords, Observed, document_cost
 
 SLICES = 8
 """Parts of a minibatch that are worked on at once: a fixed number, so that results do not depend on threads."""
@@ -274,8 +276,7 @@ class Loop:
             self.fit += batch.fit
             if gains:
                 self.gain += batch.gain
-                group_of = groups if len(groups) else np.zeros(len(batch.lengths), np.uint32)
-                self.cost += priors.document_cost(learner.alpha, batch.lengths, group_of)
+                self.cost += document_cost(learner.alpha, batch.lengths, groups)
             if each is not None:
                 each(len(offsets) - 1)
         self.done += 1
@@ -304,8 +305,6 @@ class Scvb0(Method):
     """SCVB0 over the documents of a state: a sweep is one pass over all of them."""
 
     objective: ClassVar[str] = "predictive log-likelihood per token (each minibatch before it was learnt)"
-    grows = False
-    has_samples = False
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
@@ -340,34 +339,18 @@ class Scvb0(Method):
         rows = [batch.nd for batch in self.loop.assignments()]
         return np.concatenate(rows) if rows else np.zeros((0, self.learner.padded), np.float32)
 
-    def document_shares(self, estimator: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        yield 0, self.theta()
-
-    def theta(self) -> NDArray[np.float64]:
-        """θ of the state's documents, by a pass under the counts as they are."""
-        weights = (
-            self._document_counts()[:, : self.state.n_topics]
-            + self.state.alpha[self.state.groups if len(self.state.groups) else 0]
-        )
-        result: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
-        return result
-
     def document_topics(self) -> Csr:
-        return _dense_csr(self._document_counts(), self.state.n_topics)
+        return dense_csr(self._document_counts(), self.state.n_topics)
 
     def word_topics(self) -> Csr:
-        return _dense_csr(self.learner.counts, self.state.n_topics)
+        return dense_csr(self.learner.counts, self.state.n_topics)
 
-    def learn(self, which: frozenset[str]) -> bool:
-        """One round of the fixed point for α (from the assignments of the last sweep), all rounds for β."""
-        state, loop = self.state, self.loop
-        alpha, beta = state.alpha, state.beta
-        if which & {"alpha", "symmetric-alpha"} and loop.cost.any():
-            alpha = priors.rounded(priors.step_alpha(alpha, loop.gain, loop.cost, "symmetric-alpha" in which))
-        if "beta" in which:
-            beta = priors.learn_beta(self.learner.counts, self.learner.totals, beta, state.seeds)
-        self.set_priors(alpha, beta)
-        return True
+    def document_statistics(self) -> DocumentStatistics:
+        """From the assignments of the last sweep: good for one round."""
+        return Observed(self.loop.gain, self.loop.cost)
+
+    def word_statistics(self) -> ExpectedWords:
+        return ExpectedWords(self.learner.counts, self.learner.totals, self.state.beta)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         learner, loop = self.learner, self.loop
@@ -391,15 +374,6 @@ class Scvb0(Method):
         soft.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, z)
         state.z = z
         return state
-
-    def model(self, theta: str, phi: str) -> Model:
-        state = self.sync()
-        model = model_of(self.learner.counts, state.n_topics, state)
-        model.meta |= {"estimator": {"theta": theta, "phi": "expected counts"}, "tokens": state.n_tokens}
-        if len(state.seeds):
-            model.meta["seed_counts"] = state.seeds.by_topic(state.n_topics)
-        model.meta |= {"documents": state.n_documents}
-        return model
 
 
 def train_file(
@@ -457,15 +431,16 @@ def _learn_priors(loop: Loop, sweep: int) -> None:
     what = set(options.optimize.split("+"))
     alpha, beta = learner.alpha, learner.beta
     if what & {"alpha", "symmetric-alpha"}:
-        alpha = priors.rounded(priors.step_alpha(alpha, loop.gain, loop.cost, "symmetric-alpha" in what))
+        alpha = hyper.rounded(hyper.learn_alpha(Observed(loop.gain, loop.cost), alpha, "symmetric-alpha" in what))
     if "beta" in what:
-        beta = priors.learn_beta(learner.counts, learner.totals, beta, learner.seeds)
+        words = ExpectedWords(learner.counts, learner.totals, beta)
+        beta = hyper.rounded(hyper.learn_beta(words, beta, learner.seeds))
     learner.set_priors(alpha, beta)
 
 
 def learner_model(learner: Learner, vocabulary: Strings) -> Model:
     """The learner's counts and priors as a model."""
-    indptr, topics, values = _dense_csr(learner.counts, learner.topics)
+    indptr, topics, values = dense_csr(learner.counts, learner.topics)
     return Model(
         vocabulary=vocabulary, alpha=learner.alpha.copy(), beta=learner.beta.copy(), indptr=indptr, topics=topics,
         values=values,

@@ -1,0 +1,195 @@
+"""One chain of `topicx train`: with progress, signals and checkpoints; and what is written of it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from topicx.cli.common import say
+from topicx.sampling.registry import GROWS
+
+if TYPE_CHECKING:
+    from topicx.run import Run
+    from topicx.sampling.chain import Checkpoints, Event
+
+STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""The signals that end a chain after its sweep, with a checkpoint."""
+
+
+@dataclass
+class Series:
+    """Several chains, one after another: how many, and how those that have ended did."""
+
+    chains: int
+    keep: str
+    scores: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, notes: Mapping[str, Any]) -> Series:
+        """From a checkpoint's notes."""
+        return cls(int(notes["chains"]), str(notes["keep"]), [float(score) for score in notes["scores"]])
+
+    def add(self, run: Run, number: int, wanted: Wanted, quiet: bool) -> None:
+        """A chain has ended: write it, if it is to be kept."""
+        score = run.score
+        if self.chains > 1:
+            say(f"chain {number}: {run.chain.method.objective} {score:.5f}", quiet=quiet)
+        if self.keep == "all":
+            write(run, wanted.numbered(number), quiet)
+        elif score > max(self.scores, default=-math.inf):  # the best so far: an interruption loses nothing
+            write(run, wanted, quiet)
+        self.scores.append(score)
+
+    def tell(self, run: Run | None, quiet: bool) -> None:
+        from topicx.report.histogram import histogram
+
+        known = [score for score in self.scores if math.isfinite(score)]
+        if len(known) > 1 and run is not None:
+            objective = run.chain.method.objective
+            say("\n".join([f"{len(known)} chains by {objective}:", *histogram(known)]), quiet=quiet)
+
+
+@dataclass
+class Wanted:
+    """What a run is to leave."""
+
+    model: str
+    state: str | None
+    doc_topics: str | None
+    trace: str | None
+    theta: str | None
+    phi: str | None
+    checkpoint: str = ""
+    """The options that say where and how often the chain is saved."""
+
+    def files(self) -> list[str | None]:
+        return [self.model, self.state, self.doc_topics, self.trace]
+
+    def numbered(self, number: int) -> Wanted:
+        """The same for one of several chains: every file with the chain's number."""
+        state, doc_topics, trace = (
+            _numbered(name, number) if name else None for name in (self.state, self.doc_topics, self.trace)
+        )
+        return Wanted(_numbered(self.model, number), state, doc_topics, trace, self.theta, self.phi)
+
+    def options(self) -> str:
+        """The options that name them, as a shell takes them."""
+        pairs = {"-o": self.model, "--state": self.state, "--doc-topics": self.doc_topics, "--trace": self.trace}
+        return " ".join(f"{option} {shlex.quote(name)}" for option, name in pairs.items() if name) + self.checkpoint
+
+
+def _numbered(name: str, number: int) -> str:
+    """The number goes before the endings, which say what the file is: theta.npz, theta.0.npz."""
+    path = Path(name)
+    packed = ".gz" if path.name.endswith(".gz") else ""
+    plain = Path(name.removesuffix(packed))
+    return str(plain.with_name(f"{plain.stem}.{number}{plain.suffix}{packed}"))
+
+
+def _announce(run: Run) -> None:
+    chain = run.chain
+    state, options, threads = chain.state, chain.options, chain.engine.threads
+    starts = {"state": "the state's assignments as"}
+    start = starts.get(chain.start) or (chain.start if GROWS in chain.sampler.capabilities else "its own")
+    how = chain.sampler.name + (f" ({chain.sampler.group})" if options.sampler == "auto" else "")
+    say(
+        f"{state.n_documents:,} documents, {state.n_tokens:,} tokens, {state.n_words:,} words; "
+        f"{state.n_topics} topics, "
+        f"sampler {how}, {start} start, {options.iterations} iterations, seed {options.seed}"
+    )
+    if state.n_topics > state.n_words:
+        say(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
+    schedule = getattr(chain.method, "schedule", None)
+    if schedule is not None and threads > schedule.partitions > 1:
+        say(f"note: {schedule.partitions} partitions keep as many threads busy; --partitions N allows more")
+    empty = int((state.lengths == 0).sum())
+    if empty:
+        say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
+
+
+def train_one(run: Run, checkpoints: Checkpoints, wanted: Wanted, quiet: bool, verbose: bool) -> None:
+    """Run the chain with progress; SIGINT, SIGTERM and SIGHUP end it after the sweep, with a checkpoint."""
+    from topicx.progress import for_terminal
+    from topicx.sampling.chain import Interrupted
+
+    chain = run.chain
+    total = sum(step.share for step in chain.steps)
+    stopping = False
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        nonlocal stopping
+        if stopping:  # a second time: at once
+            raise KeyboardInterrupt
+        stopping = True
+        say("finishing the sweep (once more: stop at once) …", quiet=quiet)
+
+    previous = {number: signal.signal(number, stop) for number in STOPPING}
+    try:
+        if not quiet:
+            _announce(run)
+        with for_terminal("training", total, "sweeps", quiet=quiet) as progress:
+            progress.advance(sum(step.share for step in chain.steps[: chain.position]))
+
+            def report(event: Event) -> None:
+                note = f"{chain.method.objective} {event.score:.4f}" if event.score is not None else ""
+                progress.advance(event.work, note)
+                if verbose and event.score is not None:
+                    figures = "".join(f", {name} {value:.4g}" for name, value in event.figures.items())
+                    progress.message(f"sweep {event.step.sweep}: {note}, {chain.seconds:.1f} s{figures}")
+
+            run.train([report], checkpoints, lambda: stopping)
+    except Interrupted:
+        done = max((step.sweep for step in chain.steps[: chain.position]), default=0)
+        chains = chain.notes["series"]["chains"]
+        which = f" in chain {chain.options.chain} of {chains}, counted from 0," if chains > 1 else ""
+        say(f"stopped{which} after {done} of {chain.options.iterations} sweeps; the chain is saved. To go on with it:")
+        say(f"  topicx train --resume {shlex.quote(checkpoints.path)} {wanted.options()}")
+        raise click.exceptions.Exit(130) from None
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    _tell_end(run, quiet)
+
+
+def _tell_end(run: Run, quiet: bool) -> None:
+    chain = run.chain
+    tokens = chain.state.n_tokens * sum(step.share for step in chain.steps[: chain.position])
+    say(f"{chain.seconds:.1f} s, {tokens / max(chain.seconds, 1e-9) / 1e6:.1f} million tokens a second; "
+        f"{chain.method.objective} {run.score:.4f}", quiet=quiet)  # fmt: skip
+    options, alpha = chain.options, chain.state.alpha
+    if options.optimize_interval and max(options.optimize_burn_in, options.optimize_interval) > options.iterations:
+        say("note: the priors stay as given: no re-estimation was due (--optimize-burn-in)", quiet=quiet)
+    elif options.optimize_interval:
+        say(f"priors: Σα {alpha.sum(axis=1).mean():.4g} ({alpha.min():.3g} to {alpha.max():.3g}), "
+            f"β {chain.state.beta.mean():.3g}", quiet=quiet)  # fmt: skip
+
+
+def write(run: Run, wanted: Wanted, quiet: bool) -> None:
+    """The files that are wanted of a chain that has ended."""
+    import contextlib
+
+    state = run.chain.state
+    with contextlib.ExitStack() as open_things:
+        add = None
+        if wanted.doc_topics:
+            from topicx.report.document_topics import state_writer
+
+            add = open_things.enter_context(state_writer(wanted.doc_topics, state))
+        result = run.result(theta=wanted.theta or "cgsp", phi=wanted.phi or "auto", documents=add)
+    if wanted.state:
+        result.model.parents["state"] = result.state.save(wanted.state)
+        say(f"wrote the state to {wanted.state}", quiet=quiet)
+    if wanted.doc_topics:
+        say(f"wrote θ of {state.n_documents:,} documents to {wanted.doc_topics}", quiet=quiet)
+    if wanted.trace:
+        run.chain.trace.write(wanted.trace)
+    result.model.save(wanted.model)
+    say(f"wrote the model to {wanted.model}", quiet=quiet)

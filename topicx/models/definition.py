@@ -1,0 +1,180 @@
+"""What a model is: a value that says what it takes from the corpus, what it begins with, what happens between sweeps,
+and what it leaves and predicts. The chain, the files, the command line and the Python classes learn of a model here.
+A new one is a file of this package with a subclass of `Definition`, and a line in `topicx.models.registry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.declare import check_all, check_positive, check_whole
+from topicx.errors import InputError
+from topicx.sampling import registry
+from topicx.sampling.hyper import LearnPriors
+from topicx.sampling.method import Update
+from topicx.sampling.options import Options
+from topicx.state import NONE, Seeds, State
+from topicx.strings import Strings
+
+if TYPE_CHECKING:
+    from topicx.model import Model
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """A model without options of its own."""
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Priors for single words: what any model can be given beside the options."""
+
+    seed_words: Mapping[int, Iterable[str]] = field(default_factory=dict)
+    """Words that a topic shall have."""
+    seed_weight: int = 50
+    """The tokens that a seed word counts as."""
+    word_prior: Mapping[str, float] = field(default_factory=dict)
+    """β of single words."""
+
+
+@dataclass(frozen=True)
+class NewDocuments:
+    """What is known of new documents beside their words: a value each, or None where it is not told."""
+
+    number: int
+    collections: Sequence[str | None] | None = None
+    labels: Sequence[str | None] | None = None
+    times: Sequence[float | None] | None = None
+
+
+class Definition:
+    """A model. `own` are its own options, an instance of `Own`."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    """One line for `topicx train --help`."""
+    Own: ClassVar[type] = NoOptions
+    """A frozen dataclass of declared options (topicx.declare); the command line lists them under the model's name."""
+    capabilities: ClassVar[frozenset[str]] = frozenset()
+    """What a sampler must be able to do (topicx.sampling.registry)."""
+    unfit: ClassVar[Mapping[str, str]] = {}
+    """General options that mean nothing to this model, each with the reason."""
+
+    def __init__(self, own: Any = None) -> None:
+        self.own = self.Own() if own is None else own
+        check_all(self.own)
+
+    # -- training ----------------------------------------------------------------------------------------------
+
+    def needs(self, options: Options) -> frozenset[str]:
+        """What a sampler must be able to do for these options."""
+        return self.capabilities
+
+    def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
+        """The corpus with no token placed, its priors, groups, allowed topics and side arrays.
+
+        It may have another number of topics than the options ask for: then the options follow.
+        """
+        return initial_state(corpus, options, priors)
+
+    def updates(self, options: Options, state: State) -> Sequence[Update]:
+        """What happens between sweeps, in this order."""
+        return [LearnPriors.of(options)]
+
+    def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
+        """What the model of a finished run keeps beside counts and priors: side arrays, names of groups and topics.
+
+        `samples` are all states that were averaged, `state` the last of them.
+        """
+        model.group_names = state.group_names
+
+    # -- new documents -----------------------------------------------------------------------------------------
+
+    def document_groups(self, model: Model, documents: NewDocuments) -> NDArray[np.uint32]:
+        """The row of `model.alpha` of each new document; len(model.alpha): none of them, the mean of all."""
+        mean = len(model.alpha) if len(model.alpha) > 1 else 0
+        if documents.collections is None or not len(model.group_names):
+            return np.full(documents.number, mean, np.uint32)
+        index = {name: number for number, name in enumerate(model.group_names)}
+        return np.array([index.get(name, mean) if name else mean for name in documents.collections], np.uint32)
+
+    def predict(self, model: Model, theta: NDArray[np.float32]) -> dict[str, Sequence[Any]]:
+        """Columns beside θ for new documents: classes, scores, values; a value a document each."""
+        return {}
+
+
+def initial_state(
+    corpus: Corpus,
+    options: Options,
+    priors: Priors | None = None,
+    *,
+    alpha: NDArray[np.float64] | None = None,
+    groups: NDArray[np.uint32] | None = None,
+    group_names: Iterable[str] = (),
+    allowed: tuple[NDArray[np.int64], NDArray[np.uint16]] | None = None,
+    side: Mapping[str, NDArray[Any]] | None = None,
+) -> State:
+    """The corpus with no token placed, and its priors. `alpha` (groups × topics) stands for that of the options."""
+    if corpus.n_tokens == 0:
+        raise InputError("the corpus has no tokens: there is nothing to learn from")
+    priors = priors or Priors()
+    alpha = options.alpha_vector()[None, :] if alpha is None else np.atleast_2d(alpha)
+    beta = np.full(corpus.n_words, float(options.beta))
+    index = {word: i for i, word in enumerate(corpus.vocabulary)} if priors.seed_words or priors.word_prior else {}
+    for word, value in priors.word_prior.items():
+        check_positive(f"the prior of {word!r}", value)
+        if word not in index:
+            raise InputError(f"word prior: {word!r} is not in the vocabulary")
+        beta[index[word]] = value
+    snippet = corpus.columns.get("snippet")
+    return State(
+        words=corpus.words,
+        offsets=corpus.offsets,
+        z=np.full(corpus.n_tokens, NONE, np.uint16),
+        alpha=alpha,
+        beta=beta,
+        vocabulary=corpus.vocabulary,
+        ids=corpus.ids,
+        groups=np.zeros(0, np.uint32) if groups is None else np.asarray(groups, np.uint32),
+        group_names=Strings.of(group_names),
+        allowed=allowed,
+        side=dict(side or {}),
+        seeds=seeds_of(priors, index, alpha.shape[1]),
+        snippets=snippet if isinstance(snippet, Strings) else Strings.of([]),
+        meta={key: corpus.meta[key] for key in ("tokenizer", "time") if key in corpus.meta},
+        parents={"corpus": corpus.digest} if corpus.digest else {},
+    )
+
+
+def seeds_of(priors: Priors, index: Mapping[str, int], topics: int) -> Seeds:
+    """Pseudo-counts for the seed words of each topic; a word that the corpus lacks is refused by name."""
+    check_whole("seed_weight", priors.seed_weight, 1, 1_000_000)
+    entries: list[tuple[int, int, int]] = []
+    for topic, words in priors.seed_words.items():
+        if isinstance(words, str):
+            raise InputError(f"seed words of topic {topic}: a list of words is needed, not {words!r}")
+        check_whole("the topic of seed words", topic, 0, topics - 1)
+        for word in words:
+            if word not in index:
+                raise InputError(f"seed words of topic {topic}: {word!r} is not in the vocabulary")
+            entries.append((index[word], topic, priors.seed_weight))
+    return Seeds.of(entries)
+
+
+def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
+    """The collection of each document as a group, and the groups' names; documents without one are refused."""
+    if not len(corpus.collection):
+        raise InputError("the corpus has no collections: import with --collection-field, or from a folder of folders")
+    missing = np.flatnonzero(corpus.collection < 0)
+    if len(missing):
+        raise InputError(f"{len(missing):,} documents have no collection, the first is {corpus.ids[int(missing[0])]!r}")
+    return corpus.collection.astype(np.uint32), list(corpus.collection_names)
+
+
+__all__ = ["Definition", "NewDocuments", "NoOptions", "Priors", "collections_of", "initial_state", "registry"]

@@ -1,0 +1,41 @@
+"""Which models there are: a line each. The definition is imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from topicx.declare import check_known
+from topicx.errors import InputError
+from topicx.models.definition import Definition
+from topicx.sampling.options import Options
+
+HOMES: dict[str, str] = {
+    "lda": "topicx.models.lda:LatentDirichletAllocation",
+}
+"""name → module:class."""
+
+
+def names() -> list[str]:
+    return list(HOMES)
+
+
+def find(name: str) -> type[Definition]:
+    """The definition of this name, or InputError listing the names."""
+    if name not in HOMES:
+        raise InputError(f"there is no model {name!r}; choose one of {', '.join(HOMES)}")
+    module, _, found = HOMES[name].partition(":")
+    definition: type[Definition] = getattr(import_module(module), found)
+    return definition
+
+
+def make(name: str, own: dict[str, Any]) -> Definition:
+    """The model of this name with these options of its own."""
+    definition = find(name)
+    check_known(f"the model {name}", definition.Own, own)
+    return definition(definition.Own(**own))
+
+
+def of(options: Options) -> Definition:
+    """The model that the options name."""
+    return make(options.model, options.own)

@@ -1,0 +1,253 @@
+"""A training run as an object: start or resume it, train, take the result. The command line, the Python classes, the
+benchmarks and restarts all go through here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.declare import check_whole, declarations
+from topicx.engines.threads import Engine, Threads
+from topicx.errors import InputError
+from topicx.estimate import document_topics, estimate
+from topicx.estimate.average import average
+from topicx.model import Model
+from topicx.models import registry as models
+from topicx.models.definition import Definition, Priors
+from topicx.sampling.chain import Chain, Checkpoints, Event
+from topicx.sampling.options import Options
+from topicx.sampling.registry import SAMPLES
+from topicx.state import NONE, Csr, State
+
+Rows = Callable[[int, NDArray[np.float64]], Any]
+"""Takes the number of the first document and θ of it and those after it."""
+
+
+@dataclass
+class Result:
+    """What a run has found."""
+
+    model: Model
+    state: State
+
+
+class Run:
+    """One chain of a model on a corpus, and what the next chain of several begins with."""
+
+    def __init__(self, definition: Definition, chain: Chain, initial: State) -> None:
+        self.definition, self.chain, self.initial = definition, chain, initial
+
+    # -- beginnings --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def start(cls, corpus: Corpus, options: Options, engine: Engine, priors: Priors | None = None) -> Run:
+        """A run of the options' model on this corpus."""
+        definition = models.of(options)
+        check_fit(definition, options)
+        state = definition.state(corpus, options, priors or Priors())
+        return cls.from_state(state, options, engine, definition)
+
+    @classmethod
+    def from_state(
+        cls, state: State, options: Options, engine: Engine, definition: Definition | None = None
+    ) -> Run:  # fmt: skip
+        """A run that begins with a state: its assignments, where it has some, and its priors."""
+        definition = definition or models.of(options)
+        if state.n_topics != options.topics:
+            options = replace(options, topics=state.n_topics, alpha=None if options.alpha_sum else options.alpha)
+        return cls(definition, Chain(state, options, engine, definition), beginning(state))
+
+    @classmethod
+    def resume(cls, path: str | os.PathLike[str], engine: Engine, iterations: int | None = None) -> Run:
+        """Go on from a checkpoint, perhaps to another number of sweeps."""
+        found: list[Definition] = []
+
+        def model_of(options: Options) -> Definition:
+            found.append(models.of(options))
+            return found[0]
+
+        chain = Chain.load(path, engine, iterations, model_of)
+        options, state = chain.options, chain.state
+        first = chain.start_arrays or {  # a file of version 0.1 has none
+            "alpha": np.tile(options.alpha_vector(), (len(state.alpha), 1)),
+            "beta": np.full(state.n_words, float(options.beta)),
+        }
+        side = {name.removeprefix("side."): array for name, array in first.items() if name.startswith("side.")}
+        initial = replace(beginning(state), alpha=first["alpha"], beta=first["beta"], side=side)
+        return cls(found[0], chain, initial)
+
+    def next(self, number: int) -> Run:
+        """Another chain from the same beginning, with the same options and its own random numbers."""
+        options = replace(self.chain.options, chain=number)
+        return Run.from_state(beginning(self.initial), options, self.chain.engine, self.definition)
+
+    # -- training ----------------------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> Options:
+        return self.chain.options
+
+    def train(
+        self,
+        callbacks: Sequence[Callable[[Event], object]] = (),
+        checkpoints: Checkpoints | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Run:
+        """Run what is left of the plan (see `Chain.run`)."""
+        self.chain.start_arrays = {"alpha": self.initial.alpha, "beta": self.initial.beta} | {
+            f"side.{name}": array for name, array in self.initial.side.items()
+        }
+        self.chain.run(callbacks, checkpoints, stop)
+        return self
+
+    @property
+    def score(self) -> float:
+        """The objective at the end."""
+        scores = self.chain.trace.columns.get("score")
+        return scores[-1] if scores else self.chain.method.score()
+
+    # -- results -----------------------------------------------------------------------------------------------
+
+    @property
+    def samples(self) -> bool:
+        """Whether the method draws samples (or has expected counts)."""
+        return SAMPLES in self.chain.sampler.capabilities
+
+    def check_phi(self, phi: str) -> None:
+        """InputError if this estimator of φ is not for this run's method."""
+        if phi == "cgsp" and not self.samples:
+            raise InputError(
+                f"phi cgsp is an estimator for samplers' states; {self.chain.sampler.name} keeps expected counts"
+            )
+
+    def result(
+        self, *, theta: str = "cgsp", phi: str = "auto", examples: int = 20, documents: Rows | None = None
+    ) -> Result:
+        """The model, with trace, options and typical documents, and the state. `documents` is given θ of the corpus."""
+        self.check_phi(phi)
+        chain = self.chain
+        state = chain.method.sync()
+        before = list(chain.samples.values())
+        own = documents if not before else None  # θ of several samples is averaged below
+        if self.samples:
+            find = examples if not before else 0
+            model = estimate(state, theta=theta, phi=phi, threads=chain.engine.threads, examples=find, documents=own)
+        else:
+            model = expected(chain.method.word_topics(), state, theta)
+            if own is not None:
+                for begin, rows in self.document_topics(theta):
+                    own(begin, rows)
+        if before:
+            threads = chain.engine.threads
+            each = [estimate(s, theta=theta, phi=phi, threads=threads, examples=0) for s in before] + [model]
+            model = average(each, [np.arange(model.n_topics)] * len(each))  # of one chain: topics keep their numbers
+            for begin, rows in self.document_topics(theta) if documents is not None else ():
+                documents(begin, rows)  # type: ignore[misc]
+        if examples and not len(model.example_documents):
+            model.add_examples(state, examples)
+        model.trace = {name: values for name, values in chain.trace.arrays().items() if name != "seconds"}
+        model.parents = dict(state.parents)
+        state.meta = dict(state.meta) | run_meta(chain)
+        model.meta |= dict(state.meta)
+        self.definition.finish(state, model, [*before, state])
+        return Result(model, state)
+
+    def document_topics(self, estimator: str = "cgsp") -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """θ of the corpus in batches, averaged over the chain's samples: the number of the first document, and rows."""
+        chain = self.chain
+        if not self.samples:
+            yield 0, expected_shares(chain.method.document_topics(), chain.state)
+            return
+        threads = chain.engine.threads
+        states = [*chain.samples.values(), chain.method.sync()]
+        for batches in zip(*(document_topics(s, estimator, threads=threads) for s in states), strict=True):
+            yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
+
+
+def beginning(state: State) -> State:
+    """A state with no token placed, whose priors and side arrays are its own."""
+    side = {name: array.copy() for name, array in state.side.items()}
+    z = np.full(state.n_tokens * state.paths, NONE, np.uint16)
+    meta = {name: value for name, value in state.meta.items() if name in ("tokenizer", "time")}
+    return replace(state, z=z, alpha=state.alpha.copy(), beta=state.beta.copy(), side=side, meta=meta)
+
+
+def check_fit(definition: Definition, options: Options) -> None:
+    """InputError if an option was set that means nothing to the model."""
+    declared = declarations(options)
+    for name, why in definition.unfit.items():
+        if getattr(options, name) != declared[name][1]:
+            raise InputError(f"{name}: {why} (model {definition.name})")
+
+
+def run_meta(chain: Chain) -> dict[str, Any]:
+    """What a model and a state remember of the run that made them."""
+    options = chain.options
+    return {
+        "options": options.to_meta(),
+        "model": options.model,
+        "sampler": chain.sampler.name,
+        "start": chain.start,
+        "seed": options.seed,
+        "iterations": options.iterations,
+        "documents": chain.state.n_documents,
+        "tokens": chain.state.n_tokens,
+    }
+
+
+def expected(word_topics: Csr, state: State, theta: str) -> Model:
+    """A model of expected counts. They are all there is: `theta` only matters for what is inferred later."""
+    indptr, topics, values = word_topics
+    meta = {"estimator": {"theta": theta, "phi": "expected counts"}}
+    if len(state.seeds):
+        meta["seed_counts"] = state.seeds.by_topic(state.n_topics)  # type: ignore[assignment]
+    return Model(
+        vocabulary=state.vocabulary, alpha=state.alpha.copy(), beta=state.beta.copy(), indptr=indptr, topics=topics,
+        values=values, meta=meta,
+    )  # fmt: skip
+
+
+def expected_shares(document_topics: Csr, state: State) -> NDArray[np.float64]:
+    """θ from expected counts of every topic: (α + E n_dk) / (Σα + n_d)."""
+    weights = (
+        document_topics[2].reshape(state.n_documents, state.n_topics)
+        + state.alpha[state.groups if len(state.groups) else 0]
+    )
+    shares: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+    return shares
+
+
+def best_of(
+    corpus: Corpus,
+    options: Options,
+    chains: int,
+    engine: Engine | None = None,
+    each: Callable[[int, float], None] | None = None,
+) -> tuple[Run, list[float]]:
+    """The run with the highest final objective (the first of equals), and the objective of every one. A deterministic
+    method's objective depends on where it starts.
+
+    Chain i has `options` with its own `chain` number, so it is the run that these options alone would give. `each` is
+    told a chain's number and its objective.
+    """
+    check_whole("chains", chains, 1, None)
+    engine = engine or Threads()
+    best: Run | None = None
+    scores: list[float] = []
+    for number in range(chains):
+        run = Run.start(corpus, replace(options, chain=options.chain + number), engine).train()
+        score = run.chain.method.score()
+        if best is None or score > max(scores):
+            best = run
+        scores.append(score)
+        if each is not None:
+            each(number, score)
+    assert best is not None
+    return best, scores
