@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.state import State
 
-CORPUS = ("lines", "jsonl", "uci", "ldac", "svmlight")
+CORPUS = ("lines", "jsonl", "parquet", "uci", "ldac", "svmlight")
 STATE = ("mallet-state", "mallet-doc-topics", "warplda", "pyldavis")
 MODEL = ("mallet-topic-keys", "mallet-topic-word-weights", "mallet-word-topic-counts", "mallet-diagnostics")
 
@@ -59,7 +59,7 @@ def command(
     """Write FILE, a corpus, a model or a state (any program's that 'topicx estimate' reads), in another format.
 
     \b
-    A corpus: lines, jsonl, uci, ldac, svmlight (what 'topicx import' reads again).
+    A corpus: lines, jsonl, parquet, uci, ldac, svmlight (what 'topicx import' reads again).
     A state:  mallet-state, mallet-doc-topics, warplda, pyldavis, and all that a model gives.
     A model:  mallet-topic-keys, mallet-topic-word-weights, mallet-word-topic-counts;
               with --state mallet-diagnostics and pyldavis.

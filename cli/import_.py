@@ -12,7 +12,7 @@ from topicx.cli.common import Number, check_fit, option, quiet, refuse, say, sta
 if TYPE_CHECKING:
     from topicx.corpus.tokenize import Tokenizer
 
-FORMATS = ("auto", "lines", "text", "dir", "jsonl", "csv", "tsv", "parquet", "uci", "ldac", "svmlight")
+FORMATS = ("auto", "lines", "text", "dir", "jsonl", "csv", "tsv", "parquet", "uci", "ldac", "svmlight", "arff")
 GROUP = click.IntRange(0)
 
 reading = stack(
@@ -23,21 +23,27 @@ reading = stack(
            help="What to do with bytes that the encoding does not have: stop, or put U+FFFD for them."),
     option("--line-regex", default=None, metavar="REGEX",
            help="lines: pattern of a line, with groups for name, label and text.",
-           show_default=r"^(\S*)[\s,]*(\S*)[\s,]*(.*)$"),
+           show_default=r"^(\S*)[\s,]*(\S*)[\s,]*(.*)$, or by tabs"),
     option("--name", type=GROUP, default=1, help="lines: group of the document's name (0: none)."),
     option("--label", type=GROUP, default=2, help="lines: group of the label (0: none)."),
     option("--data", type=click.IntRange(1), default=3, help="lines: group of the text."),
     option("--text-field", metavar="FIELD", help="jsonl, csv, tsv, parquet: field of the text.", show_default="text"),
     option("--id-field", metavar="FIELD", help="Field of the document's name.", show_default="id, if it is there"),
-    option("--label-field", metavar="FIELD", help="Field of the labels.", show_default="label, if it is there"),
+    option("--label-field", metavar="FIELD", help="Field of the labels (arff: an attribute whose value is the label).",
+           show_default="label, if it is there"),
     option("--collection-field", metavar="FIELD", help="Field of the collection.",
            show_default="collection, if it is there"),
     option("--time-field", metavar="FIELD", help="Field of the time: numbers (a year, say) or ISO dates.",
            show_default="time, if it is there"),
     option("--column", "columns", multiple=True, metavar="FIELD",
            help="Keep a further field as a column of the corpus (may be repeated)."),
-    option("--label-delimiter", metavar="TEXT", help="Parts several labels in one field.", show_default="one label"),
-    option("--no-label", multiple=True, metavar="LABEL", help="A label that means 'none' (may be repeated)."),
+    option("--label-delimiter", metavar="TEXT", help="Parts several labels in one field ('': one label).",
+           show_default="lines: a comma; others: one label"),
+    option("--no-label", multiple=True, metavar="LABEL", help="A label that means 'none' (may be repeated).",
+           show_default="lines: -"),
+    option("--label-names", metavar="FILE",
+           help="svmlight: the names of the labels 1, 2 …, one a line; arff: the XML file that says what is a label.",
+           show_default="X.labels for X; X.xml for X.arff, X-train.arff, X-test.arff"),
     option("--delimiter", metavar="CHAR", help="csv: what parts the fields.", show_default="comma; tsv: tab"),
     option("--no-header", is_flag=True, help="csv, tsv: there is no header; fields are named 1, 2, 3 …",
            show_default=False),
@@ -81,7 +87,10 @@ limits = stack(
 FIELDS = ("jsonl", "csv", "tsv", "parquet")
 USES = {
     **dict.fromkeys(("line_regex", "name", "label", "data"), ("lines",)),
-    **dict.fromkeys(("text_field", "id_field", "label_field", "collection_field", "time_field", "columns"), FIELDS),
+    **dict.fromkeys(("text_field", "id_field", "collection_field", "time_field", "columns"), FIELDS),
+    "label_field": (*FIELDS, "arff"),
+    "label_delimiter": ("lines", *FIELDS),
+    "label_names": ("svmlight", "arff"),
     **dict.fromkeys(("delimiter", "no_header", "no_quotes"), ("csv", "tsv")),
     "vocab": ("uci", "ldac", "svmlight"),
     "index_base": ("ldac", "svmlight"),
@@ -141,22 +150,20 @@ def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int
     from topicx import progress
     from topicx.corpus.bigrams import BigramOptions
     from topicx.corpus.build import Builder, BuildOptions
-    from topicx.corpus.read import ReadOptions, read_documents
+    from topicx.corpus.read import COUNTS, ReadOptions, read_documents
 
     options = ReadOptions(
         format=chosen["format_"], header=not chosen["no_header"], quotes=not chosen["no_quotes"],
         **{name: chosen[name] for name in (
             "encoding", "encoding_errors", "name", "label", "data", "text_field", "id_field", "label_field",
             "collection_field", "time_field", "columns", "label_delimiter", "no_label", "delimiter", "vocab",
-            "index_base",
+            "index_base", "label_names",
         )},
     )  # fmt: skip
     if chosen["line_regex"] is not None:
         options.line_regex = chosen["line_regex"]
     if not chosen["bigrams"]:
         refuse(("bigram_min_count", "bigram_npmi"), "is for --bigrams")
-    if chosen["label_delimiter"] == "":
-        raise click.BadParameter("must not be empty", param_hint="--label-delimiter")
     vocabulary = None
     if like is not None:
         _refuse_with_like()
@@ -192,7 +199,7 @@ def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int
                 builder.add(batch)
                 bar.advance((reader.consumed - done) / 1e6, f"{builder.n_tokens:,} tokens")
                 done = reader.consumed
-        if set(reader.formats) <= {"uci", "ldac", "svmlight"} and like is None:
+        if set(reader.formats) <= set(COUNTS) and like is None:
             builder.tokenizer = None
         check_fit(click.get_current_context(), USES, "inputs read as", reader.formats)
         meta: dict[str, Any] = {"inputs": list(inputs), "input_formats": reader.formats}

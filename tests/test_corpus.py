@@ -354,41 +354,127 @@ def test_parts_by_ids(tmp_path: Path) -> None:
 # -- formats out and in again -----------------------------------------------------------------------------------------
 
 
+def read_again(out: str, format: str, **options: Any) -> Corpus:
+    with Builder(Tokenizer("whitespace"), BuildOptions(snippet=0)) as builder:
+        for batch in read_documents([out], ReadOptions(format=format, **options)):
+            builder.add(batch)
+        return builder.corpus()
+
+
+def equal_corpora(a: Corpus, b: Corpus) -> bool:
+    first, second = a.arrays(), b.arrays()
+    return first.keys() == second.keys() and all(
+        np.array_equal(first[name], second[name], equal_nan=first[name].dtype.kind == "f") for name in first
+    )
+
+
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_export_and_import(format: str, suffix: str, tmp_path: Path) -> None:
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
     corpus = Corpus.from_texts(
         ["the cat don't sit", "", "हिन्दी में the the dog"],
-        ids=["x", "y", "z"], labels=[["p", "q"], None, "p"], collections=["c", None, "d"],
+        ids=["x", "y", "z"], labels=[["q", "p"], None, "p"], collections=["c", None, "d"],
         times=["2020-01-01", None, "2020-01-02T12:00"], columns={"n": [1, 2.5, None], "s": ["u", "v", "w"]},
     )  # fmt: skip
     out = str(tmp_path / ("docword.x" if format == "uci" else f"x.{format}")) + suffix
+    if format == "parquet" and suffix:
+        with pytest.raises(InputError, match=r"leave \.gz away"):
+            export_corpus(corpus, out, format)
+        return
     written = export_corpus(corpus, out, format)
     assert [Path(name).name for name in written] == {
         "lines": [f"x.lines{suffix}"],
         "jsonl": [f"x.jsonl{suffix}"],
+        "parquet": ["x.parquet"],
         "uci": [f"docword.x{suffix}", "vocab.x"],
         "ldac": [f"x.ldac{suffix}", "x.ldac.vocab"],
         "svmlight": [f"x.svmlight{suffix}", "x.svmlight.vocab", "x.svmlight.labels"],
     }[format]
-    options = ReadOptions(format=format, label_delimiter=",", no_label=("-", "0"), columns=("n", "s", "snippet"))
-    if format != "jsonl":
-        options.columns = ()
-    with Builder(Tokenizer("whitespace"), BuildOptions(snippet=0)) as builder:
-        for batch in read_documents([out], options):
-            builder.add(batch)
-        again = builder.corpus()
+    columns = ("n", "s", "snippet") if format in ("jsonl", "parquet") else ()
+    again = read_again(out, format, columns=columns)
     assert again.vocabulary == corpus.vocabulary
-    if format in ("lines", "jsonl"):
+    if format in ("lines", "jsonl", "parquet"):
         assert words_of(again) == words_of(corpus)
     else:
         assert np.array_equal(again.to_matrix().toarray(), corpus.to_matrix().toarray())
-    if format in ("lines", "jsonl", "svmlight"):
+    if format in ("lines", "jsonl", "parquet", "svmlight"):
         assert list(again.ids) == list(corpus.ids)
-        assert [len(again.labels(i)) for i in range(3)] == [2, 0, 1]
-    if format == "jsonl":
-        for name, array in corpus.arrays().items():
-            assert np.array_equal(again.arrays()[name], array, equal_nan=array.dtype.kind == "f"), name
+        assert [again.labels(i) for i in range(3)] == [["q", "p"], [], ["p"]]
+    if format in ("jsonl", "parquet"):
+        assert equal_corpora(again, corpus)
+
+
+LABELS: list[list[list[str]]] = [
+    [["b", "a"], [], ["a"], ["two words", "b"]],
+    [[], [], [], []],
+    [["0"], [], ["1"], ["0", "1"]],
+    [["a"], ["a"], ["a"], ["a"]],
+]
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("format", ["lines", "jsonl", "parquet", "svmlight"])
+def test_labels_come_back(format: str, labels: list[list[str]], tmp_path: Path) -> None:
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    corpus = Corpus.from_documents(
+        [["aa", "bb"], [], ["aa"], []], labels=labels, ids=["one name", "d2", "a.b,c", "letters/#1 .txt"]
+    )
+    export_corpus(corpus, str(tmp_path / "x"), format)
+    again = read_again(str(tmp_path / "x"), format)
+    assert [again.labels(i) for i in range(4)] == labels
+    assert list(again.ids) == list(corpus.ids) and equal_corpora(again, corpus)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_words_with_white_space_come_back_or_are_refused(format: str, tmp_path: Path) -> None:
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    corpus = Corpus.from_documents([["new york", "new_york"], ["new_york", "new_york"]])
+    out = str(tmp_path / ("docword.x" if format == "uci" else "x"))
+    if format == "lines":
+        with pytest.raises(InputError, match="the word 'new york' is empty or has white space"):
+            export_corpus(corpus, out, format)
+        assert not list(tmp_path.iterdir())
+        return
+    export_corpus(corpus, out, format)
+    again = read_again(out, format)
+    assert sorted(again.document(0)) == ["new york", "new_york"] and again.document(1) == ["new_york"] * 2
+
+
+@pytest.mark.parametrize(
+    "format, about, words",
+    [
+        ("lines", {"labels": ["a,b"]}, "the label 'a,b' has a comma"),
+        ("lines", {"labels": ["-"]}, "the label '-' has a comma or a tab or means 'none'"),
+        ("lines", {"ids": ["a\tb"]}, r"the name 'a\tb' has a tab"),
+        ("svmlight", {"labels": [" a"]}, "the label ' a' is empty, begins or ends with white space"),
+        ("svmlight", {"ids": ["a\nb"]}, "has a line end"),
+    ],
+)
+def test_what_a_format_cannot_say_is_refused(format: str, about: dict[str, Any], words: str, tmp_path: Path) -> None:
+    corpus = Corpus.from_documents([["aa"]], **about)
+    with pytest.raises(InputError) as error:
+        export_corpus(corpus, str(tmp_path / "x"), format)
+    assert words in str(error.value).replace("\\\\", "\\")
+    assert not list(tmp_path.iterdir())
+
+
+def test_labels_as_arrays() -> None:
+    corpus = Corpus.from_documents([["a"], ["b"], ["a"]], labels=[["y", "x", "y"], None, "y"])
+    labels = corpus.document_labels()
+    assert labels.offsets.tolist() == [0, 2, 2, 3] and labels.ids.tolist() == [1, 0, 1]
+    assert list(labels.names) == ["x", "y"]
+    assert labels.matrix().toarray().tolist() == [[1, 1], [0, 0], [0, 1]]
+    assert corpus.select([2, 0]).document_labels().matrix().toarray().tolist() == [[0, 1], [1, 1]]
+    bare = corpus.with_labels([None, [], ()])
+    assert bare.document_labels().offsets.tolist() == [0, 0, 0, 0] and bare.labels(0) == []
+    again = bare.with_labels([["y", "x"], None, "y"])
+    assert [again.labels(i) for i in range(3)] == [["y", "x"], [], ["y"]] and list(again.label_names) == ["x", "y"]
+    with pytest.raises(InputError, match="labels has 1 values, but there are 3 documents"):
+        corpus.with_labels(["x"])
 
 
 # -- small things -----------------------------------------------------------------------------------------------------

@@ -140,6 +140,20 @@ COUNTS: dict[str, tuple[dict[str, str], list[str]]] = {
     "uci with --vocab": ({"x": "3\n4\n3\n1 1 2\n1 3 1\n3 2 5\n", "v": "a\nb\nc\nd\n"}, ["x", "--format", "uci", "--vocab", "v"]),
     "ldac": ({"n.ldac": "2 0:2 2:1\n0\n1 1:5\n", "n.vocab": "a\nb\nc\n"}, ["n.ldac"]),
     "ldac from one": ({"n": "2 1:2 3:1\n0\n1 2:5\n", "v": "a\nb\nc\n"}, ["n", "--format", "ldac", "--vocab", "v", "--index-base", "1"]),
+    "svmlight with names": (
+        {"n.svm": "1 1:2 3:1 # d1\n0\n1,2 2:5\n", "n.svm.vocab": "a\nb\nc\n", "n.svm.labels": "p\nq\n"}, ["n.svm"]
+    ),
+    "arff, Mulan": (
+        {"n-train.arff": "% x\n@relation 'r s'\n@attribute a {0,1,2}\n@ATTRIBUTE 'b' numeric\n@attribute \"c\" real\n"
+                         "@attribute p {0,1}\n@attribute q {0, 1}\n\n@data\n{0 2, 2 1, 3 1}\n{}\n{1 5.0,3 1,4 1}\n",
+         "n.xml": '<labels xmlns="http://mulan.sourceforge.net/labels"><label name="p"><label name="q"/></label></labels>'},
+        ["n-train.arff"],
+    ),
+    "arff, MEKA": (
+        {"n.arff": "@relation 'r: -C 2'\n@attribute p {0,1}\n@attribute q {0,1}\n@attribute a numeric\n"
+                   "@attribute b numeric\n@attribute c numeric\n@data\n1,0,2,0,1\n0,0,0,0,0\n1,1,0,5,?\n"},
+        ["n.arff"],
+    ),
     "svmlight": ({"n.svm": "# comment\n1 1:2 3:1.0 # d1\n2\n1,2 qid:4 2:5\n", "n.svm.vocab": "a\nb\nc\n"}, ["n.svm"]),
 }  # fmt: skip
 
@@ -155,6 +169,35 @@ def test_count_formats(case: str, packed: bool, run: Run) -> None:
     assert status == 0, err
     assert words_of(corpus_of()) == [["a", "a", "c"], [], ["b"] * 5]
     assert corpus_of().meta["tokenizer"] is None
+    if case in ("svmlight with names", "arff, Mulan", "arff, MEKA"):
+        assert [corpus_of().labels(i) for i in range(3)] == [["p"], [], ["p", "q"]]
+
+
+def test_labels_of_lines(run: Run) -> None:
+    write("a.txt", "d1\ty,x\tone\nd2\t-\ttwo\nd3\tz\tthree\n")
+    assert run("import", "a.txt", "-o", "c")[0] == 0
+    assert [corpus_of().labels(i) for i in range(3)] == [["y", "x"], [], ["z"]]
+    assert run("import", "a.txt", "-o", "c", "--label-delimiter", "", "--no-label", "z")[0] == 0
+    assert [corpus_of().labels(i) for i in range(3)] == [["y,x"], [], []]
+
+
+def test_lines_by_tabs_and_by_blanks(run: Run) -> None:
+    write("a.txt", "one name\ttwo words\tthe text\there\n\nd2\t\tmore text\n")
+    assert run("import", "a.txt", "-o", "c")[0] == 0
+    assert list(corpus_of().ids) == ["one name", "d2"] and words_of(corpus_of())[0] == ["the", "text", "here"]
+    assert [corpus_of().labels(i) for i in range(2)] == [["two words"], []]
+    write("b.txt", "d1 en the text\td\te\nd2 fr other text\n")
+    assert run("import", "b.txt", "-o", "c", "--format", "lines")[0] == 0
+    assert list(corpus_of().ids) == ["d1", "d2"] and corpus_of().labels(1) == ["fr"]
+
+
+def test_words_in_a_list_are_taken_as_they_are(run: Run) -> None:
+    write("a.jsonl", '{"text": ["New York", "the", "a-b"]}\n{"text": "New York"}\n{"text": []}\n')
+    assert run("import", "a.jsonl", "-o", "c", "--remove-stopwords")[0] == 0
+    assert words_of(corpus_of()) == [["New York", "a-b"], ["new", "york"], []]
+    write("b.jsonl", '{"text": ["x", 1]}\n')
+    status, _, err = run("import", "b.jsonl", "-o", "c")
+    assert status == 2 and "b.jsonl:1: the field 'text' is a list, but not of words" in err
 
 
 def test_counts_without_words_are_numbers(run: Run) -> None:
@@ -324,6 +367,7 @@ def test_info_of_other_files(content: bytes, what: str, run: Run) -> None:
 
 OK = {"a.txt": "n\tl\tsome words\n"}
 UCI = "2\n2\n2\n1 1 1\n2 2 1\n"
+ARFF = "@relation x\n@attribute a numeric\n@attribute b numeric\n@data\n"
 BAD: list[tuple[list[str], dict[str, str | bytes], int, str]] = [
     # arguments, files, exit status, what the message must hold
     (["import", "docword.x", "-o", "c"], {"docword.x": "2\n2\n4\n1 1 1\n1 2\n1 2 1 1\n2 1 1\n"}, 2, "docword.x:5: three integers"),
@@ -364,7 +408,6 @@ BAD: list[tuple[list[str], dict[str, str | bytes], int, str]] = [
     (["import", "a.txt", "-o", "c", "--line-regex", r"(\d)(\d)(.*)"], OK, 2, "a.txt:1: the line does not match --line-regex"),
     (["import", "a.txt", "-o", "c", "--remove-stopwords=xx"], OK, 2, "no stop words for the language 'xx'"),
     (["import", "a.txt", "-o", "c", "--stoplist-file", "none"], OK, 2, "none: cannot be read"),
-    (["import", "a.txt", "-o", "c", "--label-delimiter", ""], OK, 2, "--label-delimiter"),
     (["import", "a.txt", "-o", "c", "--like", "a.txt"], OK, 2, "a.txt: not a topicx file"),
     (["import", "a.txt", "-o", "c", "--like", "x", "--min-count", "2"], OK, 2, "--min-count cannot go with --like"),
     (["import", "a.txt", "-o", "c", "--like", "x", "--bigrams"], OK, 2, "--bigrams cannot go with --like"),
@@ -406,6 +449,19 @@ BAD: list[tuple[list[str], dict[str, str | bytes], int, str]] = [
     (["import", "a.svm", "-o", "c"], {"a.svm": "1 1:1\n1 2:x\n"}, 2, "a.svm:2: 'word:count' was expected, not '2:x'"),
     (["import", "a.svm", "-o", "c"], {"a.svm": "1 1:0.5\n"}, 2, "a.svm:1: the count in '1:0.5' is not a whole number"),
     (["import", "a.svm", "-o", "c"], {"a.svm": "1 1:-2\n"}, 2, "a.svm:1: the count in '1:-2' is negative"),
+    (["import", "a.svm", "-o", "c"], {"a.svm": "3 1:2\n", "a.svm.labels": "x\n"}, 2, "a.svm:1: the label '3' is not a number from 0 to 1"),
+    (["import", "a.svm", "-o", "c", "--label-names", "none"], {"a.svm": "3 1:2\n"}, 2, "none: cannot be read"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": "@relation x\n@attribute a string\n@data\n'b'\n"}, 2, "a.arff: the attribute 'a' is a text"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": "@relation x\n@attribute a date\n"}, 2, "a.arff:2: the attribute 'a' has the type 'date'"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": ARFF + "{2 1}\n"}, 2, "a.arff:5: there is no attribute 2"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": ARFF + "1\n"}, 2, "a.arff:5: 1 values, but there are 2 attributes"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": ARFF + "{0 0.5}\n"}, 2, "a.arff:5: the value '0.5' is not a count"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": ARFF + "{0 1\n"}, 2, "a.arff:5: a row that begins with a brace"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": ARFF + "{x}\n"}, 2, "a.arff:5: 'ATTRIBUTE VALUE, …' was expected, not 'x'"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": ARFF, "a.xml": "<a"}, 2, "a.xml: is not readable XML"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": ARFF, "a.xml": "<a><label name='z'/></a>"}, 2, "a.xml: the label 'z' is no attribute"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": ARFF, "a.xml": "<a><label/></a>"}, 2, "a.xml: has no labels, or one without a name"),
+    (["import", "a.arff", "-o", "c"], {"a.arff": "@relation x\n"}, 2, "a.arff: has no line '@data'"),
     (["import", "a.svm", "-o", "c"], {"a.svm": "1 0:2\n"}, 2, "a.svm:1: word 0 is not at least 1"),
     (["split", "a.txt", "-o", "p"], OK, 2, "a.txt: not a topicx file"),
     (["split", "x", "-o", "p", "--fractions", "0.9,0.2"], OK, 2, "--fractions sum to 1.1"),

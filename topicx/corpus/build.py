@@ -119,6 +119,8 @@ class Builder:
         """Add a batch of documents."""
         if batch.counts is not None:
             ids, lengths = self._from_counts(batch.counts)
+        elif batch.words is not None:
+            ids, lengths = self.words.encode_words(list(batch.words))
         else:
             self._texts_seen = True
             ids, lengths = (self.tokenizer or Tokenizer()).ids(batch.texts, self.words)
@@ -158,7 +160,7 @@ class Builder:
                 column.add([None] * n)
         if self._snippets is not None:
             size = self.options.snippet
-            texts = batch.texts if batch.counts is None else ()
+            texts = batch.texts if batch.words is None else [" ".join(words[: size + 1]) for words in batch.words]
             self._snippets.add([snippet(text, size) for text in texts] if texts else [""] * n)
         self.n_documents += n
 

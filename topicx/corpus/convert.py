@@ -132,6 +132,20 @@ def from_matrix(
         return builder.corpus()
 
 
+def with_labels(corpus: Corpus, labels: Iterable[Any]) -> Corpus:
+    """The same documents with these labels: for each a label, several, or None."""
+    chosen = _labels(list(labels))
+    if len(chosen) != corpus.n_documents:
+        raise InputError(f"labels has {len(chosen)} values, but there are {corpus.n_documents} documents")
+    names = sorted({label for one in chosen for label in one})
+    number = {name: i for i, name in enumerate(names)}
+    offsets = np.zeros(len(chosen) + 1 if names else 0, dtype=np.int64)
+    if names:
+        np.cumsum([len(one) for one in chosen], out=offsets[1:])
+    ids = np.array([number[label] for one in chosen for label in one], dtype=np.uint32)
+    return replace(corpus, label_names=Strings.of(names), label_offsets=offsets, label_ids=ids, digest="")
+
+
 def to_matrix(corpus: Corpus) -> scipy.sparse.csr_array:
     """The documents × words counts (int64) as a CSR array with sorted indices."""
     import scipy.sparse

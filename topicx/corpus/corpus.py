@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,25 @@ if TYPE_CHECKING:
     from topicx.corpus.tokenize import Tokenizer
 
 KIND = "corpus"
+
+
+class Labels(NamedTuple):
+    """The labels of every document: document d has names[i] for i in ids[offsets[d]:offsets[d + 1]], none of them
+    twice. A document may have none."""
+
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.uint32]
+    names: Strings
+
+    def matrix(self) -> scipy.sparse.csr_array:
+        """The documents × labels as a CSR array of ones, columns ascending in each row."""
+        import scipy.sparse
+
+        shape = (len(self.offsets) - 1, len(self.names))
+        ones = np.ones(len(self.ids), dtype=np.uint8)
+        found = scipy.sparse.csr_array((ones, self.ids.astype(np.int64), self.offsets.copy()), shape=shape)
+        found.sort_indices()
+        return found
 
 
 def _no_strings() -> Strings:
@@ -123,6 +142,17 @@ class Corpus:
             return []
         chosen = self.label_ids[self.label_offsets[index] : self.label_offsets[index + 1]]
         return [self.label_names[int(label)] for label in chosen]
+
+    def document_labels(self) -> Labels:
+        """The labels of all documents as arrays, also where the corpus has none."""
+        offsets = self.label_offsets if len(self.label_offsets) else np.zeros(self.n_documents + 1, np.int64)
+        return Labels(offsets, self.label_ids, self.label_names)
+
+    def with_labels(self, labels: Iterable[str | Sequence[str] | None]) -> Corpus:
+        """The same documents with these labels: for each a label, several, or None."""
+        from topicx.corpus.convert import with_labels
+
+        return with_labels(self, labels)
 
     def collection_of(self, index: int) -> str | None:
         """The collection of one document."""

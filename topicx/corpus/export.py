@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,39 +14,82 @@ import numpy as np
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.files import atomic_output
+from topicx.strings import Strings
 
-FORMATS = ("lines", "uci", "ldac", "jsonl", "svmlight")
+FORMATS = ("lines", "uci", "ldac", "jsonl", "parquet", "svmlight")
+COUNTS = ("uci", "ldac", "svmlight")
 
 
 def export_corpus(corpus: Corpus, out: str, format: str) -> list[str]:
     """Write the corpus; returns the names of the files written.
 
     - `lines`: name, labels (with commas; `-` for none) and words, parted by tabs.
-    - `jsonl`: objects with id, label, collection, time, further columns, and text (the words with spaces).
+    - `jsonl`, `parquet`: id, label (a list), collection, time, further columns, and text: the words with spaces, or
+      the list of them where a word has white space in it.
     - `uci`, `ldac`, `svmlight`: counts, and the words in a file of their own, which import finds by its name:
-      `vocab.X` beside `docword.X`, else `OUT.vocab`. `svmlight` numbers the labels and writes `OUT.labels`,
-      too. When `out` is `-` the counts alone are written.
+      `vocab.X` beside `docword.X`, else `OUT.vocab`. `svmlight` numbers the labels from 1 (0: none) and writes their
+      names into `OUT.labels`. When `out` is `-` the counts alone are written.
+
+    What a format cannot say in a way that import would read again is refused.
     """
     if format not in FORMATS:
         raise InputError(f"--format {format}: a corpus can be written as {', '.join(FORMATS)}")
-    written = [out]
-    words = vocabulary_name(out)
-    if format in ("uci", "ldac", "svmlight") and out != "-" and Path(words).exists() and not Path(out).exists():
-        raise InputError(f"{words}: is there already, without {out}: it would be overwritten")
+    _check(corpus, format)
+    if format == "parquet" and out.endswith(".gz"):
+        raise InputError(f"{out}: a Parquet table is compressed inside: leave .gz away")
+    beside: dict[str, Sequence[str]] = {}
+    if format in COUNTS and out != "-":
+        beside[vocabulary_name(out)] = corpus.vocabulary
+        if format == "svmlight":
+            beside[_plain(out) + ".labels"] = corpus.label_names
+    for name in beside:
+        if Path(name).exists() and not Path(out).exists():
+            raise InputError(f"{name}: is there already, without {out}: it would be overwritten")
+    if format == "parquet":
+        _parquet(corpus, out)
+        return [out]
     with atomic_output(out, binary=False) as stream:
         for text in _PARTS[format](corpus):
             stream.write(text)
-    if format in ("uci", "ldac", "svmlight") and out != "-":
-        name = vocabulary_name(out)
+    for name, values in beside.items():
         with atomic_output(name, binary=False) as stream:
-            stream.writelines(word + "\n" for word in _words(corpus))
-        written.append(name)
-        if format == "svmlight" and len(corpus.label_names):
-            name = _plain(out) + ".labels"
-            with atomic_output(name, binary=False) as stream:
-                stream.writelines(label + "\n" for label in corpus.label_names)
-            written.append(name)
-    return written
+            stream.writelines(value + "\n" for value in values)
+    return [out, *beside]
+
+
+def _check(corpus: Corpus, format: str) -> None:
+    """Refuse names that would come back as others."""
+    if format in ("jsonl", "parquet"):
+        return
+
+    def refuse(what: str, wrong: str | None, why: str) -> None:
+        if wrong is not None:
+            raise InputError(
+                f"--format {format}: the {what} {wrong!r} {why}, which this format cannot say; jsonl and parquet can"
+            )
+
+    if format == "lines":
+        refuse("word", _first(corpus.vocabulary, lambda word: word.split() != [word]), "is empty or has white space")
+    else:
+        refuse("word", _first(corpus.vocabulary, _unclean), _UNCLEAN)
+    if format in ("lines", "svmlight"):
+        refuse("name", _first(corpus.ids, lambda name: bool(name) and _unclean(name)), _UNCLEAN)
+        refuse("label", _first(corpus.label_names, _unclean), _UNCLEAN)
+    if format == "lines":
+        refuse("name", _first(corpus.ids, lambda name: "\t" in name), "has a tab")
+        refuse("label", _first(corpus.label_names, lambda one: one == "-" or "\t" in one or "," in one),
+               "has a comma or a tab or means 'none'")  # fmt: skip
+
+
+_UNCLEAN = "is empty, begins or ends with white space, or has a line end"
+
+
+def _unclean(text: str) -> bool:
+    return not text or text != text.strip() or "\n" in text or text[0] == "\ufeff"
+
+
+def _first(values: Iterable[str], wrong: Callable[[str], bool]) -> str | None:
+    return next((value for value in values if wrong(value)), None)
 
 
 def vocabulary_name(out: str) -> str:
@@ -61,13 +104,8 @@ def _plain(out: str) -> str:
     return out.removesuffix(".gz")
 
 
-def _words(corpus: Corpus) -> list[str]:
-    """The words, with white space inside a word as an underscore: a word must be one field."""
-    return ["_".join(word.split()) or "_" for word in corpus.vocabulary]
-
-
 def _documents(corpus: Corpus) -> Iterator[list[str]]:
-    words = np.array(_words(corpus), dtype=object)
+    words = np.array(list(corpus.vocabulary), dtype=object)
     offsets = corpus.offsets.tolist()
     for begin, end in itertools.pairwise(offsets):
         yield words[corpus.words[begin:end]].tolist()
@@ -75,12 +113,18 @@ def _documents(corpus: Corpus) -> Iterator[list[str]]:
 
 def _lines(corpus: Corpus) -> Iterator[str]:
     for number, (name, words) in enumerate(zip(corpus.ids, _documents(corpus))):
-        labels = ",".join("_".join(label.split()) for label in corpus.labels(number)) or "-"
-        yield f"{'_'.join(name.split()) or number}\t{labels}\t{' '.join(words)}\n"
+        yield f"{name or number}\t{','.join(corpus.labels(number)) or '-'}\t{' '.join(words)}\n"
 
 
 def _jsonl(corpus: Corpus) -> Iterator[str]:
+    for row in _rows(corpus):
+        yield json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
+    """Each document as fields, its text last."""
     dates = corpus.meta.get("time") == "date"
+    listed = _listed(corpus)
     columns = {name: list(values) for name, values in corpus.columns.items()}
     for number, (name, words) in enumerate(zip(corpus.ids, _documents(corpus))):
         row: dict[str, Any] = {"id": name}
@@ -93,8 +137,37 @@ def _jsonl(corpus: Corpus) -> Iterator[str]:
         for column, values in columns.items():
             value = values[number]
             row.setdefault(column, value if isinstance(value, str) else _number(float(value)))
-        row["text"] = " ".join(words)
-        yield json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+        row["text"] = words if listed else " ".join(words)
+        yield row
+
+
+def _listed(corpus: Corpus) -> bool:
+    """Whether the words have to be written as a list, since one has white space in it."""
+    return _first(corpus.vocabulary, lambda word: word.split() != [word]) is not None
+
+
+def _parquet(corpus: Corpus, out: str) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(f"{out}: Parquet needs the library pyarrow: pip install 'topicx[parquet]'") from None
+    text = pyarrow.string()
+    types: dict[str, Any] = {"id": text}
+    if len(corpus.label_offsets):
+        types["label"] = pyarrow.list_(text)
+    if len(corpus.collection):
+        types["collection"] = text
+    if len(corpus.time):
+        types["time"] = text if corpus.meta.get("time") == "date" else pyarrow.float64()
+    for name, column in corpus.columns.items():
+        types.setdefault(name, text if isinstance(column, Strings) else pyarrow.float64())
+    types["text"] = pyarrow.list_(text) if _listed(corpus) else text
+    schema = pyarrow.schema(types.items())
+    with atomic_output(out) as stream, pyarrow.parquet.ParquetWriter(stream, schema) as writer:
+        rows = _rows(corpus)
+        while part := list(itertools.islice(rows, 5_000)):
+            writer.write_table(pyarrow.Table.from_pylist(part, schema))
 
 
 def _time(value: float, dates: bool) -> str | float | int | None:

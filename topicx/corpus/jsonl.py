@@ -28,12 +28,22 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
                 raise InputError(f"{source.shown}:{number}: is not a JSON object")
             numbers.append(number)
             rows.append(row)
-        yield from_rows(source.shown, numbers, rows, fields, options)
+        yield from from_rows(source.shown, numbers, rows, fields, options)
 
 
 def from_rows(
     source: str, numbers: list[int], rows: list[dict[str, Any]], fields: Fields, options: ReadOptions
-) -> Batch:
+) -> Iterator[Batch]:
+    """Batches from dictionaries: rows whose text is a list of words apart from those with a text."""
+    listed = [isinstance(row.get(fields.text), list) for row in rows]
+    begin = 0
+    for end in range(1, len(rows) + 1):
+        if end == len(rows) or listed[end] != listed[begin]:
+            yield _batch(source, numbers[begin:end], rows[begin:end], fields, options)
+            begin = end
+
+
+def _batch(source: str, numbers: list[int], rows: list[dict[str, Any]], fields: Fields, options: ReadOptions) -> Batch:
     """A batch from dictionaries; a field that was asked for by name must be there."""
 
     def column(name: str, required: bool) -> list[Any]:
@@ -46,10 +56,17 @@ def from_rows(
 
     texts = column(fields.text, True)
     for number, text in zip(numbers, texts):
-        if text is not None and not isinstance(text, str):
+        if isinstance(text, list):
+            if not all(isinstance(word, str) for word in text):
+                raise InputError(f"{source}:{number}: the field {fields.text!r} is a list, but not of words")
+        elif text is not None and not isinstance(text, str):
             kind = type(text).__name__
             raise InputError(f"{source}:{number}: the field {fields.text!r} is not a text but a {kind}")
-    batch = Batch(source, numbers, [text or "" for text in texts])
+    batch = Batch(source, numbers)
+    if texts and isinstance(texts[0], list):
+        batch.words = texts
+    else:
+        batch.texts = [text or "" for text in texts]
     if fields.id:
         ids = column(fields.id, options.id_field is not None)
         batch.ids = [None if value is None else plain(value) for value in ids]

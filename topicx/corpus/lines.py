@@ -1,26 +1,42 @@
-"""A document a line: `lines` (name, label and text found by a pattern, as MALLET has it) and `text` (all is
-text)."""
+"""A document a line: `lines` (name, label and text found by a pattern) and `text` (all is text).
+
+The pattern is MALLET's, where names and labels have no white space; or, if all the first lines have two tabs, one that
+goes by tabs alone. Both find the same in lines with tabs and without blanks in names and labels.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from topicx.corpus.read import Batch, ReadOptions, split_labels
-from topicx.corpus.source import Source
+from topicx.corpus.source import Source, codec_of
 from topicx.errors import InputError
+
+MALLET = r"^(\S*)[\s,]*(\S*)[\s,]*(.*)$"
+TABS = r"^([^\t]*)\t([^\t]*)\t(.*)$"
+TIMEOUT = 20.0
+"""Seconds after which a pattern is given up on one line (a pattern can take for ever)."""
+
+Match = Callable[[str], Any]
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
-    blocks = source.lines(options.encoding, options.encoding_errors)
     if options.format == "text":
-        for first, lines in blocks:
+        for first, lines in source.lines(options.encoding, options.encoding_errors):
             yield Batch(source.shown, range(first, first + len(lines)), lines)
         return
-    pattern = compile_line_regex(options)
-    for first, lines in blocks:
+    match = matcher(source, options)
+    for first, lines in source.lines(options.encoding, options.encoding_errors):
         numbers: list[int] | range = range(first, first + len(lines))
-        found = [pattern.match(line) for line in lines]
+        try:
+            found = [match(line) for line in lines]
+        except TimeoutError:
+            raise InputError(
+                f"{source.shown}: --line-regex took more than {TIMEOUT:g} seconds on one of the lines from {first} "
+                f"to {first + len(lines) - 1}"
+            ) from None
         if not all(found) or not all(lines):
             numbers = [first + i for i, line in enumerate(lines) if line.strip()]
             for number in numbers:
@@ -42,13 +58,33 @@ def _labels(values: list[str], options: ReadOptions) -> list[tuple[str, ...]]:
     return [known[value] for value in values]
 
 
-def compile_line_regex(options: ReadOptions) -> re.Pattern[str]:
-    """The pattern of a line; the group numbers must exist in it."""
+def matcher(source: Source, options: ReadOptions) -> Match:
+    """What finds name, label and text in a line; the group numbers must exist in the pattern."""
+    usual = re.compile(MALLET)
+    if options.line_regex is None:
+        _check_groups(usual.groups, options)
+        if not has_tabs(source.peek(), 2, options):
+            return usual.match
+        tabbed = re.compile(TABS)
+        return lambda line: tabbed.match(line) or usual.match(line)
+    import regex
+
     try:
-        pattern = re.compile(options.line_regex)
-    except (re.error, OverflowError) as error:
+        pattern = regex.compile(options.line_regex)
+    except (regex.error, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"--line-regex {options.line_regex!r}: {error}") from None
+    _check_groups(pattern.groups, options)
+    return lambda line: pattern.match(line, timeout=TIMEOUT)
+
+
+def _check_groups(groups: int, options: ReadOptions) -> None:
     for option, group in (("--name", options.name), ("--label", options.label), ("--data", options.data)):
-        if group > pattern.groups:
-            raise InputError(f"{option} {group}: --line-regex has only {pattern.groups} groups")
-    return pattern
+        if group > groups:
+            raise InputError(f"{option} {group}: --line-regex has only {groups} groups")
+
+
+def has_tabs(start: bytes, least: int, options: ReadOptions) -> bool:
+    """Whether all the first lines that are not blank have so many tabs."""
+    lines = start.decode(codec_of(options.encoding), "replace").split("\n")[:20]
+    filled = [line for line in lines[:-1] or lines if line.strip()]
+    return bool(filled) and all(line.count("\t") >= least for line in filled)

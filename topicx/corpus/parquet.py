@@ -28,7 +28,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
             row = 1
             for part in table.iter_batches(batch_size=ROWS, columns=chosen):
                 rows = part.to_pylist()
-                yield from_rows(source.shown, list(range(row, row + len(rows))), rows, fields, options)
+                yield from from_rows(source.shown, list(range(row, row + len(rows))), rows, fields, options)
                 row += len(rows)
     except (pyarrow.ArrowException, OSError) as error:
         reason = " ".join(str(error).split())[:200]

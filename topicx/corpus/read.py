@@ -10,7 +10,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,9 @@ FORMATS = {
     "uci": ("uci", "counts as the UCI repository's docword files have them"),
     "ldac": ("ldac", "counts as Blei's lda-c reads them"),
     "svmlight": ("svmlight", "counts as features of SVMlight and LIBSVM"),
+    "arff": ("arff", "counts as Weka, Mulan and MEKA have them, with several labels"),
 }
-COUNTS = ("uci", "ldac", "svmlight")
-
-LINE_REGEX = r"^(\S*)[\s,]*(\S*)[\s,]*(.*)$"
+COUNTS = ("uci", "ldac", "svmlight", "arff")
 
 
 @dataclass
@@ -47,7 +46,7 @@ class ReadOptions:
     format: str = "auto"
     encoding: str = "utf-8"
     encoding_errors: str = "strict"
-    line_regex: str = LINE_REGEX
+    line_regex: str | None = None
     name: int = 1
     label: int = 2
     data: int = 3
@@ -57,12 +56,15 @@ class ReadOptions:
     collection_field: str | None = None
     time_field: str | None = None
     label_delimiter: str | None = None
+    """What parts labels in one field; "" says that nothing does. By default a comma does in `lines`."""
     no_label: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     delimiter: str | None = None
     header: bool = True
     quotes: bool = True
     vocab: str | None = None
+    label_names: str | None = None
+    """svmlight: a file of the labels' names; arff: the XML file that names them."""
     index_base: int | None = None
 
 
@@ -79,11 +81,13 @@ class Batch:
     collections: Sequence[str | None] | None = None
     times: Sequence[Any] | None = None
     columns: dict[str, Sequence[Any]] = field(default_factory=dict)
+    words: Sequence[Sequence[str]] | None = None
+    """Instead of texts: documents that are lists of words already."""
     counts: Counts | None = None
     """Instead of texts: words and how often, for formats of counts."""
 
     def __len__(self) -> int:
-        return len(self.counts.lengths) if self.counts else len(self.texts)
+        return len(self.counts.lengths) if self.counts else len(self.texts if self.words is None else self.words)
 
     def place(self, document: int) -> str:
         """`file:line` of a document (or its number, where it came from no file)."""
@@ -138,9 +142,12 @@ class Reader:
                 self._source = None
 
     def _options(self, chosen: str) -> ReadOptions:
-        from dataclasses import replace
-
-        return replace(self.options, format=chosen)
+        options = replace(self.options, format=chosen)
+        if chosen == "lines":
+            if options.label_delimiter is None:
+                options.label_delimiter = ","
+            options.no_label = (*options.no_label, "-")
+        return options
 
     def _folder(self, name: str) -> Iterator[Batch]:
         from topicx.corpus import folder
@@ -194,7 +201,7 @@ def detect(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
         ".ldac": "ldac",
         ".ldac-c": "ldac",
     }
-    known |= {".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
+    known |= {".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".arff": "arff"}
     if suffix in known:
         return known[suffix], ""
     text = start.decode(codec_of(options.encoding), "replace")

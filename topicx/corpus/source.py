@@ -184,14 +184,19 @@ def codec_of(encoding: str) -> str:
     return "utf-8-sig" if name == "utf-8" else name
 
 
-def read_words(name: str) -> list[str]:
-    """A vocabulary file: a word a line."""
+def unpacked_name(name: str) -> str:
+    """The name of a file without the ending that says how it is compressed."""
+    return name.removesuffix(".gz")
+
+
+def read_words(name: str, what: str = "word") -> list[str]:
+    """A vocabulary file: a word a line (or another `what`)."""
     words: list[str] = []
     with Source(name) as source:
         for first, lines in source.lines("utf-8", "strict"):
             for at, line in enumerate(lines, first):
                 if not line.strip():
-                    raise InputError(f"{name}:{at}: a word is missing (an empty line)")
+                    raise InputError(f"{name}:{at}: a {what} is missing (an empty line)")
             words.extend(line.strip() for line in lines)
     return words
 

@@ -1,12 +1,16 @@
-"""Counts as SVMlight and LIBSVM have features: `label,label word:count … # name`, words numbered from 1."""
+"""Counts as SVMlight and LIBSVM have features: `label,label word:count … # name`, words numbered from 1.
+
+Where a file `X.labels` lies beside X, or `--label-names` gives one, labels are numbers of its lines (0: none).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from topicx.corpus.ldac import counted
 from topicx.corpus.read import Batch, ReadOptions
-from topicx.corpus.source import Source
+from topicx.corpus.source import Source, read_words, unpacked_name
 from topicx.corpus.uci import find_vocabulary
 from topicx.errors import InputError
 
@@ -14,6 +18,7 @@ from topicx.errors import InputError
 def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     base = 1 if options.index_base is None else options.index_base
     vocabulary = find_vocabulary(source, options, None)
+    named = _label_names(source, options)
     shown = source.shown
     for first, lines in source.lines(options.encoding, options.encoding_errors):
         numbers: list[int] = []
@@ -39,11 +44,30 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
                 pairs.append(_count(value, shown, number, part))
             lengths.append((len(pairs) - before) // 2)
             numbers.append(number)
-            labels.append(tuple(one for one in label.split(",") if one and one not in options.no_label))
+            found = list(dict.fromkeys(one for one in label.split(",") if one and one not in options.no_label))
+            labels.append(tuple(found if named is None else _named(found, *named, f"{shown}:{number}")))
             ids.append(comment.strip() or None)
         batch = counted(shown, numbers, pairs, lengths, vocabulary, base)
         batch.labels, batch.ids = labels, ids
         yield batch
+
+
+def _label_names(source: Source, options: ReadOptions) -> tuple[str, list[str]] | None:
+    """The file of the labels' names and the names, if there is one."""
+    name = options.label_names
+    if name is None and source.name != "-":
+        near = Path(unpacked_name(source.name) + ".labels")
+        name = str(near) if near.is_file() else None
+    return None if name is None else (name, read_words(name, "label"))
+
+
+def _named(labels: list[str], file: str, names: list[str], place: str) -> list[str]:
+    for label in labels:
+        if not (label.isdecimal() and int(label) <= len(names)):
+            raise InputError(
+                f"{place}: the label {label[:40]!r} is not a number from 0 to {len(names)}, as {file} has it"
+            )
+    return [names[int(label) - 1] for label in labels if int(label)]
 
 
 def _count(value: str, shown: str, number: int, part: str) -> str:
