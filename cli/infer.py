@@ -100,11 +100,13 @@ def command(
             saved = open_things.enter_context(
                 contextlib.closing(StateWriter(state, loaded, inference.topics.alpha, about))
             )
-        add = open_things.enter_context(writer(output, chosen, loaded.n_topics, Selection(threshold, top)))
+        columns = inference.definition.columns(loaded)
+        add = open_things.enter_context(writer(output, chosen, loaded.n_topics, Selection(threshold, top), columns))
         bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
         for part in inference.stream(source):
             lengths = part.documents.offsets[1:] - part.documents.offsets[:-1]
-            add(part.documents.ids, lengths, part.documents.unknown, part.theta)
+            found = inference.definition.predict(loaded, part.documents.words, part.documents.offsets, part.theta)
+            add(part.documents.ids, lengths, part.documents.unknown, part.theta, found)
             if saved is not None:
                 saved.add(part)
             documents += len(lengths)

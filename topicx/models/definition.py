@@ -104,9 +104,15 @@ class Definition:
         index = {name: number for number, name in enumerate(model.group_names)}
         return np.array([index.get(name, mean) if name else mean for name in documents.collections], np.uint32)
 
-    def predict(self, model: Model, theta: NDArray[np.float32]) -> dict[str, Sequence[Any]]:
-        """Columns beside θ for new documents: classes, scores, values; a value a document each."""
+    def columns(self, model: Model) -> dict[str, type]:
+        """What is predicted of new documents beside θ: names → str, int, float or list (of strings)."""
         return {}
+
+    def predict(
+        self, model: Model, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
+    ) -> Sequence[Sequence[Any]]:
+        """The `columns` of some new documents (their words as the model's, and where each begins)."""
+        return ()
 
 
 def initial_state(

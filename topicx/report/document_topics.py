@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +23,7 @@ from topicx.errors import InputError
 from topicx.state import State
 from topicx.strings import Strings
 
+Values = Sequence[Sequence[Any]]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
@@ -64,15 +66,21 @@ class Selection:
 
 
 @contextlib.contextmanager
-def writer(path: str, format: str, topics: int, selection: Selection) -> Iterator[Any]:
-    """A function that writes θ of some documents: add(ids, tokens, unknown, theta); the file appears at the end."""
+def writer(
+    path: str, format: str, topics: int, selection: Selection, columns: Mapping[str, type] | None = None
+) -> Iterator[Any]:  # fmt: skip
+    """A function that writes θ of some documents: add(ids, tokens, unknown, theta); the file appears at the end.
+
+    `columns` are further ones (names → str, int, float or list, of strings), which stand before θ: then it is
+    add(ids, tokens, unknown, theta, values), with a sequence a column, in which None is an empty cell.
+    """
     make: type[Any] = {"tsv": _Tsv, "jsonl": _Jsonl, "npz": _Npz, "parquet": _Parquet}[format]
     if format == "parquet":
         try:
             import pyarrow.parquet  # noqa: F401
         except ImportError:
             raise InputError("--format parquet needs pyarrow: pip install 'topicx[parquet]'") from None
-    with files.atomic_output(path) as stream, contextlib.closing(make(stream, topics, selection)) as out:
+    with files.atomic_output(path) as stream, contextlib.closing(make(stream, topics, selection, columns or {})) as out:
         yield out.add
         out.finish()
 
@@ -94,12 +102,15 @@ def state_writer(
 
 
 class _Tsv:
-    def __init__(self, stream: IO[bytes], topics: int, selection: Selection) -> None:
-        self.stream, self.selection = stream, selection
+    def __init__(self, stream: IO[bytes], topics: int, selection: Selection, columns: Mapping[str, type]) -> None:
+        self.stream, self.selection, self.columns = stream, selection, columns
         names = [f"topic_{k}" for k in range(topics)] if selection.dense else ["topics"]
-        stream.write(("\t".join(["id", "tokens", "unknown", *names]) + "\n").encode())
+        self.begin(["id", "tokens", "unknown", *columns, *names])
 
-    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats) -> None:
+    def begin(self, names: list[str]) -> None:
+        self.stream.write(("\t".join(names) + "\n").encode())
+
+    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         if self.selection.dense:
             rows = [row.tobytes() for row in digits(theta)]
         else:
@@ -108,10 +119,16 @@ class _Tsv:
             ends = offsets.tolist()
             rows = [("\t" + " ".join(pairs[a:b])).encode() for a, b in zip(ends[:-1], ends[1:])]
         lines = [
-            f"{_plain(name)}\t{n}\t{u}".encode("utf-8", "replace") + row + b"\n"
-            for name, n, u, row in zip(ids, tokens.tolist(), unknown.tolist(), rows)
+            f"{_plain(name)}\t{n}\t{u}{more}".encode("utf-8", "replace") + row + b"\n"
+            for name, n, u, more, row in zip(ids, tokens.tolist(), unknown.tolist(), self.cells(values, len(ids)), rows)
         ]
         self.stream.write(b"".join(lines))
+
+    def cells(self, values: Values, rows: int) -> list[str]:
+        """The further columns of each row, as they stand behind the number of unknown words."""
+        if not values:
+            return [""] * rows
+        return ["".join(f"\t{_cell(value)}" for value in row) for row in zip(*values, strict=True)]
 
     def finish(self) -> None: ...
 
@@ -119,30 +136,40 @@ class _Tsv:
 
 
 class _Jsonl(_Tsv):
-    def __init__(self, stream: IO[bytes], topics: int, selection: Selection) -> None:
-        self.stream, self.selection = stream, selection
+    def begin(self, names: list[str]) -> None: ...
 
-    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats) -> None:
+    def cells(self, values: Values, rows: int) -> list[str]:
+        if not values:
+            return [""] * rows
+        keys = [json.dumps(name, ensure_ascii=False) for name in self.columns]
+        return [
+            "".join(f",{key}:{json.dumps(value, ensure_ascii=False)}" for key, value in zip(keys, row))
+            for row in zip(*map(_plain_numbers, values), strict=True)
+        ]
+
+    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         if self.selection.dense:
             text = digits(theta)
             text[:, :, 0] = ord(",")
-            values = [row.tobytes()[1:].decode() for row in text]
+            told = [row.tobytes()[1:].decode() for row in text]
             key = "theta"
         else:
             offsets, topics, shares = self.selection.of(theta)
             pairs = [f"[{k},{p:.7f}]" for k, p in zip(topics.tolist(), shares.tolist())]
             ends = offsets.tolist()
-            values = [",".join(pairs[a:b]) for a, b in zip(ends[:-1], ends[1:])]
+            told = [",".join(pairs[a:b]) for a, b in zip(ends[:-1], ends[1:])]
             key = "topics"
         lines = [
-            f'{{"id":{json.dumps(name, ensure_ascii=False)},"tokens":{n},"unknown":{u},"{key}":[{value}]}}\n'
-            for name, n, u, value in zip(ids, tokens.tolist(), unknown.tolist(), values)
+            f'{{"id":{json.dumps(name, ensure_ascii=False)},"tokens":{n},"unknown":{u}{more},"{key}":[{value}]}}\n'
+            for name, n, u, more, value in zip(
+                ids, tokens.tolist(), unknown.tolist(), self.cells(values, len(ids)), told
+            )
         ]
         self.stream.write("".join(lines).encode("utf-8", "replace"))
 
 
 class _Parquet:
-    def __init__(self, stream: IO[bytes], topics: int, selection: Selection) -> None:
+    def __init__(self, stream: IO[bytes], topics: int, selection: Selection, columns: Mapping[str, type]) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -150,15 +177,20 @@ class _Parquet:
         shares: list[tuple[str, Any]] = [("theta", pa.list_(pa.float32(), topics))]
         if not selection.dense:
             shares = [("topics", pa.list_(pa.int32())), ("shares", pa.list_(pa.float32()))]
-        self.schema = pa.schema([("id", pa.string()), ("tokens", pa.int64()), ("unknown", pa.int64()), *shares])
+        kinds = {str: pa.string(), int: pa.int64(), float: pa.float64(), list: pa.list_(pa.string())}
+        self.further = [(name, kinds[kind]) for name, kind in columns.items()]
+        self.schema = pa.schema(
+            [("id", pa.string()), ("tokens", pa.int64()), ("unknown", pa.int64()), *self.further, *shares]
+        )
         self.out = pq.ParquetWriter(stream, self.schema)
 
-    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats) -> None:
+    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         pa = self.pa
         columns = [
             pa.array(list(ids), pa.string()),
             pa.array(tokens),
             pa.array(unknown),
+            *(pa.array(_plain_numbers(column), kind) for column, (_, kind) in zip(values, self.further, strict=True)),
         ]
         if self.selection.dense:
             columns.append(pa.FixedSizeListArray.from_arrays(pa.array(theta.reshape(-1)), self.topics))
@@ -178,14 +210,17 @@ class _Parquet:
 class _Npz:
     """Arrays ids, tokens, unknown and theta (dense), or indptr, topics and shares; they wait on disk until the end."""
 
-    def __init__(self, stream: IO[bytes], topics: int, selection: Selection) -> None:
-        self.stream, self.topics, self.selection = stream, topics, selection
+    def __init__(self, stream: IO[bytes], topics: int, selection: Selection, columns: Mapping[str, type]) -> None:
+        self.stream, self.topics, self.selection, self.columns = stream, topics, selection, columns
+        self.further: list[list[Any]] = [[] for _ in columns]
         self.tokens, self.unknown = files.Spool(np.int64), files.Spool(np.int64)
         self.shares, self.chosen, self.counts = files.Spool(np.float32), files.Spool(np.int32), files.Spool(np.int64)
         self.names = tempfile.TemporaryFile(prefix="topicx-")  # noqa: SIM115
         self.longest = 1
 
-    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats) -> None:
+    def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
+        for kept, column in zip(self.further, values, strict=True):
+            kept.extend(column)
         names = [_plain(name) for name in ids]
         self.longest = max(self.longest, max(map(len, names), default=1))
         self.names.write("".join(name + "\n" for name in names).encode("utf-8", "replace"))
@@ -205,6 +240,8 @@ class _Npz:
             _member(archive, "ids", np.dtype(f"<U{self.longest}"), (rows,), self._names())
             _member(archive, "tokens", np.dtype("<i8"), (rows,), self.tokens.chunks())
             _member(archive, "unknown", np.dtype("<i8"), (rows,), self.unknown.chunks())
+            for (name, kind), column in zip(self.columns.items(), self.further, strict=True):
+                _member(archive, name, *_array(kind, column))
             if self.selection.dense:
                 _member(archive, "theta", np.dtype("<f4"), (rows, self.topics), self.shares.chunks())
             else:
@@ -232,6 +269,30 @@ def _member(
         np.lib.format.write_array_header_2_0(out, header)
         for chunk in chunks:
             out.write(np.ascontiguousarray(chunk).view(np.uint8).data)
+
+
+def _array(kind: type, column: list[Any]) -> tuple[Any, ...]:
+    """A further column as a member of an archive: numbers (NaN where there is none), else text."""
+    if kind in (int, float):
+        array = np.array([np.nan if value is None else value for value in column], np.float64)
+    else:
+        array = np.array([_cell(value) for value in column] or [""])[: len(column)]
+    return array.dtype, array.shape, iter([array])
+
+
+def _cell(value: Any) -> str:
+    """A value as a cell of a table."""
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        return ",".join(map(_cell, value))
+    return _plain(value) if isinstance(value, str) else f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+def _plain_numbers(column: Sequence[Any]) -> list[Any]:
+    """Without NumPy's types; what is not finite is no value."""
+    plain = [value.item() if isinstance(value, np.generic) else value for value in column]
+    return [None if isinstance(value, float) and not math.isfinite(value) else value for value in plain]
 
 
 def _running(chunks: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:

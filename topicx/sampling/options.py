@@ -34,6 +34,11 @@ def _check_alpha(name: str, value: Any) -> None:
         check_positive(name, one)
 
 
+def _check_sampler(name: str, value: Any) -> None:
+    if value != "auto":
+        registry.find(value)  # those that a program has added, too
+
+
 def _check_optimize(name: str, value: Any) -> None:
     unknown = set(str(value).split("+")) - set(LEARNABLE)
     if unknown:
@@ -46,7 +51,7 @@ class Options:
 
     topics: int = whole(100, 1, MAX_TOPICS, help="Number of topics.", flags=("--topics", "-k"))
     sampler: str = choice(
-        "auto", registry.names(), metavar="NAME",
+        "auto", registry.names(), metavar="NAME", check=_check_sampler,
         help="How assignments are found. "
         + "; ".join(f"{group}: {', '.join(members)}" for group, members in registry.groups().items())
         + ". auto is sparse, the fastest exact one in our benchmarks at every number of topics, or the first that the "
