@@ -178,11 +178,12 @@ def _load(path: str) -> tuple[Corpus, State | None]:
     """A corpus, or a state and its documents as a corpus."""
     from topicx import files
     from topicx.corpus.corpus import Corpus
+    from topicx.kinds import CORPUS, STATE
     from topicx.state import State
 
-    file = files.read(path, ("corpus", "state"))
+    file = files.read(path, (CORPUS, STATE))
     if file.kind == "corpus":
-        return Corpus.from_arrays(file.arrays, file.meta, file.digest), None
+        return Corpus.from_file(file), None
     state = State.from_file(file)
     return Corpus(state.words, state.offsets, state.vocabulary, state.ids), state
 

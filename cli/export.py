@@ -136,10 +136,10 @@ def _kind(file: str) -> str:
 
     if not files.is_topicx(file):  # standard input and pipes are states, too
         return "state"
-    with files.open_file(file) as opened:
-        if opened.kind not in ("corpus", "model", "state"):
-            raise InputError(f"{file}: is a topicx {opened.kind}; a corpus, a model or a state can be exported")
-        return opened.kind
+    kind = files.kind_of(file)
+    if kind not in ("corpus", "model", "state"):
+        raise InputError(f"{file}: is a topicx {kind}; a corpus, a model or a state can be exported")
+    return kind
 
 
 def _load(

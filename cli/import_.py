@@ -240,11 +240,10 @@ def load_like(path: str) -> tuple[Tokenizer, list[str]]:
     """The tokenizer and the vocabulary of a corpus or model file."""
     from topicx import files
     from topicx.corpus.tokenize import Tokenizer
-    from topicx.strings import Strings
+    from topicx.kinds import CORPUS, MODEL
 
-    with files.open_file(path, ("corpus", "model")) as file:
-        arrays = {name: file.load(name) for name in ("vocabulary.bytes", "vocabulary.offsets")}
-        return Tokenizer.from_meta(file.meta.get("tokenizer")), list(Strings.from_arrays(arrays, "vocabulary"))
+    with files.open_file(path, (CORPUS, MODEL)) as file:
+        return Tokenizer.from_meta(file.meta.get("tokenizer")), list(file.strings("vocabulary"))
 
 
 def _report(counts: dict[str, int], output: str, seconds: float, like: str | None, quiet: bool) -> None:

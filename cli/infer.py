@@ -134,12 +134,13 @@ def _source(
     """The documents, and how many they are if that is known."""
     from topicx import files
     from topicx.errors import InputError
+    from topicx.kinds import CORPUS
 
     corpora = [name != "-" and files.is_topicx(name) for name in inputs]
     if input_format == "corpus" or (input_format == "auto" and all(corpora)):
-        opened = [open_things.enter_context(files.open_file(name, "corpus")) for name in inputs]
+        opened = [open_things.enter_context(files.open_file(name, CORPUS)) for name in inputs]
         refuse(("text_field", "id_field"), "is for text, not for corpus files")
-        total = sum(file.shape("offsets")[0] - 1 for file in opened)
+        total = sum(file.sizes["documents"] for file in opened)
         return (batch for file in opened for batch in inference.corpus_file(file)), total
     if any(corpora):
         name = inputs[corpora.index(True)]

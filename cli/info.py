@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from topicx.cli.common import json_output, option, print_json
+
+if TYPE_CHECKING:
+    from topicx.corpus.stored import StoredCorpus
 
 
 @click.command("info")
@@ -38,11 +41,13 @@ def command(files: tuple[str, ...], arrays: bool, as_json: bool) -> None:
 def describe(name: str) -> dict[str, Any]:
     """Everything about a file as a dictionary for JSON."""
     from topicx import files
+    from topicx.corpus.stored import StoredCorpus
+    from topicx.kinds import KINDS
 
     path = Path(name)
     if name != "-" and not files.is_topicx(name) and not (path.is_file() and path.suffix == ".topicx"):
         return _foreign(name)
-    with files.open_file(name) as file:
+    with files.open_file(name, KINDS) as file:
         table = {one: {"dtype": str(file.dtype(one)), "shape": list(file.shape(one))} for one in file.names()}
         about: dict[str, Any] = {
             "file": name,
@@ -54,33 +59,33 @@ def describe(name: str) -> dict[str, Any]:
             "bytes": path.stat().st_size if path.is_file() else None,
         }
         if file.kind == "corpus":
-            about["corpus"] = _corpus(file)
+            about["corpus"] = _corpus(StoredCorpus(file))
         about["meta"] = file.meta
         about["arrays"] = table
     return about
 
 
-def _corpus(file: Any) -> dict[str, Any]:
+def _corpus(corpus: StoredCorpus) -> dict[str, Any]:
     """What a corpus holds, from its arrays."""
     import numpy as np
 
-    lengths = np.diff(file.load("offsets"))
+    lengths = np.diff(corpus.offsets(0, corpus.n_documents))
     about: dict[str, Any] = {
-        "documents": len(lengths),
+        "documents": corpus.n_documents,
         "empty_documents": int((lengths == 0).sum()),
-        "tokens": file.shape("words")[0],
-        "words": file.shape("vocabulary.offsets")[0] - 1,
-        "labels": file.shape("label_names.offsets")[0] - 1,
-        "collections": file.shape("collection_names.offsets")[0] - 1,
+        "tokens": corpus.n_tokens,
+        "words": corpus.n_words,
+        "labels": corpus.n_labels,
+        "collections": corpus.n_collections,
     }
     if len(lengths):
         low, middle, high = np.quantile(lengths, [0, 0.5, 1]).tolist()
         about["tokens_per_document"] = {"least": int(low), "median": middle, "most": int(high)}
-    times = file.load("time")
+    times = corpus.times
     times = times[np.isfinite(times)]
     if len(times):
         about["time"] = {
-            "kind": file.meta.get("time"),
+            "kind": corpus.meta.get("time"),
             "first": float(times.min()),
             "last": float(times.max()),
         }

@@ -15,13 +15,10 @@ The date is the only thing that differs between two runs. SOURCE_DATE_EPOCH fixe
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
-import io
 import json
 import os
-import stat
 import sys
 import tempfile
 import time
@@ -29,7 +26,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +34,9 @@ from safetensors import SafetensorError, safe_open
 
 from topicx import __version__
 from topicx.errors import InputError, TopicxError
+from topicx.output import atomic_output as atomic_output
+from topicx.schema import PIECE, Check, Inconsistent, Schema, lists
+from topicx.strings import Strings
 
 FORMAT_VERSION = 1
 _BUFFER = 1 << 22
@@ -85,86 +85,6 @@ def _bytes_of(array: NDArray[Any]) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-@contextlib.contextmanager
-def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Iterator[IO[Any]]:
-    """Open an output that appears whole or not at all: a temporary neighbour, synced, then renamed.
-
-    `-` is standard output; a name that ends in `.gz` is compressed (without a date in it, so equal text gives equal
-    bytes). Devices and pipes (/dev/stdout, a FIFO) are written directly.
-    """
-    name = os.fspath(path)
-    if name == "-":
-        stream: IO[Any] = sys.stdout.buffer
-        with _text_or_binary(stream, binary, keep_open=True) as out:
-            yield out
-        return
-    target = Path(name)
-    try:
-        if target.is_dir():
-            raise InputError(f"{name}: is a directory, not a file to write")
-        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-            with target.open("wb") as device, _text_or_binary(device, binary, keep_open=True) as out:
-                yield out
-            return
-        target = target.resolve()  # a link keeps pointing at its file
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:80]}.", suffix=".tmp", dir=target.parent)
-    except OSError as error:
-        raise _cannot_write(name, error) from error
-    try:
-        mask = os.umask(0)
-        os.umask(mask)
-        os.fchmod(handle, 0o666 & ~mask)
-        with os.fdopen(handle, "wb") as raw:
-            if name.endswith(".gz"):
-                with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-                    with _text_or_binary(cast(BinaryIO, packed), binary, keep_open=True) as out:
-                        yield out
-            else:
-                with _text_or_binary(raw, binary, keep_open=True) as out:
-                    yield out
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(temporary, target)
-        _sync_directory(target.parent)
-    except OSError as error:
-        if error.filename not in (None, temporary, str(target)):  # the caller's trouble with another file
-            raise
-        raise _cannot_write(name, error) from error
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-
-
-@contextlib.contextmanager
-def _text_or_binary(stream: IO[Any], binary: bool, keep_open: bool) -> Iterator[IO[Any]]:
-    if binary:
-        yield stream
-        stream.flush()
-        return
-    text = io.TextIOWrapper(cast(BinaryIO, stream), encoding="utf-8", newline="\n", write_through=False)
-    try:
-        yield text
-        text.flush()
-    finally:
-        with contextlib.suppress(ValueError, OSError):
-            text.detach()  # closing belongs to whoever opened the stream
-
-
-def _sync_directory(directory: Path) -> None:
-    with contextlib.suppress(OSError):  # not every file system lets a directory be synced
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _cannot_write(name: str, error: OSError) -> TopicxError:
-    if isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError | IsADirectoryError):
-        return InputError(f"{name}: cannot be written: {error.strerror}")
-    return TopicxError(f"{name}: writing failed: {error.strerror or error}; the file was left as it was")
-
-
 def recorded_date() -> str:
     seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
     moment = min(int(seconds[:15]), 253_402_300_799) if seconds.isdecimal() else int(time.time())
@@ -181,12 +101,15 @@ def _content_digest(kind: str, meta: str, checksums: str, parents: str) -> str:
 
 def write(
     path: str | os.PathLike[str],
-    kind: str,
+    kind: str | Schema,
     arrays: Mapping[str, NDArray[Any] | Spool],
     meta: Mapping[str, Any],
     parents: Mapping[str, str] | None = None,
 ) -> str:
-    """Write a file of this kind and return its content digest. `parents` maps a role to a parent's digest."""
+    """Write a file of this kind and return its content digest. `parents` maps a role to a parent's digest.
+
+    What does not fit the schema is not written.
+    """
     ready: dict[str, NDArray[Any] | Spool] = {}
     for name, array in arrays.items():
         if not isinstance(array, Spool):
@@ -195,6 +118,9 @@ def write(
         if array.dtype.name not in _DTYPES:
             raise TypeError(f"array {name!r} has dtype {array.dtype}, which cannot be stored")
         ready[name] = array
+    if isinstance(kind, Schema):
+        _check_before_writing(os.fspath(path), kind, ready, meta)
+        kind = kind.kind
     # The widest types first, so that every array starts aligned, as the safetensors format advises.
     order = sorted(ready, key=lambda name: (-ready[name].dtype.itemsize, name))
     checksums = {}
@@ -242,6 +168,22 @@ def write(
     return digest
 
 
+def _check_before_writing(
+    path: str, schema: Schema, arrays: Mapping[str, NDArray[Any] | Spool], meta: Mapping[str, Any]
+) -> None:
+    """TopicxError, if what was computed is nothing that could be read again (numbers that are not finite, say)."""
+    try:
+        checks, sizes = schema.checks({name: (array.dtype.name, array.shape) for name, array in arrays.items()})
+        for name, check in checks.items():
+            array = arrays[name]
+            if not isinstance(array, Spool):
+                check.whole(array)
+        if schema.meta is not None:
+            schema.meta(meta, sizes)
+    except Inconsistent as problem:
+        raise TopicxError(f"{path}: not written: the {schema.kind} would have {problem}") from None
+
+
 _HEADER_MARK = b'"header":"'
 
 
@@ -263,6 +205,8 @@ class File:
     digest: str
     checksums: dict[str, str]
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    """The sizes that its schema names, if it was read by one."""
     _table: dict[str, Any] = field(default_factory=dict, repr=False)
     _start: int = 0
     _handle: IO[bytes] | None = field(default=None, repr=False)
@@ -277,7 +221,10 @@ class File:
         return tuple(self._entry(name)["shape"])
 
     def dtype(self, name: str) -> np.dtype[Any]:
-        return _NUMPY[self._entry(name)["dtype"]]
+        code = self._entry(name)["dtype"]
+        if code not in _NUMPY:
+            raise InputError(f"{self.path}: the array {name!r} has the type {code}, which topicx does not know")
+        return _NUMPY[code]
 
     def _entry(self, name: str) -> dict[str, Any]:
         if name not in self._table:
@@ -304,6 +251,12 @@ class File:
     def load(self, name: str) -> NDArray[Any]:
         return self.slice(name, 0, self.shape(name)[0])
 
+    def strings(self, name: str) -> Strings:
+        """Strings, read from disk."""
+        return Strings.from_arrays(
+            {f"{name}.{part}": self.load(f"{name}.{part}") for part in ("bytes", "offsets")}, name
+        )
+
     def close(self) -> None:
         if self._handle is not None:
             self._handle.close()
@@ -316,33 +269,104 @@ class File:
         self.close()
 
 
-def open_file(
-    path: str | os.PathLike[str], kind: str | tuple[str, ...] | None = None, blocks: Iterable[bytes] | None = None
-) -> File:
-    """Open a file, verify every byte of it, and leave the arrays on disk for `File.slice`. Memory: one buffer."""
+Kind = str | Schema | tuple[Schema, ...] | Mapping[str, Schema]
+
+
+def open_file(path: str | os.PathLike[str], kind: Kind | None = None, blocks: Iterable[bytes] | None = None) -> File:
+    """Open a file, verify every byte of it, and leave the arrays on disk for `File.slice`. Memory: one buffer.
+
+    `kind`: what it must be; with a schema (or several) the arrays are checked by it in the same pass. A map of schemas
+    by kind also lets pass what is of none of them.
+    """
+    return _open(path, kind, blocks, keep=False)
+
+
+def read(path: str | os.PathLike[str], kind: Kind | None = None, blocks: Iterable[bytes] | None = None) -> File:
+    """Read a whole file into memory, every byte verified, as `open_file` does. `blocks`: its bytes, where they come
+    from a pipe that is already open."""
+    with _open(path, kind, blocks, keep=True) as file:
+        return file
+
+
+def _open(path: str | os.PathLike[str], kind: Kind | None, blocks: Iterable[bytes] | None, keep: bool) -> File:
     name = os.fspath(path)
     handle = _open_seekable(name) if blocks is None else _kept_on_disk(blocks)
     try:
         file = _parse(name, handle)
-        if kind is not None and file.kind not in ((kind,) if isinstance(kind, str) else kind):
-            wanted = kind if isinstance(kind, str) else " or a ".join(kind)
-            raise InputError(f"{name}: is a topicx {file.kind}, but a {wanted} is needed here")
-        for array in file._table:
-            _verify(file, array, handle)
+        schema = _schema_of(file, kind)
+        try:
+            _read_all(file, schema, keep)
+        except Inconsistent as problem:
+            raise InputError(f"{name}: the {file.kind} is not consistent: it has {problem}") from None
         return file
     except BaseException:
         handle.close()
         raise
 
 
-def read(
-    path: str | os.PathLike[str], kind: str | tuple[str, ...] | None = None, blocks: Iterable[bytes] | None = None
-) -> File:
-    """Read a whole file into memory, every byte verified. `blocks`: its bytes, where they come from a pipe that is
-    already open."""
-    with open_file(path, kind, blocks) as file:
-        file.arrays = {name: file.load(name) for name in file._table}
-    return file
+def _schema_of(file: File, kind: Kind | None) -> Schema | None:
+    """The schema that the file shall fit; InputError if it is of another kind."""
+    if kind is None:
+        return None
+    if isinstance(kind, Mapping):
+        return kind.get(file.kind)
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    for one in kinds:
+        if file.kind == (one if isinstance(one, str) else one.kind):
+            return one if isinstance(one, Schema) else None
+    wanted = " or a ".join(one if isinstance(one, str) else one.kind for one in kinds)
+    raise InputError(f"{file.path}: is a topicx {file.kind}, but a {wanted} is needed here")
+
+
+def _read_all(file: File, schema: Schema | None, keep: bool) -> None:
+    """Every array once: its checksum, its values by the schema, and, to `keep`, its contents."""
+    checks: dict[str, Check] = {}
+    if schema is not None:
+        checks, file.sizes = schema.checks({name: (file.dtype(name).name, file.shape(name)) for name in file._table})
+        if schema.meta is not None:
+            schema.meta(file.meta, file.sizes)
+    for name in file._table:
+        found = _read_array(file, name, checks.get(name), keep)
+        if keep:
+            file.arrays[name] = found
+    if schema is not None:
+        needed = [name for name in schema.related() if name in file]
+        schema.relate(file.arrays if keep else {name: file.load(name) for name in needed})
+
+
+def _read_array(file: File, name: str, check: Check | None, keep: bool) -> NDArray[Any]:
+    begin, end = file._table[name]["data_offsets"]
+    dtype = file.dtype(name)
+    size = end - begin
+    piece = PIECE * 4
+    room = np.empty(size if keep else min(size, piece), np.uint8)
+    digest, problem = hashlib.sha256(), None
+    assert file._handle is not None
+    file._handle.seek(file._start + begin)
+    for at in range(0, size, piece):
+        part = room[at : at + piece] if keep else room[: min(piece, size - at)]
+        if file._handle.readinto(part.data) != len(part):  # type: ignore[attr-defined]
+            raise InputError(f"{file.path}: the file is truncated")
+        digest.update(part.data)
+        try:
+            if check is not None and problem is None:
+                check.feed(part.view(dtype))
+        except Inconsistent as found:  # if the file is damaged, that is what to say
+            problem = found
+    if digest.hexdigest() != file.checksums.get(name):
+        raise InputError(f"{file.path}: the file is damaged (array {name!r} does not match its checksum)")
+    if problem is not None:
+        raise problem
+    if check is not None:
+        check.finish()
+    return room.view(dtype).reshape(file.shape(name)) if keep else room
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """The kind of a topicx file, from its header alone."""
+    name = os.fspath(path)
+    with _open_seekable(name) as handle:
+        return _parse(name, handle).kind
 
 
 def is_topicx(path: str | os.PathLike[str]) -> bool:
@@ -415,8 +439,9 @@ def _parse(name: str, handle: IO[bytes]) -> File:
         zeroed = _with_header_digest(prefix + raw, _ZEROS)
         if hashlib.sha256(zeroed).hexdigest() != expected or len(expected) != 64:
             raise damaged
-        meta, parents = json.loads(metadata["meta"]), json.loads(metadata["parents"])
-        checksums = json.loads(metadata["checksums"])
+        meta, parents, checksums = (json.loads(metadata[name]) for name in ("meta", "parents", "checksums"))
+        if not (isinstance(meta, dict) and all(lists(list(one.values())) for one in (parents, checksums))):
+            raise damaged
         end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
     except InputError:
         raise
@@ -440,18 +465,3 @@ def _parse(name: str, handle: IO[bytes]) -> File:
 
 def _hint(start: bytes) -> str:
     return " ('topicx import' makes a corpus of text)" if start and start.isascii() and b"\0" not in start else ""
-
-
-def _verify(file: File, array: str, handle: IO[bytes]) -> None:
-    begin, end = file._table[array]["data_offsets"]
-    digest, position = hashlib.sha256(), file._start + begin
-    handle.seek(position)
-    left = end - begin
-    while left:
-        data = handle.read(min(left, _BUFFER))
-        if not data:
-            raise InputError(f"{file.path}: the file is truncated")
-        digest.update(data)
-        left -= len(data)
-    if digest.hexdigest() != file.checksums[array]:
-        raise InputError(f"{file.path}: the file is damaged (array {array!r} does not match its checksum)")

@@ -19,15 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
-from topicx.errors import InputError
+from topicx.kinds import MODEL
 from topicx.strings import Strings
 
 if TYPE_CHECKING:
     import scipy.sparse
 
     from topicx.state import State
-
-KIND = "model"
 
 
 @dataclass
@@ -63,6 +61,8 @@ class Model:
     """What the topics are called (labels); empty: they are numbers."""
     side: dict[str, NDArray[Any]] = field(default_factory=dict)
     """Arrays that only the model's definition knows (η, label statistics …), by name."""
+    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """Arrays of its file that this version does not know: they are kept."""
     meta: dict[str, Any] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
     digest: str = ""
@@ -136,50 +136,14 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> str:
         """Write the model to a file and return its digest."""
-        arrays: dict[str, NDArray[Any]] = {
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "indptr": self.indptr,
-            "topics": self.topics,
-            "values": self.values,
-            "remainder": self.remainder,
-            "remainder_share": self.remainder_share,
-            "example_documents": self.example_documents,
-            "example_weights": self.example_weights,
-            **self.vocabulary.arrays("vocabulary"),
-            **self.example_ids.arrays("example_ids"),
-            **self.example_snippets.arrays("example_snippets"),
-            **{f"trace.{name}": values for name, values in self.trace.items()},
-        }
-        self.digest = files.write(path, KIND, arrays, self.meta, self.parents)
+        self.digest = files.write(path, MODEL, MODEL.pack(self), self.meta, self.parents)
         return self.digest
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model file, every byte verified."""
-        file = files.read(path, KIND)
-        arrays = file.arrays
-        try:
-            return cls(
-                vocabulary=Strings.from_arrays(arrays, "vocabulary"),
-                alpha=arrays["alpha"],
-                beta=arrays["beta"],
-                indptr=arrays["indptr"],
-                topics=arrays["topics"],
-                values=arrays["values"],
-                remainder=arrays["remainder"],
-                remainder_share=arrays["remainder_share"],
-                example_documents=arrays["example_documents"],
-                example_weights=arrays["example_weights"],
-                example_ids=Strings.from_arrays(arrays, "example_ids"),
-                example_snippets=Strings.from_arrays(arrays, "example_snippets"),
-                trace={n.removeprefix("trace."): a for n, a in arrays.items() if n.startswith("trace.")},
-                meta=file.meta,
-                parents=file.parents,
-                digest=file.digest,
-            )
-        except KeyError as missing:
-            raise InputError(f"{file.path}: the model has no array {missing}") from None
+        file = files.read(path, MODEL)
+        return cls(**MODEL.unpack(file.arrays), meta=file.meta, parents=file.parents, digest=file.digest)
 
     def add_examples(self, state: State, number: int = 20) -> None:
         """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""

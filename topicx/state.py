@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx._kernels import counts as kernel
 from topicx.errors import InputError
+from topicx.kinds import KINDS, STATE
+from topicx.schema import Inconsistent, require
 from topicx.strings import Strings
 
-KIND = "state"
 NONE = 0xFFFF
 """The topic of a token that has not been placed yet."""
 MAX_TOPICS = 0xFFFF
@@ -92,6 +93,8 @@ class State:
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
     side: dict[str, NDArray[Any]] = field(default_factory=dict)
     """Arrays that only the model's definition knows (targets, η, π …), by name."""
+    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """Arrays of its file that this version does not know: they are kept."""
     meta: dict[str, Any] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
     digest: str = ""
@@ -137,80 +140,36 @@ class State:
         return topic_totals(self.z, self.n_topics, self.seeds)
 
     def verify(self) -> None:
-        """Raise InputError unless every array fits every other."""
-        documents, words, topics = self.n_documents, self.n_words, self.n_topics
-        _require(self.alpha.ndim == 2 and 1 <= topics <= MAX_TOPICS, f"{topics} topics")
-        _require(len(self.offsets) > 0 and self.offsets[0] == 0, "offsets that do not start at 0")
-        _require(bool(np.all(np.diff(self.offsets) >= 0)), "document offsets that fall")
-        _require(self.offsets[-1] == len(self.words) == len(self.z), "arrays of different lengths")
-        _require(not len(self.words) or int(self.words.max()) < words, "a word id beyond the vocabulary")
-        placed = self.z[self.z != NONE]
-        _require(not len(placed) or int(placed.max()) < topics, "a topic beyond the number of topics")
-        _require(len(self.vocabulary) == words, "a vocabulary of another size")
-        _require(len(self.ids) == documents, "a number of ids that is not the number of documents")
-        _require(len(self.groups) in (0, documents), "groups of another number of documents")
-        _require(not len(self.groups) or int(self.groups.max()) < len(self.alpha), "a group without α")
-        for name, prior in (("alpha", self.alpha), ("beta", self.beta)):
-            _require(bool(np.all(np.isfinite(prior)) and np.all(prior > 0)), f"{name} that is not positive")
-        if len(self.seeds):
-            _require(int(self.seeds.words.max()) < words, "a seed word beyond the vocabulary")
-            _require(int(self.seeds.topics.max()) < topics, "a seed topic beyond the number of topics")
-            _require(int(self.seeds.counts.min()) > 0, "a seed count that is not positive")
+        """Raise InputError unless every array is as a state file has it, and fits every other."""
+        try:
+            STATE.verify(self.arrays())
+            require(self.paths == 1 or len(self.z) == self.paths * self.n_tokens, f"{self.paths} paths and another z")
+        except Inconsistent as problem:
+            raise InputError(f"the state is not consistent: it has {problem}") from None
 
     # -- files -------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {
-            "words": self.words,
-            "offsets": self.offsets,
-            "z": self.z,
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "groups": self.groups,
-            "seed_words": self.seeds.words,
-            "seed_topics": self.seeds.topics,
-            "seed_counts": self.seeds.counts,
-            **self.vocabulary.arrays("vocabulary"),
-            **self.ids.arrays("ids"),
-            **self.snippets.arrays("snippets"),
-        }
+        """The arrays as a state file names them."""
+        return STATE.pack(self)
 
     def save(self, path: str | os.PathLike[str]) -> str:
-        self.digest = files.write(path, KIND, self.arrays(), self.meta, self.parents)
+        self.digest = files.write(path, STATE, self.arrays(), self.meta, self.parents)
         return self.digest
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> State:
-        return cls.from_file(files.read(path, KIND))
+        """Read a state file, every byte verified."""
+        return cls.from_file(files.read(path, STATE))
 
     @classmethod
     def from_file(cls, file: files.File) -> State:
-        arrays = file.arrays
-        try:
-            state = cls(
-                words=arrays["words"],
-                offsets=arrays["offsets"],
-                z=arrays["z"],
-                alpha=arrays["alpha"],
-                beta=arrays["beta"],
-                groups=arrays["groups"],
-                seeds=Seeds(arrays["seed_words"], arrays["seed_topics"], arrays["seed_counts"]),
-                vocabulary=Strings.from_arrays(arrays, "vocabulary"),
-                ids=Strings.from_arrays(arrays, "ids"),
-                snippets=Strings.from_arrays(arrays, "snippets"),
-                meta=file.meta,
-                parents=file.parents,
-                digest=file.digest,
-            )
-        except KeyError as missing:
-            raise InputError(f"{file.path}: the {file.kind} has no array {missing}") from None
-        state.verify()
-        return state
-
-
-def _require(holds: bool, problem: str) -> None:
-    if not holds:
-        raise InputError(f"the state is not consistent: it has {problem}")
+        """A state from a file that was read by its schema (or by that of checkpoints, which hold one)."""
+        found = STATE.unpack(file.arrays)
+        seeds = Seeds(*(found.pop(f"seeds.{name}") for name in ("words", "topics", "counts")))
+        found["extra"] = KINDS[file.kind].unknown(file.arrays)
+        paths = file.sizes.get("paths", 1)
+        return cls(**found, seeds=seeds, paths=paths, meta=file.meta, parents=file.parents, digest=file.digest)
 
 
 def document_batches(offsets: NDArray[np.int64], tokens: int) -> Iterator[tuple[int, int]]:

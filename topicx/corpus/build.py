@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx._kernels.tokens import Words, settle
 from topicx.corpus.bigrams import BigramOptions, find_bigrams
-from topicx.corpus.corpus import KIND, Corpus
+from topicx.corpus.corpus import Corpus
 from topicx.corpus.read import Batch, Counts, plain
 from topicx.corpus.tokenize import NONE, Encoder, PairTable, Tokenizer
 from topicx.errors import InputError
+from topicx.kinds import CORPUS
 from topicx.strings import Strings
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
@@ -213,7 +214,7 @@ class Builder:
     def save(self, path: str | os.PathLike[str], meta: dict[str, Any] | None = None) -> dict[str, Any]:
         """Write the corpus file; returns its metadata."""
         arrays, about = self._finish(meta or {})
-        files.write(path, KIND, arrays, about)
+        files.write(path, CORPUS, arrays, about)
         return about
 
     def corpus(self, meta: dict[str, Any] | None = None) -> Corpus:

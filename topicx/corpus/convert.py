@@ -267,6 +267,7 @@ def prune(
         meta=dict(corpus.meta),
         digest="",
         truth=_pruned_truth(corpus, kept, chosen),
+        extra={},
     )
     counts = dict(corpus.meta.get("counts", {}))
     empty = int((result.lengths == 0).sum())

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx._kernels import counts as kernel
+from topicx.kinds import CORPUS
 from topicx.strings import Strings
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     import scipy.sparse
 
     from topicx.corpus.tokenize import Tokenizer
-
-KIND = "corpus"
 
 
 class Labels(NamedTuple):
@@ -86,6 +85,8 @@ class Corpus:
     truth: dict[str, NDArray[Any]] = field(default_factory=dict)
     """The parameters that a synthetic corpus was drawn from, by name ("topic_word", "document_topic", "z",
     …)."""
+    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """Arrays of its file that this version does not know: they are kept."""
     digest: str = ""
     """The content digest of the file it came from ('' if it never was in a file)."""
 
@@ -187,6 +188,7 @@ class Corpus:
             },
             meta=dict(self.meta),
             truth=truth,
+            extra={},
             digest="",
             **labels,
         )
@@ -197,62 +199,32 @@ class Corpus:
         """Write the corpus to a file and return its digest. `parents` maps a role to the digest of a file it
         is from."""
         meta = dict(self.meta) | {"columns": sorted(self.columns)}
-        self.digest = files.write(path, KIND, self.arrays(), meta, parents)
+        self.digest = files.write(path, CORPUS, self.arrays(), meta, parents)
         return self.digest
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays as a corpus file names them."""
-        arrays: dict[str, NDArray[Any]] = {
-            "words": self.words,
-            "offsets": self.offsets,
-            "label_offsets": self.label_offsets,
-            "label_ids": self.label_ids,
-            "collection": self.collection,
-            "time": self.time,
-            "word_frequencies": self.word_frequencies,
-            "document_frequencies": self.document_frequencies,
-            **self.vocabulary.arrays("vocabulary"),
-            **self.ids.arrays("ids"),
-            **self.label_names.arrays("label_names"),
-            **self.collection_names.arrays("collection_names"),
-            **{f"truth.{name}": array for name, array in self.truth.items()},
-        }
-        for name, column in self.columns.items():
-            key = f"column.{name}"
-            arrays |= column.arrays(key) if isinstance(column, Strings) else {key: column}
-        return arrays
+        return CORPUS.pack(self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Corpus:
         """Read a corpus file, every byte verified."""
-        file = files.read(path, KIND)
+        return cls.from_file(files.read(path, CORPUS))
+
+    @classmethod
+    def from_file(cls, file: files.File) -> Corpus:
+        """A corpus from a file that was read by its schema."""
         return cls.from_arrays(file.arrays, file.meta, file.digest)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any], digest: str = "") -> Corpus:
-        """A corpus from the arrays and the metadata of a file."""
-        columns: dict[str, Strings | NDArray[np.float64]] = {}
-        for name in meta.get("columns", []):
-            key = f"column.{name}"
-            columns[name] = arrays[key] if key in arrays else Strings.from_arrays(arrays, key)
-        corpus = cls(
-            words=arrays["words"],
-            offsets=arrays["offsets"],
-            vocabulary=Strings.from_arrays(arrays, "vocabulary"),
-            ids=Strings.from_arrays(arrays, "ids"),
-            label_names=Strings.from_arrays(arrays, "label_names"),
-            label_offsets=arrays["label_offsets"],
-            label_ids=arrays["label_ids"],
-            collection_names=Strings.from_arrays(arrays, "collection_names"),
-            collection=arrays["collection"],
-            time=arrays["time"],
-            columns=columns,
-            meta={key: value for key, value in meta.items() if key != "columns"},
-            truth={name[6:]: array for name, array in arrays.items() if name.startswith("truth.")},
-            digest=digest,
-        )
-        corpus.word_frequencies = arrays["word_frequencies"]
-        corpus.document_frequencies = arrays["document_frequencies"]
+        """A corpus from the (verified) arrays and the metadata of a file."""
+        found = CORPUS.unpack(arrays)
+        counted = {name: found.pop(name) for name in ("word_frequencies", "document_frequencies")}
+        about = {key: value for key, value in meta.items() if key != "columns"}
+        corpus = cls(**found, meta=about, digest=digest)
+        for name, frequencies in counted.items():
+            setattr(corpus, name, frequencies)
         return corpus
 
     # -- from and to other forms (built in the modules named) --------------------------------------------------

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx._kernels import infer as kernel
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.stored import StoredCorpus
 from topicx.engines.threads import available_cores
 from topicx.errors import InputError
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
@@ -170,26 +171,20 @@ class Inference:
 
     def corpus_file(self, file: files.File) -> Iterator[Documents]:
         """The documents of an open corpus file, read as they are needed."""
-        vocabulary = Strings(file.load("vocabulary.bytes"), file.load("vocabulary.offsets"))
-        match = match_vocabulary(self.model.vocabulary, vocabulary)
-        total = file.shape("offsets")[0] - 1
-        names: list[str] = []
-        if self.group_names and file.shape("collection")[0]:
-            names = list(Strings(file.load("collection_names.bytes"), file.load("collection_names.offsets")))
-        for first in range(0, total, 1 << 14):
-            last = min(first + (1 << 14), total)
-            offsets = file.slice("offsets", first, last + 1)
-            places = file.slice("ids.offsets", first, last + 1)
+        corpus = StoredCorpus(file)
+        match = match_vocabulary(self.model.vocabulary, corpus.vocabulary)
+        names = list(corpus.collection_names) if self.group_names else []
+        for first in range(0, corpus.n_documents, 1 << 14):
+            last = min(first + (1 << 14), corpus.n_documents)
+            offsets, ids = corpus.offsets(first, last), corpus.ids(first, last)
+            numbers = corpus.collection(first, last) if names else np.zeros(0, np.int32)
             for begin, end in runs(offsets, 1 << 20, 1 << 14):
                 bounds = offsets[begin : end + 1]
-                words, new, unknown = known_tokens(file.slice("words", bounds[0], bounds[-1]), bounds, match)
-                names_of = places[begin : end + 1]
-                ids = Strings(file.slice("ids.bytes", names_of[0], names_of[-1]), names_of - names_of[0])
+                words, new, unknown = known_tokens(corpus.words(int(bounds[0]), int(bounds[-1])), bounds, match)
                 collections: list[str | None] | None = None
-                if names:
-                    numbers = file.slice("collection", first + begin, first + end)
-                    collections = [names[number] if number >= 0 else None for number in numbers.tolist()]
-                yield Documents(ids, words, new, unknown, self.groups_of(collections, end - begin))
+                if len(numbers):
+                    collections = [names[number] if number >= 0 else None for number in numbers[begin:end].tolist()]
+                yield Documents(_slice(ids, begin, end), words, new, unknown, self.groups_of(collections, end - begin))
 
     def texts(self, batches: Iterable[Any]) -> Iterator[Documents]:
         """Documents from the batches of a `topicx.corpus.read.Reader`, by the model's own tokenizer."""

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx.evaluate.infer import Inferred
+from topicx.kinds import STATE
 from topicx.model import Model
-from topicx.state import KIND as STATE
+from topicx.state import State
 from topicx.strings import Strings
 
 
@@ -43,13 +44,11 @@ class StateWriter:
         self.n_bytes += int(end - begin)
 
     def finish(self) -> str:
-        empty: Any = Strings.of([]).arrays("snippets")
-        arrays = {
+        waiting: dict[str, Any] = {
             "words": self.words, "offsets": self.offsets, "z": self.z, "alpha": self.alpha, "beta": self.model.beta,
-            "groups": self.groups, "seed_words": np.zeros(0, np.uint32), "seed_topics": np.zeros(0, np.uint16),
-            "seed_counts": np.zeros(0, np.int64), **self.model.vocabulary.arrays("vocabulary"),
-            "ids.bytes": self.names, "ids.offsets": self.places, **empty,
+            "groups": self.groups, "ids": Strings(self.names, self.places),  # type: ignore[arg-type]
         }  # fmt: skip
+        arrays = State(**waiting, vocabulary=self.model.vocabulary).arrays()
         meta = {"tokenizer": self.model.meta.get("tokenizer"), "inference": self.about, "tokens": self.n_tokens,
                 "documents": self.n_documents}  # fmt: skip
         parents = {"model": self.model.digest} if self.model.digest else {}

@@ -9,6 +9,7 @@ from topicx import files
 from topicx.corpus.source import Source
 from topicx.errors import InputError
 from topicx.interop import gibbslda, lightlda, mallet, tomotopy, warplda
+from topicx.kinds import STATE
 from topicx.state import State
 
 FORMATS = ("topicx", "mallet", "warplda", "lightlda", "gibbslda", "tomotopy")
@@ -35,9 +36,9 @@ def read_state(
         raise InputError(f"--input-format: {format!r} is not one of {', '.join(FORMATS)}")
     if format != "lightlda" and not (alpha is None and beta is None and topics is None):
         raise InputError(f"{name}: --alpha, --beta and --topics are for LightLDA; a {format} state says them itself")
-    if format == "topicx":
-        state = State.load(name) if source is None else State.from_file(files.read(name, "state", source.blocks()))
-    elif format == "mallet":
+    if format == "topicx":  # verified as it is read
+        return State.from_file(files.read(name, STATE, None if source is None else source.blocks()))
+    if format == "mallet":
         state = mallet.read(name, source)
     elif format == "warplda":
         state = warplda.read(name)

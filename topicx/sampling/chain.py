@@ -241,7 +241,7 @@ class Chain:
         arrays |= {f"trace.{name}": array for name, array in self.trace.arrays().items()}
         for sweep, sample in self.samples.items():
             arrays |= {f"sample.{sweep}.{name}": getattr(sample, name) for name in ("z", "alpha", "beta")}
-            arrays |= {f"sample.{sweep}.side.{name}": array for name, array in sample.side.items()}
+            arrays |= {f"side_sample.{sweep}.{name}": array for name, array in sample.side.items()}
         meta = {
             "options": self.options.to_meta(),
             "sampler": self.sampler.name,
@@ -298,9 +298,8 @@ class Chain:
         for sweep in options.sample_sweeps():
             if f"sample.{sweep}.z" in file.arrays:
                 kept = _under(f"sample.{sweep}.", file.arrays)
-                self.samples[sweep] = replace(
-                    state, z=kept["z"], alpha=kept["alpha"], beta=kept["beta"], side=_under("side.", kept)
-                )
+                side = _under(f"side_sample.{sweep}.", file.arrays)
+                self.samples[sweep] = replace(state, z=kept["z"], alpha=kept["alpha"], beta=kept["beta"], side=side)
             elif sweep == done:
                 self.samples[sweep] = _copied(state)
             elif sweep < done:

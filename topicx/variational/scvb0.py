@@ -22,9 +22,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx import files
 from topicx._kernels import soft
 from topicx.corpus.corpus import Corpus, take_rows
+from topicx.corpus.stored import StoredCorpus
 from topicx.declare import check_positive, check_whole
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
@@ -109,15 +109,15 @@ class InMemory:
 class OnDisk:
     """Documents of an open corpus file."""
 
-    def __init__(self, file: files.File) -> None:
-        self.file = file
-        self.n_documents, self.n_tokens = file.shape("offsets")[0] - 1, file.shape("words")[0]
+    def __init__(self, corpus: StoredCorpus) -> None:
+        self.corpus = corpus
+        self.n_documents, self.n_tokens = corpus.n_documents, corpus.n_tokens
 
     def take(self, runs: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         words, offsets = [], [np.zeros(1, np.int64)]
         for run in runs.tolist():
-            bounds = self.file.slice("offsets", run * RUN, min((run + 1) * RUN, self.n_documents) + 1)
-            words.append(self.file.slice("words", int(bounds[0]), int(bounds[-1])))
+            bounds = self.corpus.offsets(run * RUN, min((run + 1) * RUN, self.n_documents))
+            words.append(self.corpus.words(int(bounds[0]), int(bounds[-1])))
             offsets.append(offsets[-1][-1] + bounds[1:] - bounds[0])
         return np.concatenate(words), np.concatenate(offsets)
 
@@ -388,14 +388,13 @@ def train_file(
     documents seen in it, and the objective so far in it.
     """
     engine = engine or Threads()
-    with files.open_file(path, "corpus") as file:
-        source = OnDisk(file)
-        names = [name for name in file.names() if name.startswith("vocabulary")]
-        vocabulary = Strings.from_arrays({name: file.load(name) for name in names}, "vocabulary")
+    with StoredCorpus.open(path) as corpus:
+        source = OnDisk(corpus)
+        vocabulary = corpus.vocabulary
         words = len(vocabulary)
         alpha, beta = options.alpha_vector()[None, :], np.full(words, float(options.beta))
         learner = Learner(options.topics, words, alpha, beta, Rate.of(options), engine)
-        learner.start(file.load("word_frequencies"), streams.key(options.seed, options.chain, streams.START))
+        learner.start(corpus.word_frequencies, streams.key(options.seed, options.chain, streams.START))
         loop = Loop(source, np.zeros(0, np.uint32), options, learner)
         trace: dict[str, list[float]] = {"sweep": [], "score": []}
         for sweep in range(options.iterations):
@@ -417,10 +416,10 @@ def train_file(
         model.meta |= {"options": options.to_meta(), "sampler": "scvb0", "seed": options.seed}
         model.meta |= {"iterations": options.iterations, "tokens": source.n_tokens, "documents": source.n_documents}
         model.meta |= {
-            "tokenizer": file.meta.get("tokenizer"),
+            "tokenizer": corpus.meta.get("tokenizer"),
             "estimator": {"theta": "cgsp", "phi": "expected counts"},
         }
-        model.parents = {"corpus": file.digest}
+        model.parents = {"corpus": corpus.digest}
         return model
 
 

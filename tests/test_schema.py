@@ -1,0 +1,359 @@
+"""Schemas: what a file must hold is checked on every way in; files of before and of later stay readable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from topicx import files
+from topicx.corpus.corpus import Corpus
+from topicx.corpus.stored import StoredCorpus
+from topicx.engines.threads import Threads
+from topicx.errors import InputError, TopicxError
+from topicx.kinds import CORPUS, KINDS, STATE
+from topicx.model import Model
+from topicx.sampling.chain import Chain
+from topicx.schema import Array, Inconsistent, Schema
+from topicx.state import State
+from topicx.strings import Strings
+
+from .conftest import Run
+
+STORED = Path(__file__).with_name("stored")
+"""Files as the first version of the format wrote them, and what became of the checkpoints then."""
+CHECKPOINTS = ("cvb", "scvb0", "sparse", "warp")
+LOADERS: dict[str, Callable[[Any], Any]] = {"corpus": Corpus.load, "state": State.load, "model": Model.load}
+
+
+def resume(path: Path) -> Chain:
+    with Threads(1) as engine:
+        chain = Chain.load(path, engine)
+        chain.run()
+        return chain
+
+
+def changed(source: Path, target: Path, change: Callable[[dict[str, Any]], None], meta: Any = None) -> Path:
+    """The file with other arrays, and every checksum right."""
+    file = files.read(source)
+    arrays = {name: array.copy() for name, array in file.arrays.items()}
+    change(arrays)
+    files.write(target, file.kind, arrays, file.meta | (meta or {}), file.parents)
+    return target
+
+
+# -- files of the first version --------------------------------------------------------------------------------------
+
+
+def test_a_corpus_of_the_first_version() -> None:
+    corpus = Corpus.load(STORED / "v1.corpus")
+    assert (corpus.n_documents, corpus.ids[3], corpus.labels(3), corpus.collection_of(3)) == (
+        12,
+        "d3",
+        ["sky"],
+        "there",
+    )
+    assert corpus.time[0] == 1990
+    assert corpus.columns["score"][4] == 2.0
+    assert corpus.columns["note"][2] == "né 2"
+    assert corpus.word_frequencies.tolist() == np.bincount(corpus.words).tolist()
+    assert set(Corpus.load(STORED / "v1-truth.corpus").truth) == {"topic_word", "document_topic", "z"}
+
+
+def test_a_state_and_a_model_of_the_first_version() -> None:
+    state, model = State.load(STORED / "v1.state"), Model.load(STORED / "v1.model")
+    assert (state.paths, state.allowed, len(state.group_names), state.side) == (1, None, 0, {})
+    assert len(state.seeds) == 2
+    assert state.word_topics()[2].sum() == state.n_tokens + 4
+    assert state.vocabulary == model.vocabulary
+    assert list(model.trace) == ["alpha_sum", "beta", "changed", "score", "sweep"]
+    assert np.allclose(model.topic_word.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("sampler", CHECKPOINTS)
+def test_checkpoints_of_the_first_version_resume_to_the_same_bits(sampler: str) -> None:
+    z = resume(STORED / f"v1-{sampler}.checkpoint").method.sync().z
+    assert hashlib.sha256(z.tobytes()).hexdigest()[:16] == json.loads((STORED / "v1.json").read_text())[sampler]
+
+
+@pytest.mark.parametrize("name", [p.name for p in sorted(STORED.iterdir()) if p.suffix != ".json"])
+def test_files_of_the_first_version_hold_what_is_declared_and_nothing_else(name: str) -> None:
+    with files.open_file(STORED / name, KINDS) as file:
+        assert file.sizes["words"] > 0
+        assert not KINDS[file.kind].unknown(dict.fromkeys(file.names()))
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_arrays_of_a_later_version_survive(kind: str, tmp_path: Path) -> None:
+    later = {"novelty": np.arange(6, dtype=np.uint8).reshape(2, 3), "further.one": np.array(1.5)}
+    path = changed(STORED / f"v1.{kind}", tmp_path / "later", lambda arrays: arrays.update(later))
+    loaded = LOADERS[kind](path)
+    loaded.save(tmp_path / "again")
+    found = files.read(tmp_path / "again").arrays
+    assert all(np.array_equal(found[name], array) for name, array in later.items())
+    assert set(found) == set(files.read(path).arrays)
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_a_round_trip_gives_the_same_bytes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    loaded = LOADERS[kind](STORED / f"v1.{kind}")
+    parents = {} if kind != "corpus" else {"parents": files.read(STORED / f"v1.{kind}").parents}
+    loaded.save(tmp_path / "again", **parents)
+    assert (tmp_path / "again").read_bytes() == (STORED / f"v1.{kind}").read_bytes()
+
+
+# -- what models bring -------------------------------------------------------------------------------------------------
+
+
+def rich_state() -> State:
+    """A state with all that a model's definition may bring."""
+    state = State.load(STORED / "v1.state")
+    documents = state.n_documents
+    state.alpha = np.vstack([state.alpha, state.alpha])
+    state.groups = (np.arange(documents) % 2).astype(np.uint32)
+    state.group_names = Strings.of(["here", "there"])
+    state.paths, state.z = 2, np.concatenate([state.z, state.z])
+    rows = [[0, 2], [1], []] * 4
+    state.allowed = np.cumsum([0, *map(len, rows)]), np.array([k for row in rows for k in row], np.uint16)
+    state.side = {"eta": np.linspace(-1, 1, 3), "targets": np.arange(documents, dtype=np.int8)}
+    return state
+
+
+def test_what_models_bring_is_stored(tmp_path: Path) -> None:
+    state = rich_state()
+    state.verify()
+    state.save(tmp_path / "s.state")
+    again = State.load(tmp_path / "s.state")
+    assert (again.paths, again.group_names) == (2, ["here", "there"])
+    assert again.allowed is not None and state.allowed is not None
+    assert [part.tolist() for part in again.allowed] == [part.tolist() for part in state.allowed]
+    assert again.side.keys() == state.side.keys()
+    assert again.side["eta"].tolist() == state.side["eta"].tolist()
+    assert again.extra == {}
+    model = Model.load(STORED / "v1.model")
+    model.topic_names, model.side = Strings.of(["sky", "kitchen", "day"]), {"rate": np.ones((2, 2), np.float32)}
+    model.save(tmp_path / "m.model")
+    again = Model.load(tmp_path / "m.model")
+    assert list(again.topic_names) == ["sky", "kitchen", "day"]
+    assert again.side["rate"].shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("problem", "change"),
+    [
+        ("allowed whose entries do not ascend", lambda s: s.allowed[1].__setitem__(slice(0, 2), [2, 0])),
+        ("allowed.topics[0] = 9", lambda s: s.allowed[1].__setitem__(0, 9)),
+        ("'allowed.offsets' of", lambda s: setattr(s, "allowed", (s.allowed[0][:-1], s.allowed[1]))),
+        ("'group_names.offsets' of", lambda s: setattr(s, "group_names", Strings.of("abc"))),
+        ("'z' of", lambda s: setattr(s, "z", s.z[:-1])),
+        ("groups[3] = 2", lambda s: s.groups.__setitem__(3, 2)),
+        ("2 paths", lambda s: setattr(s, "z", s.z[: s.n_tokens])),
+    ],
+)  # fmt: skip
+def test_what_models_bring_is_verified(problem: str, change: Callable[[State], None]) -> None:
+    state = rich_state()
+    change(state)
+    with pytest.raises(InputError, match="the state is not consistent: it has .*" + problem.replace("[", r"\[")):
+        state.verify()
+
+
+# -- files whose checksums are right and whose content lies ------------------------------------------------------------
+
+
+def put(name: str, at: Any, value: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda arrays: arrays[name].__setitem__(at, value)
+
+
+def instead(name: str, array: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda arrays: arrays.__setitem__(name, array)
+
+
+LIES: list[tuple[str, str, Callable[[dict[str, Any]], None]]] = [
+    ("corpus", r"words\[0\] = 1000000, which must be below 11, the number of words", put("words", 0, 10**6)),
+    ("corpus", "offsets that end at 10,000,000", put("offsets", -1, 10**7)),
+    ("corpus", "offsets that fall at entry 2", put("offsets", [1, 2], [30, 5])),
+    ("corpus", "offsets that begin at 1", put("offsets", 0, 1)),
+    ("corpus", "'words' of type int64, not uint32", lambda a: a.update(words=a["words"].astype(np.int64))),
+    ("corpus", "no array 'words'", lambda a: a.pop("words")),
+    ("corpus", "no array 'vocabulary.bytes'", lambda a: a.pop("vocabulary.bytes")),
+    ("corpus", "no array 'column.note.offsets'", lambda a: a.pop("column.note.offsets")),
+    ("corpus", r"'column.score' of 11 entries, where 12", lambda a: a.update({"column.score": a["column.score"][1:]})),
+    ("corpus", r"collection\[2\] = 2, which must be below 2", put("collection", 2, 2)),
+    ("corpus", r"label_ids\[0\] = 7", put("label_ids", 0, 7)),
+    ("corpus", r"time\[1\] = inf", put("time", 1, np.inf)),
+    ("corpus", "word_frequencies that sum to", put("word_frequencies", 0, 1)),
+    ("corpus", "vocabulary.offsets that fall", put("vocabulary.offsets", 1, 10**6)),
+    ("corpus", "'words' of 2 dimensions", lambda a: a.update(words=a["words"].reshape(1, -1))),
+    ("model", "indptr that fall", put("indptr", 1, 10**6)),
+    ("model", r"topics\[0\] = 60000, which must be below 3", put("topics", 0, 60000)),
+    ("model", r"values\[0\] = nan", lambda a: a.update(values=a["values"] * np.nan)),
+    ("model", r"values\[0\] = -5.0", lambda a: a.update(values=a["values"] * 0 - 5.0)),
+    ("model", r"beta\[0\] = nan", put("beta", 0, np.nan)),
+    ("model", "'alpha' of 1 dimensions", instead("alpha", np.ones(3))),
+    ("model", r"0 groups", instead("alpha", np.ones((0, 3)))),
+    ("model", r"'example_weights' of 1 entries", lambda a: a.update(example_weights=a["example_weights"][:1])),
+    ("model", r"example_documents\[0\] = -2", put("example_documents", (0, 0), -2)),
+    ("state", "0 groups", instead("alpha", np.ones((0, 3)))),
+    ("state", r"alpha\[0\] = 1e\+308", put("alpha", (0, 0), 1e308)),
+    ("state", r"beta\[0\] = 5e-324", put("beta", 0, 5e-324)),
+    ("state", r"z\[4\] = 65534", put("z", 4, 65534)),
+    ("state", r"seed_counts\[1\] = 0", put("seed_counts", 1, 0)),
+    ("state", r"seed_topics\[1\] = 3", put("seed_topics", 1, 3)),
+    ("state", r"'ids.offsets' of 12 entries, where 13", lambda a: a.update({"ids.offsets": a["ids.offsets"][1:]})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "problem", "change"), LIES, ids=[f"{kind}: {p}" for kind, p, _ in LIES])
+def test_lies_are_refused(kind: str, problem: str, change: Any, tmp_path: Path) -> None:
+    path = changed(STORED / f"v1.{kind}", tmp_path / "lie", change)
+    with pytest.raises(InputError, match=f"lie: the {kind} is not consistent: it has {problem}"):
+        LOADERS[kind](path)
+    with pytest.raises(InputError, match=problem):
+        files.open_file(path, KINDS)
+
+
+@pytest.mark.parametrize("meta", [{"columns": 3}, {"tokenizer": {"pattern": 1}}, {"time": "never"}, {"counts": []}])
+def test_metadata_is_verified(meta: dict[str, Any], tmp_path: Path) -> None:
+    path = changed(STORED / "v1.corpus", tmp_path / "lie", lambda arrays: None, meta)
+    with pytest.raises(InputError, match=f"the metadata '{next(iter(meta))}'"):
+        Corpus.load(path)
+
+
+def test_every_command_refuses_a_lie(topicx: Run, tmp_path: Path) -> None:
+    """Files are opened in many places, streams among them."""
+    corpus = changed(STORED / "v1.corpus", tmp_path / "x.corpus", put("words", 0, 10**6)).name
+    model = changed(STORED / "v1.model", tmp_path / "x.model", put("topics", 0, 60000)).name
+    state = changed(STORED / "v1.state", tmp_path / "x.state", put("z", 0, 60000)).name
+    good = STORED / "v1.model"
+    for line in (
+        ["train", corpus, "-k", 2, "-o", "y"], ["train", corpus, "-k", 2, "-o", "y", "--sampler", "scvb0", "--stream"],
+        ["infer", good, corpus], ["info", corpus], ["export", corpus, "--format", "uci", "-o", "y"],
+        ["evaluate", good, corpus], ["evaluate", good, state], ["prune", corpus, "-o", "y"],
+        ["split", corpus, "-o", "y"],
+        ["import", STORED / "v1.json", "--format", "text", "--like", corpus, "-o", "y"], ["topics", model],
+        ["infer", model, STORED / "v1.corpus"], ["info", model], ["estimate", state, "-o", "y"], ["info", state],
+        ["export", state, "--format", "mallet-state", "-o", "y"], ["train", "--init-state", state, "-o", "y"],
+    ):  # fmt: skip
+        done = topicx(*line)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), (line, done.stderr)
+        assert "is not consistent" in done.stderr, line
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.corpus", "x.model", "x.state"]
+
+
+def test_nothing_opens_a_file_without_its_schema() -> None:
+    """In the package, that is; a kind given as text would be the container's checks alone."""
+    root = Path(__file__).resolve().parents[1]
+    found = [
+        f"{path.relative_to(root)}: {line.strip()}"
+        for folder in ("topicx", "cli") for path in (root / folder).rglob("*.py")
+        for line in path.read_text().splitlines()
+        if any(f"files.{name}(" in line for name in ("read", "open_file", "write"))
+        and path.name != "chain.py"
+        and not any(f", {known}" in line or f"({known}" in line for known in (*map(str.upper, KINDS), "KINDS"))
+    ]  # fmt: skip
+    assert found == []
+
+
+def test_streams_are_verified(tmp_path: Path) -> None:
+    path = changed(STORED / "v1.corpus", tmp_path / "lie", put("words", -1, 10**6))
+    with pytest.raises(InputError, match="words"):
+        StoredCorpus.open(path)
+    with files.open_file(STORED / "v1.corpus") as file, pytest.raises(TypeError):
+        StoredCorpus(file)
+    with StoredCorpus.open(STORED / "v1.corpus") as stored:
+        whole = Corpus.load(STORED / "v1.corpus")
+        assert stored.ids(3, 6) == whole.ids[3:6]
+        bounds = stored.offsets(2, 5)
+        assert stored.words(bounds[0], bounds[-1]).tolist() == whole.words[bounds[0] : bounds[-1]].tolist()
+        assert stored.collection(0, 12).tolist() == whole.collection.tolist()
+
+
+def test_nothing_is_written_that_could_not_be_read(tmp_path: Path) -> None:
+    model = Model.load(STORED / "v1.model")
+    model.values = model.values * np.nan
+    with pytest.raises(TopicxError, match=r"not written: the model would have values\[0\] = nan"):
+        model.save(tmp_path / "m.model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_file_is_called_damaged(tmp_path: Path) -> None:
+    data = bytearray((STORED / "v1.state").read_bytes())
+    with files.open_file(STORED / "v1.state", STATE) as file:
+        data[file._start + file._table["z"]["data_offsets"][0]] ^= 0x70
+    (tmp_path / "x").write_bytes(data)
+    with pytest.raises(InputError, match="damaged"):
+        State.load(tmp_path / "x")
+
+
+# -- the rules themselves ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [0, 5, 2**18 - 1, 2**18, 2**18 + 7, 3 * 2**18 - 1])
+def test_values_are_checked_in_every_piece(at: int) -> None:
+    n = 3 * 2**18
+    schema = Schema("x", (Array("words", "uint32", "tokens", high=9), Array("ends", "int64", "tokens", ends="tokens")))
+    arrays = {"words": np.full(n, 9, np.uint32), "ends": np.arange(n)}
+    arrays["ends"][-1] = n
+    schema.verify(arrays)
+    arrays["words"][at] = 10
+    with pytest.raises(Inconsistent, match=rf"words\[{at}\] = 10"):
+        schema.verify(arrays)
+    arrays["words"][at] = 9
+    if 0 < at < n - 1:
+        arrays["ends"][at] = at - 2
+        with pytest.raises(Inconsistent, match=f"fall at entry {at}"):
+            schema.verify(arrays)
+
+
+@pytest.mark.parametrize("kind", ["uint16", "float32", "float64", "int64"])
+@pytest.mark.parametrize("none", [False, True])
+def test_a_range_says_what_a_plain_comparison_says(kind: str, none: bool) -> None:
+    rng = np.random.default_rng(1)
+    special = {
+        "uint16": [65535, 65534],
+        "int64": [-1, 2**62],
+        "float32": [np.nan, np.inf],
+        "float64": [np.nan, -np.inf],
+    }
+    for _ in range(200):
+        values = rng.integers(0, 6, 5).astype(kind)
+        if rng.random() < 0.5:
+            values[rng.integers(5)] = rng.choice(np.array(special[kind], kind))
+        unsigned = kind == "uint16"
+        one = Array("x", kind, "n", low=0, high=4, none=none and unsigned, nan=none and not unsigned)
+        fits = (values >= 0) & (values <= 4)
+        if none:
+            fits |= (values == 65535) if unsigned else np.isnan(values)
+        try:
+            Schema("x", (one,)).verify({"x": values})
+            found = True
+        except Inconsistent:
+            found = False
+        assert found == bool(fits.all()), values
+
+
+def test_sizes_are_learnt_and_compared() -> None:
+    schema = Schema("x", (
+        Array("a", "int64", "rows columns"), Array("b", "int64", "rows*columns*3@1"), Array("c", "int64", "paths*rows"),
+    ))  # fmt: skip
+    good = {"a": np.zeros((2, 3), np.int64), "b": np.zeros(19, np.int64), "c": np.zeros(8, np.int64)}
+    assert schema.verify(good) == {"rows": 2, "columns": 3, "paths": 4}
+    for name, shape in (("a", (2, 4)), ("b", 18), ("c", 7), ("c", (8, 1))):
+        with pytest.raises(Inconsistent, match=f"'{name}'|'b'"):
+            schema.verify(good | {name: np.zeros(shape, np.int64)})
+
+
+def test_every_declared_size_is_learnt_somewhere() -> None:
+    """A misspelt size would bind nothing."""
+    for schema in KINDS.values():
+        plain = [part for array in schema.declared() for part in (array.shape or "").split() if "*" not in part]
+        learnt = {part.removesuffix("@1") for part in plain}
+        asked = {size for array in schema.declared() for size in (array.below, array.ends, array.total) if size}
+        assert {size for size in asked if "*" not in size} <= learnt, schema.kind
+    assert CORPUS.limits == {}

@@ -1,0 +1,174 @@
+"""The kinds of files that topicx writes: every array of each, declared. `topicx.schema` says what the words mean.
+
+Sizes that appear in several places: documents, tokens, words, topics, groups (rows of α), paths (assignments of the
+corpus that a state holds one after another), labels, collections, examples (documents that a model keeps a topic).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from topicx.schema import Array, Many, Part, Ragged, Schema, Texts, lists, members, number, require, texts, whole
+
+LOWEST, HIGHEST = 9.99e-31, 1.001e30
+"""Limits of a prior weight: those of the training options, and what rounding to single precision may add."""
+FINITE = 1.7976931348623157e308
+COUNT = 1 << 53
+"""Counts that a double holds exactly."""
+ANY = "uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64 bool"
+
+_WORDS = (
+    Array("words", "uint32", "tokens", below="words"),
+    Array("offsets", "int64", "documents@1", ends="tokens"),
+)
+_VOCABULARY = Texts("vocabulary", "words")
+_PRIORS = (
+    Array("alpha", "float64", "groups topics", low=LOWEST, high=HIGHEST),
+    Array("beta", "float64", "words", low=LOWEST, high=HIGHEST),
+)
+_TRACE = Many("trace.", "trace", (Array("trace.*", "float64", "records"),))
+_SIDE = Many("side.", "side", (Array("side.*", ANY, None),))
+_SIZES = {"topics": (1, 0xFFFF), "groups": (1, 1 << 31), "paths": (1, 1 << 16)}
+
+
+def _tokenizer(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("pattern"), str)
+        and isinstance(value.get("lowercase"), bool)
+        and lists(value.get("stopwords", []))
+        and lists(value.get("phrases", []), list)
+        and all(lists(pair) and len(pair) == 2 for pair in value.get("phrases", []))
+    )
+
+
+_META = {
+    "tokenizer": _tokenizer,
+    "columns": lists,
+    "groups": lists,
+    "notes": lists,
+    "time": lambda value: value in ("number", "date"),
+    "counts": lambda value: isinstance(value, dict),
+    "options": lambda value: isinstance(value, dict),
+    "estimator": lambda value: isinstance(value, dict),
+    "documents": whole,
+    "tokens": whole,
+    "types_without_tokens": whole,
+    "seed_counts": lambda value: isinstance(value, list) and all(number(one, 0, COUNT) for one in value),
+}
+"""What members of the metadata are, where code relies on them."""
+
+
+def _common(*names: str) -> Any:
+    def check(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+        members(_META, names, meta)
+        counted = meta.get("seed_counts") if "seed_counts" in names else None
+        require(counted is None or len(counted) == sizes["topics"], "the metadata 'seed_counts' of other topics")
+
+    return check
+
+
+CORPUS = Schema(
+    "corpus",
+    (
+        _VOCABULARY,
+        *_WORDS,
+        Texts("ids", "documents"),
+        Texts("label_names", "labels"),
+        Array("label_offsets", "int64", "documents@1", ends="label_ids", empty=0),
+        Array("label_ids", "uint32", "label_ids", below="labels"),
+        Texts("collection_names", "collections"),
+        Array("collection", "int32", "documents", low=-1, below="collections", empty=0),
+        Array("time", "float64", "documents", low=-FINITE, high=FINITE, nan=True, empty=0),
+        Array("word_frequencies", "int64", "words", low=0, high=COUNT, total="tokens"),
+        Array("document_frequencies", "int64", "words", low=0, high=COUNT),
+        Many("column.", "columns", (*texts("column.*", "documents"), Array("column.*", "float64", "documents"))),
+        Many(
+            "truth.",
+            "truth",
+            (
+                Array("truth.z", ANY, "tokens"),
+                Array("truth.document_topic", ANY, "documents ?"),
+                Array("truth.topic_word", ANY, "? words"),
+                Array("truth.*", ANY, None),
+            ),
+        ),
+    ),
+    meta=_common("tokenizer", "columns", "counts", "time"),
+)
+
+_STATE: tuple[Part, ...] = (
+    _VOCABULARY,
+    *_WORDS,
+    *_PRIORS,
+    Array("z", "uint16", "paths*tokens", below="topics", none=True),
+    Array("groups", "uint32", "documents", below="groups", empty=0),
+    Array("seed_words", "uint32", "seeds", below="words", attribute="seeds.words"),
+    Array("seed_topics", "uint16", "seeds", below="topics", attribute="seeds.topics"),
+    Array("seed_counts", "int64", "seeds", low=1, high=1 << 31, attribute="seeds.counts"),
+    Texts("ids", "documents"),
+    Texts("snippets", "documents", empty=True),
+    Texts("group_names", "groups", empty=True, since=2),
+    Ragged("allowed", Array("allowed.topics", "uint16", "allowed.topics", below="topics"), "documents"),
+    _SIDE,
+)
+STATE = Schema("state", _STATE, _SIZES, _common("tokenizer", "time", "notes", "types_without_tokens", "seed_counts"))
+
+MODEL = Schema(
+    "model",
+    (
+        _VOCABULARY,
+        *_PRIORS,
+        Array("indptr", "int64", "words@1", ends="entries"),
+        Array("topics", "uint16", "entries", below="topics"),
+        Array("values", "int64 float32 float64", "entries", low=0, high=1e30),
+        Array("remainder", "float64", "words", low=0, high=1e30, empty=0),
+        Array("remainder_share", "float64", "topics", low=0, high=1.000001, empty=0),
+        Array("example_documents", "int64", "topics examples", low=-1, high=COUNT, empty=0),
+        Array("example_weights", "float64", "topics examples", low=0, high=1.000001, empty=0),
+        Texts("example_ids", "topics*examples", empty=True),
+        Texts("example_snippets", "topics*examples", empty=True),
+        Texts("group_names", "groups", empty=True, since=2),
+        Texts("topic_names", "topics", empty=True, since=2),
+        _TRACE,
+        _SIDE,
+    ),
+    _SIZES,
+    _common("tokenizer", "groups", "estimator", "options", "documents", "tokens", "seed_counts"),
+)
+
+
+def _checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+    for name in ("options", "state", "notes"):
+        require(isinstance(meta.get(name), dict), f"the metadata {name!r}, which must be a map")
+    for name in ("sampler", "start"):
+        require(isinstance(meta.get(name), str), f"the metadata {name!r}, which must be a text")
+    require(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
+    require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
+    require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
+    if STATE.meta is not None:
+        STATE.meta(meta["state"], sizes)
+
+
+CHECKPOINT = Schema(
+    "checkpoint",
+    (
+        *_STATE,
+        _TRACE,
+        Array("sample.*.alpha", "float64", "groups sample.*.topics", low=LOWEST, high=HIGHEST, required=False),
+        Array("sample.*.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
+        Array("sample.*.z", "uint16", "paths*tokens", below="sample.*.topics", none=True, required=False),
+        Many("method.", "method", (Array("method.*", ANY, None),)),  # each method says what its own must be
+        Many("update.", "updates", (Array("update.*", ANY, None),)),
+        Many(
+            "start.", "start", (Array("start.*", ANY, None),)
+        ),  # what the next chain begins with
+        Many("side_sample.", "side_samples", (Array("side_sample.*", ANY, None),)),
+    ),
+    _SIZES,
+    _checkpoint,
+)
+"""A state, and what its chain needs beyond it."""
+
+KINDS = {schema.kind: schema for schema in (CORPUS, STATE, MODEL, CHECKPOINT)}

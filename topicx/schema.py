@@ -1,0 +1,431 @@
+"""What the arrays of a file must be, declared once: writing, reading and verifying follow from the declarations.
+
+A `Schema` is a list of parts: an `Array`, `Texts` (strings: two arrays), `Ragged` (rows of different lengths: two
+arrays), `Many` (arrays by name under one prefix). Each array has a type, a shape in named sizes ("documents+1"), and
+rules for its values. A size is learnt from the first array that has it and must fit everywhere else, so that most of
+what can be wrong is found before any value is looked at. Values are checked piece by piece as they are read: one pass,
+whether the file is loaded or streamed.
+
+Arrays that no part names are kept as they are (`extra`): a newer version's survive a round trip.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.errors import InputError
+from topicx.strings import Strings
+
+PIECE = 1 << 18
+"""Values that are checked at a time: they are still in the cache from being read."""
+Table = Mapping[str, tuple[str, tuple[int, ...]]]
+"""Type and shape of each array."""
+
+
+class Inconsistent(InputError):
+    """Arrays that do not go together; the message says which and why, and the caller says of which file."""
+
+
+def require(holds: bool, problem: str) -> None:
+    """Inconsistent, with this problem, unless it holds."""
+    if not holds:
+        raise Inconsistent(problem)
+
+
+@dataclass(frozen=True)
+class Array:
+    """One array (or, with a * in its name, each that is called so: the same text stands for every *)."""
+
+    name: str
+    types: str
+    """Its type, or several."""
+    shape: str | None
+    """A size for each dimension, with spaces between: `documents+1`, `topics*examples`, `?` (any); None: any shape."""
+    low: float | None = None
+    high: float | None = None
+    below: str = ""
+    """Values are below this size."""
+    none: bool = False
+    """Whether the type's largest number (which says "none") is allowed beside the range."""
+    nan: bool = False
+    """Whether NaN is allowed beside the range."""
+    ends: str = ""
+    """Offsets: they begin at 0, never fall, and end at this size."""
+    total: str = ""
+    """The sum of all values is this size."""
+    empty: int | None = None
+    """How many entries it has where there is nothing to say; `shape` does not bind then."""
+    attribute: str = ""
+    """Where the object keeps it, if not under the array's name."""
+    since: int = 1
+    """Version of the format that it came with. What came later than 1 is written only if there is something in it."""
+    required: bool = True
+
+    @property
+    def place(self) -> str:
+        return self.attribute or self.name
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        return (self,)
+
+    def put(self, value: Any) -> dict[str, Any]:
+        return {} if value is None or (self.since > 1 and not len(value)) else {self.name: value}
+
+    def get(self, arrays: Mapping[str, Any]) -> Any:
+        if self.name in arrays:
+            return arrays[self.name]
+        return None if self.empty is None else np.zeros(self._no_shape(), self.types.split()[0])
+
+    def _no_shape(self) -> tuple[int, ...]:
+        return (self.empty or 0,) + (0,) * (len((self.shape or "").split()) - 1)
+
+    def matched(self, name: str) -> str | None:
+        """What * stands for in this name ('' where there is none); None: another name."""
+        head, star, tail = self.name.partition("*")
+        if not star:
+            return "" if name == self.name else None
+        inside = name[len(head) : len(name) - len(tail)]
+        fits = name.startswith(head) and name.endswith(tail) and len(name) > len(head) + len(tail)
+        return inside if fits else None
+
+    def named(self, part: str) -> Array:
+        """The declaration with this for *."""
+        texts = {key: getattr(self, key).replace("*", part) for key in ("name", "below", "ends", "total")}
+        return replace(self, shape=self.shape and self.shape.replace("*", part), **texts) if part else self
+
+
+def texts(name: str, count: str, empty: bool = False) -> tuple[Array, Array]:
+    """The two arrays of strings, of which there are `count` (or, where `empty`, none)."""
+    size = f"{name}.bytes"
+    return (
+        Array(f"{name}.offsets", "int64", f"{count}@1", ends=size, empty=1 if empty else None),
+        Array(f"{name}.bytes", "uint8", size),
+    )
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Strings: their bytes, and offsets into them."""
+
+    name: str
+    count: str
+    empty: bool = False
+    attribute: str = ""
+    since: int = 1
+
+    @property
+    def place(self) -> str:
+        return self.attribute or self.name
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        found = texts(self.name, self.count, self.empty)
+        return found if self.since == 1 else tuple(replace(a, since=self.since, required=False) for a in found)
+
+    def put(self, value: Strings) -> dict[str, Any]:
+        return value.arrays(self.name) if self.since == 1 or len(value) else {}
+
+    def get(self, arrays: Mapping[str, Any]) -> Strings:
+        return Strings.from_arrays(arrays, self.name) if f"{self.name}.offsets" in arrays else Strings.of([])
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """A row of ascending values for each of `count`; the object keeps (offsets, values), or None."""
+
+    name: str
+    values: Array
+    count: str
+    since: int = 2
+
+    @property
+    def place(self) -> str:
+        return self.name
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        size = (self.values.shape or "").strip()
+        offsets = Array(f"{self.name}.offsets", "int64", f"{self.count}@1", ends=size, required=False, since=self.since)
+        return offsets, replace(self.values, required=False, since=self.since)
+
+    def put(self, value: tuple[NDArray[np.int64], NDArray[Any]] | None) -> dict[str, Any]:
+        return {} if value is None else {f"{self.name}.offsets": value[0], self.values.name: value[1]}
+
+    def get(self, arrays: Mapping[str, Any]) -> tuple[NDArray[np.int64], NDArray[Any]] | None:
+        if f"{self.name}.offsets" not in arrays or self.values.name not in arrays:
+            return None
+        return arrays[f"{self.name}.offsets"], arrays[self.values.name]
+
+    def ascending(self, arrays: Mapping[str, Any]) -> None:
+        """Every row names a value once, in order."""
+        found = self.get(arrays)
+        if found is None:
+            return
+        offsets, values = found
+        rises = values[1:] > values[:-1]
+        ends = offsets[(offsets > 0) & (offsets < len(values))] - 1
+        rises[ends] = True
+        require(bool(rises.all()), f"a row of {self.name} whose entries do not ascend")
+
+
+@dataclass(frozen=True)
+class Many:
+    """Arrays by name, under a prefix: the object keeps a dictionary of them (and of Strings, where `rules` say so)."""
+
+    prefix: str
+    attribute: str
+    rules: tuple[Array, ...]
+
+    @property
+    def place(self) -> str:
+        return self.attribute
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        return tuple(replace(rule, required=False) for rule in self.rules)
+
+    def put(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, one in value.items():
+            found |= one.arrays(self.prefix + name) if isinstance(one, Strings) else {self.prefix + name: one}
+        return found
+
+    def get(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        names = [name for name in arrays if name.startswith(self.prefix)]
+        strings = [name.removesuffix(".offsets") for name in names if f"{name.removesuffix('offsets')}bytes" in arrays]
+        strings = [name for name in strings if f"{name}.offsets" in arrays and self._has_texts]
+        inside = {f"{name}.{end}" for name in strings for end in ("bytes", "offsets")}
+        found = {name: arrays[name] for name in names if name not in inside}
+        found |= {name: Strings.from_arrays(arrays, name) for name in strings}
+        return {name.removeprefix(self.prefix): found[name] for name in sorted(found)}
+
+    @property
+    def _has_texts(self) -> bool:
+        return any(rule.name.endswith(".offsets") for rule in self.rules)
+
+
+Part = Array | Texts | Ragged | Many
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All arrays of a kind of file, the limits of its sizes, and what its metadata must be."""
+
+    kind: str
+    parts: tuple[Part, ...]
+    limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    meta: Callable[[Mapping[str, Any], Mapping[str, int]], None] | None = None
+
+    def declared(self) -> list[Array]:
+        return [array for part in self.parts for array in part.arrays]
+
+    # -- objects -------------------------------------------------------------------------------------------------
+
+    def pack(self, owner: Any) -> dict[str, Any]:
+        """The arrays of an object, by the names that files have for them."""
+        arrays: dict[str, Any] = {}
+        for part in self.parts:
+            arrays |= part.put(attrgetter(part.place)(owner))
+        return arrays | getattr(owner, "extra", {})
+
+    def unpack(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The object's attributes from (verified) arrays, and `extra`."""
+        return {part.place: part.get(arrays) for part in self.parts} | {"extra": self.unknown(arrays)}
+
+    def unknown(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The arrays that are not declared."""
+        declared = self.declared()
+        return {name: array for name, array in arrays.items() if all(one.matched(name) is None for one in declared)}
+
+    # -- verifying -----------------------------------------------------------------------------------------------
+
+    def checks(self, table: Table, sizes: Mapping[str, int] | None = None) -> tuple[dict[str, Check], dict[str, int]]:
+        """What to do with the values of each array, and all sizes; Inconsistent, if types or shapes do not fit."""
+        known = dict(sizes or {})
+        chosen: dict[str, Array] = {}
+        for one in self.declared():
+            found = [(name, one.matched(name)) for name in table if name not in chosen]
+            fitting = {name: one.named(part) for name, part in found if part is not None}
+            require(bool(fitting) or not one.required or "*" in one.name, f"no array {one.name!r}")
+            chosen |= fitting
+        for name, one in chosen.items():
+            partner = one.ends if one.ends.endswith(".bytes") else ""
+            partner = f"{name.removesuffix('bytes')}offsets" if name.endswith(".bytes") else partner
+            require(not partner or partner in table, f"no array {partner!r}")
+            _fit(one, *table[name], known)
+        for name, (low, high) in self.limits.items():
+            size = known.get(name, low)
+            require(low <= size <= high, f"{size:,} {name}, where {low:,} to {high:,} are possible")
+        return {name: Check(one, known) for name, one in chosen.items()}, known
+
+    def verify(self, arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int] | None = None) -> dict[str, int]:
+        """Inconsistent, unless these arrays are as declared; returns the sizes."""
+        for name, array in arrays.items():
+            require(isinstance(array, np.ndarray), f"{name!r}, which is not an array")
+        checks, known = self.checks({name: (a.dtype.name, a.shape) for name, a in arrays.items()}, sizes)
+        for name, check in checks.items():
+            check.whole(arrays[name])
+        self.relate(arrays)
+        return known
+
+    def relate(self, arrays: Mapping[str, Any]) -> None:
+        """Rules that need several arrays at once."""
+        for part in self.parts:
+            if isinstance(part, Ragged):
+                part.ascending(arrays)
+
+    def related(self) -> list[str]:
+        """The arrays that `relate` needs."""
+        return [array.name for part in self.parts if isinstance(part, Ragged) for array in part.arrays]
+
+
+def _fit(one: Array, dtype: str, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
+    """Type and shape as declared; sizes that are not known yet are learnt."""
+    require(dtype in one.types.split(), f"{one.name!r} of type {dtype}, not {one.types.replace(' ', ' or ')}")
+    if one.shape is None:
+        return
+    rules = one.shape.split()
+    require(len(shape) == len(rules), f"{one.name!r} of {len(shape)} dimensions, not {len(rules)}")
+    if one.empty is not None and all(size == one.empty for size in shape):
+        return
+    for rule, size in zip(rules, shape, strict=True):
+        product, _, more = rule.partition("@")
+        names = product.split("*")
+        rest = size - int(more or 0)
+        unknown = [name for name in names if name not in sizes and name != "?" and not name.isdecimal()]
+        if names == ["?"]:
+            continue
+        have = math.prod(int(name) if name.isdecimal() else sizes[name] for name in names if name not in unknown)
+        if not unknown:
+            said = f"{one.name!r} of {size:,} entries, where {have + int(more or 0):,} are needed ({spelt(rule)})"
+            require(rest == have, said)
+            continue
+        require(rest >= 0, f"{one.name!r} of {size} entries")
+        if have == 0:  # nothing to learn the size from
+            require(rest == 0, f"{one.name!r} of {size:,} entries, where none are possible")
+            continue
+        require(rest % have == 0, f"{one.name!r} of {size:,} entries, which is no multiple of {have:,} ({spelt(rule)})")
+        sizes[unknown[0]] = rest // have
+
+
+def spelt(rule: str) -> str:
+    """A size as a reader knows it."""
+    return rule.replace("@", "+").replace("*", " × ")
+
+
+class Check:
+    """Looks at an array's values, piece after piece."""
+
+    def __init__(self, one: Array, sizes: Mapping[str, int]) -> None:
+        self.one = one
+        self.low = one.low
+        self.high = sizes[one.below] - 1 if one.below else one.high
+        self.end = sizes[one.ends] if one.ends else None
+        self.sum_wanted = sizes[one.total] if one.total else None
+        self.at, self.last, self.sum = 0, 0, 0
+        self.limits = (self.low, self.high) != (None, None)
+
+    @property
+    def idle(self) -> bool:
+        """Whether any values will do."""
+        return not self.limits and not self.one.ends and self.sum_wanted is None
+
+    def whole(self, array: NDArray[Any]) -> None:
+        if not self.idle:
+            flat = array.reshape(-1)
+            for begin in range(0, len(flat), PIECE):
+                self.feed(flat[begin : begin + PIECE])
+        self.finish()
+
+    def feed(self, values: NDArray[Any]) -> None:
+        if not len(values) or self.idle:
+            return
+        if self.limits:
+            self._range(values)
+        if self.one.ends:
+            self._rising(values)
+        if self.sum_wanted is not None:
+            self.sum += int(values.sum())
+        self.at += len(values)
+
+    def _range(self, values: NDArray[Any]) -> None:
+        low, high = self.low, self.high
+        if self.one.none:  # the largest number wraps round to 0, which is below all others
+            shifted = values + values.dtype.type(1)
+            good = high is None or int(shifted.max()) <= high + 1
+        elif values.dtype.kind == "u" and not low:
+            good = high is None or int(values.max()) <= high
+        elif self.one.nan:
+            with np.errstate(invalid="ignore"):
+                least, most = np.fmin.reduce(values), np.fmax.reduce(values)
+            good = bool(np.isnan(least)) or ((low is None or least >= low) and (high is None or most <= high))
+        else:  # a NaN is the minimum, and no comparison holds with it
+            good = (low is None or values.min() >= low) and (high is None or values.max() <= high)
+        if not good:
+            raise Inconsistent(self._found(values))
+
+    def _found(self, values: NDArray[Any]) -> str:
+        """The first value that is out of range."""
+        low = -math.inf if self.low is None else self.low
+        high = math.inf if self.high is None else self.high
+        with np.errstate(invalid="ignore"):
+            bad = ~((values >= low) & (values <= high))
+        if self.one.none:
+            bad &= values != np.iinfo(values.dtype).max
+        if self.one.nan:
+            bad &= ~np.isnan(values)
+        at = int(np.argmax(bad))
+        limits = f"from {low:g} to {high:g}" if math.isfinite(low) else f"at most {high:g}"
+        if self.one.below:
+            limits = f"below {self.high + 1:,}, the number of {spelt(self.one.below)}"  # type: ignore[operator]
+        elif self.high is None:
+            limits = f"at least {low:g}"
+        return f"{self.one.name}[{self.at + at}] = {values[at]}, which must be {limits}"
+
+    def _rising(self, values: NDArray[Any]) -> None:
+        if self.at == 0 and values[0] != 0:
+            raise Inconsistent(f"{self.one.name} that begin at {values[0]}, not at 0")
+        if values[0] < self.last or not bool((values[1:] >= values[:-1]).all()):
+            steps = np.diff(values, prepend=values.dtype.type(self.last))
+            at = self.at + int(np.argmax(steps < 0))
+            raise Inconsistent(f"{self.one.name} that fall at entry {at}")
+        self.last = int(values[-1])
+
+    def finish(self) -> None:
+        if self.end is not None and self.at and self.last != self.end:
+            raise Inconsistent(f"{self.one.name} that end at {self.last:,}, not at {self.end:,}")
+        if self.sum_wanted is not None and self.at and self.sum != self.sum_wanted:
+            wanted = f"{self.sum_wanted:,}, the number of {self.one.total}"
+            raise Inconsistent(f"{self.one.name} that sum to {self.sum:,}, not to {wanted}")
+
+
+def lists(value: Any, one: type | tuple[type, ...] = str) -> bool:
+    """Whether this is a list of such values."""
+    return isinstance(value, list | tuple) and all(isinstance(item, one) for item in value)
+
+
+def whole(value: Any, low: int = 0, high: int = 1 << 62) -> bool:
+    """Whether this is a whole number in a range."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def number(value: Any, low: float = -math.inf, high: float = math.inf) -> bool:
+    """Whether this is a finite number in a range."""
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and low <= value <= high
+    )
+
+
+def members(rules: Mapping[str, Callable[[Any], bool]], values: Iterable[str], meta: Mapping[str, Any]) -> None:
+    """Inconsistent, if a member of the metadata is not what its rule allows."""
+    for name in values:
+        if name in meta and meta[name] is not None:
+            require(rules[name](meta[name]), f"the metadata {name!r} in a form that topicx does not write")
