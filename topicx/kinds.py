@@ -161,9 +161,7 @@ CHECKPOINT = Schema(
         Array("sample.*.z", "uint16", "paths*tokens", below="sample.*.topics", none=True, required=False),
         Many("method.", "method", (Array("method.*", ANY, None),)),  # each method says what its own must be
         Many("update.", "updates", (Array("update.*", ANY, None),)),
-        Many(
-            "start.", "start", (Array("start.*", ANY, None),)
-        ),  # what the next chain begins with
+        Many("start.", "start", (Array("start.*", ANY, None),)),  # what the next chain begins with
         Many("side_sample.", "side_samples", (Array("side_sample.*", ANY, None),)),
     ),
     _SIZES,
