@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -80,3 +85,80 @@ def test_the_readme_session_runs_and_prints_what_it_says(tmp_path: Path) -> None
         end = next((i for i in range(begin, len(lines)) if lines[i].startswith("$ ")), len(lines))
         # Results (standard output) are the same everywhere; messages hold times.
         assert done.stdout.splitlines() == (lines[begin:end] if done.stdout else [])
+
+
+# -- the commands of the pages ---------------------------------------------------------------------------------------
+
+SHORTER = (
+    (r"(?<=-k )\d+", "4"),
+    (r"--iterations \d+", "--iterations 3"),
+    (r"--documents \d+", "--documents 60"),
+    (r"--checkpoint-interval \d+", "--checkpoint-interval 2"),
+    (r"-t 17", "-t 1"),
+)
+"""What makes a page's command short, without changing what it says."""
+PREPARE = """
+topicx datasets texts -o texts.tsv -q
+topicx import texts.tsv -o texts.corpus --collection-field collection --time-field year --remove-stopwords -q
+topicx split texts.corpus -o texts --fractions 0.9,0.1 --names train,test -q
+topicx train texts.train.corpus -k 4 --iterations 3 -o news.model --state news.state -q
+topicx train texts.train.corpus -k 4 --iterations 3 --samples 2 --lag 1 -o new.model -q
+topicx train texts.train.corpus -k 4 --iterations 4 -o old.model --state sample.2.state -q
+topicx export news.state --format mallet-state -o mallet-state.gz -q
+topicx export news.state --format warplda -o train.z.estimate -q
+topicx datasets texts -o new.jsonl --format jsonl -q
+"""
+COPIES = {
+    "news.corpus": "texts.train.corpus", "heldout.corpus": "texts.test.corpus", "new.corpus": "texts.test.corpus",
+    "sample.1.state": "news.state", "reuters.corpus": "texts.corpus", "run.state": "news.state",
+    "big.corpus": "texts.corpus", "news.tsv": "texts.tsv", "mean.model": "news.model",
+}  # fmt: skip
+
+
+def page_commands(page: Path) -> list[str]:
+    """The topicx commands of a page: indented or behind `$`, without the words that explain them; no usage lines."""
+    found = []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        called = re.match(r"(?:    |\$ |    \$ )((?:topicx|zcat \S+ \| topicx) [a-z].*)", line)
+        if called:
+            command = re.split(r"   +| +#", called[1])[0]
+            if not re.search(r"\b[A-Z]{3,}\b", command):  # `topicx info FILE` shows the form, not a call
+                found.append(command)
+    return found
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command line as a user would type it."""
+    for pattern, shorter in SHORTER:
+        command = re.sub(pattern, shorter, command)
+    ours = f"{shlex.quote(sys.executable)} -m topicx"
+    command = re.sub(r"(?:^|(?<=\| ))topicx ", ours + " ", command)
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, text=True, capture_output=True, timeout=120, check=False
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the pages speak of."""
+    folder = tmp_path_factory.mktemp("docs")
+    for command in PREPARE.strip().splitlines():
+        done = shell(command, folder)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+    for copy, original in COPIES.items():
+        shutil.copy(folder / original, folder / copy)
+    rows = [json.loads(line) for line in (folder / "new.jsonl").read_text(encoding="utf-8").splitlines()[:30]]
+    (folder / "new.jsonl").write_text("".join(json.dumps({"body": row["text"]}) + "\n" for row in rows))
+    with gzip.open(folder / "2026-01.txt.gz", "wt", encoding="utf-8") as out:
+        out.write("\n".join(row["text"].replace("\n", " ") for row in rows) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("page", [page.name for page in PAGES if page_commands(page)])
+def test_the_commands_of_a_page_run(page: str, prepared: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    shutil.copytree(prepared, folder)
+    for command in page_commands(ROOT / "docs" / page):
+        if not command.startswith("topicx bench") and "benchmarks/" not in command:  # its own tests run it
+            done = shell(command, folder)
+            assert done.returncode == 0, f"{command}: {done.stderr}"
