@@ -49,7 +49,7 @@ def model_of(chain: Chain, theta: str = "cgsp", phi: str = "cgs") -> Model:
 
 
 def theta_of(chain: Chain, estimator: str = "cgsp") -> NDArray[np.float64]:
-    return np.concatenate([rows for _, rows in run_of(chain).document_topics(estimator)])
+    return np.concatenate([rows for _, rows in run_of(chain).theta_rows(estimator)])
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

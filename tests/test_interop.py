@@ -99,7 +99,7 @@ FAULTS = [
     ("gibbslda", 1, "ndocs=6", "ndocs=7", r"m.tassign: has 6 documents, and .*m.others declares 7"),
     ("gibbslda", 1, "beta=0.01", "beta=0", r"m.others:2: beta must be a positive number, not '0'"),
     ("gibbslda", 2, "7\n", "6\n", r"wordmap.txt: has 7 words, declares 6"),
-    ("lightlda", 1, "3\tw3é", "2\tw3é", r"dict.txt:4: id 2 where 3 was to come"),
+    ("lightlda", 1, "3\tw3é", "2\tw3é", r"dict.txt:4: expected id 3, not 2"),
     ("lightlda", 3, "0:", "1:", r"the counts of server_\*_table_\*.model are not those of the blocks"),
 ]
 

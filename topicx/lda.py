@@ -98,7 +98,7 @@ class LDA:
         """θ: documents × topics of the training corpus, by the estimator `theta`; each row sums to 1."""
         self._trained()
         assert self._run is not None
-        return np.concatenate([rows for _, rows in self._run.document_topics(self.theta)])
+        return np.concatenate([rows for _, rows in self._run.theta_rows(self.theta)])
 
     @property
     def topic_word_counts(self) -> scipy.sparse.csr_array:

@@ -16,7 +16,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.declare import check_whole, declarations
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
-from topicx.estimate import document_topics, estimate
+from topicx.estimate import estimate, theta_rows
 from topicx.estimate.average import average
 from topicx.model import Model
 from topicx.models import registry as models
@@ -142,13 +142,13 @@ class Run:
         else:
             model = expected(chain.method.word_topics(), state, theta)
             if own is not None:
-                for begin, rows in self.document_topics(theta):
+                for begin, rows in self.theta_rows(theta):
                     own(begin, rows)
         if before:
             threads = chain.engine.threads
             each = [estimate(s, theta=theta, phi=phi, threads=threads, examples=0) for s in before] + [model]
             model = average(each, [np.arange(model.n_topics)] * len(each))  # of one chain: topics keep their numbers
-            for begin, rows in self.document_topics(theta) if documents is not None else ():
+            for begin, rows in self.theta_rows(theta) if documents is not None else ():
                 documents(begin, rows)  # type: ignore[misc]
         if examples and not len(model.example_documents):
             model.add_examples(state, examples)
@@ -159,7 +159,7 @@ class Run:
         self.definition.finish(state, model, [*before, state])
         return Result(model, state)
 
-    def document_topics(self, estimator: str = "cgsp") -> Iterator[tuple[int, NDArray[np.float64]]]:
+    def theta_rows(self, estimator: str = "cgsp") -> Iterator[tuple[int, NDArray[np.float64]]]:
         """θ of the corpus in batches, averaged over the chain's samples: the number of the first document, and rows."""
         chain = self.chain
         if not self.samples:
@@ -167,7 +167,7 @@ class Run:
             return
         threads = chain.engine.threads
         states = [*chain.samples.values(), chain.method.sync()]
-        for batches in zip(*(document_topics(s, estimator, threads=threads) for s in states), strict=True):
+        for batches in zip(*(theta_rows(s, estimator, threads=threads) for s in states), strict=True):
             yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from topicx.estimate.cgsp import MAX_ENTRIES, Counts, Soft
-from topicx.estimate.estimate import ESTIMATORS, document_topics, estimate, theta
+from topicx.estimate.cgsp import MAX_ENTRIES, Conditionals, DumpCounts
+from topicx.estimate.estimate import ESTIMATORS, estimate, theta, theta_rows
 
 __all__ = [
-    "ESTIMATORS", "MAX_ENTRIES", "Counts", "Soft", "document_topics", "estimate", "theta",
+    "ESTIMATORS",
+    "MAX_ENTRIES",
+    "Conditionals",
+    "DumpCounts",
+    "estimate",
+    "theta",
+    "theta_rows",
 ]  # fmt: skip

@@ -25,7 +25,7 @@ MAX_ENTRIES = 50_000_000
 _BATCH = 1 << 21  # numbers of a θ batch, and of a φ block: 16 MB
 _DENSE = 4  # a row is kept dense where a topic in this many is in it
 
-Batch = tuple[int, NDArray[np.float64]]
+ThetaRows = tuple[int, NDArray[np.float64]]
 
 
 @dataclass
@@ -40,21 +40,21 @@ class WordCounts:
 
 
 @dataclass
-class Counts:
-    """Counts that do not come from the state's own tokens: a dump's. They leave no token's own count out."""
+class DumpCounts:
+    """DumpCounts that do not come from the state's own tokens: a dump's. They leave no token's own count out."""
 
     document_rows: Csr
     word_rows: Csr
     totals: NDArray[np.int64]
 
 
-class Soft:
+class Conditionals:
     """The full conditionals of every token of a state, ready to be summed by document and by word.
 
     The work over documents comes first; what it leaves for the words is kept: 16 bytes a distinct pair, 18 a token.
     """
 
-    def __init__(self, state: State, threads: int = 0, counts: Counts | None = None) -> None:
+    def __init__(self, state: State, threads: int = 0, counts: DumpCounts | None = None) -> None:
         if state.n_tokens >= 1 << 32:
             raise InputError(f"{state.n_tokens:,} tokens: estimators take fewer than {1 << 32:,} at once")
         self.state = state
@@ -139,7 +139,9 @@ class Soft:
 
     # -- documents ---------------------------------------------------------------------------------------------
 
-    def documents(self, *, proportions: bool = True, wanted: bool = True, for_words: bool = True) -> Iterator[Batch]:
+    def documents(
+        self, *, proportions: bool = True, wanted: bool = True, for_words: bool = True
+    ) -> Iterator[ThetaRows]:
         """θ^p (or the soft counts) of batches of documents in order: the first document's number and its rows.
 
         Run it to its end before asking for the words. Without `wanted` it only prepares for them, and yields nothing.

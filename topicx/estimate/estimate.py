@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from topicx.errors import InputError
 from topicx.estimate import cgs
-from topicx.estimate.cgsp import MAX_ENTRIES, Batch, Counts, Soft
+from topicx.estimate.cgsp import MAX_ENTRIES, Conditionals, DumpCounts, ThetaRows
 from topicx.model import Model
 from topicx.state import State
 
@@ -33,7 +33,7 @@ def estimate(
     max_entries: int = MAX_ENTRIES,
     examples: int = 20,
     documents: Callable[[int, NDArray[np.float64]], Any] | None = None,
-    counts: Counts | None = None,
+    counts: DumpCounts | None = None,
 ) -> Model:
     """A model from a state. `phi` makes its topics; `theta` makes the documents' topics, here and when it infers.
 
@@ -50,15 +50,12 @@ def estimate(
     _check("phi", phi)
     if max_entries < 1:
         raise InputError(f"max_entries: {max_entries} must be at least 1")
-    soft = Soft(state, threads, counts) if phi == "cgsp" or (theta == "cgsp" and documents is not None) else None
+    needed = phi == "cgsp" or (theta == "cgsp" and documents is not None)
+    soft = Conditionals(state, threads, counts) if needed else None
     if documents is not None:
-        batches: Iterator[Batch]
-        if theta == "cgsp":
-            assert soft is not None
-            batches = soft.documents(for_words=phi == "cgsp")
-        else:
-            batches = cgs.theta_rows(state, counts.document_rows if counts else None)
-        for begin, rows in batches:
+        by_counts = cgs.theta_rows(state, counts.document_rows if counts else None)
+        by_conditionals = soft.documents(for_words=phi == "cgsp") if soft is not None else by_counts
+        for begin, rows in by_conditionals if theta == "cgsp" else by_counts:
             documents(begin, rows)
     if phi == "cgsp":
         assert soft is not None
@@ -88,11 +85,11 @@ def estimate(
     return model
 
 
-def document_topics(state: State, estimator: str = "cgsp", *, threads: int = 0) -> Iterator[Batch]:
+def theta_rows(state: State, estimator: str = "cgsp", *, threads: int = 0) -> Iterator[ThetaRows]:
     """θ of the state's own documents in batches: the number of the first document, and a row a document."""
     _check("estimator", estimator)
     if estimator == "cgsp":
-        yield from Soft(state, threads).documents(for_words=False)
+        yield from Conditionals(state, threads).documents(for_words=False)
         return
     yield from cgs.theta_rows(state)
 
@@ -100,6 +97,6 @@ def document_topics(state: State, estimator: str = "cgsp", *, threads: int = 0) 
 def theta(state: State, estimator: str = "cgsp", *, threads: int = 0) -> NDArray[np.float64]:
     """θ as one array, documents × topics."""
     rows = np.empty((state.n_documents, state.n_topics))
-    for begin, batch in document_topics(state, estimator, threads=threads):
+    for begin, batch in theta_rows(state, estimator, threads=threads):
         rows[begin : begin + len(batch)] = batch
     return rows

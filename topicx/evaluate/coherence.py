@@ -75,7 +75,7 @@ def coherence(
         listed = [[word for word, _ in words] for words in topics.top_words(top)]
     else:
         listed = [list(dict.fromkeys(words))[:top] for words in topics]
-    counts = Counts(listed, corpus, size, forgetful=convention == "gensim")
+    counts = WindowCounts(listed, corpus, size, forgetful=convention == "gensim")
     if not counts.occurrences.any():
         raise InputError("the topics' top words and the reference corpus have no word in common")
     values = [_of_topic(counts, words, measure, convention) for words in listed]
@@ -83,7 +83,7 @@ def coherence(
     return Coherence(measure, size, values, missing)
 
 
-class Counts:
+class WindowCounts:
     """How many windows hold each word, and each pair of words of a topic."""
 
     def __init__(self, topics: list[list[str]], corpus: Corpus, size: int, *, forgetful: bool = False) -> None:
@@ -124,7 +124,7 @@ class Counts:
         return joint
 
 
-def _of_topic(counts: Counts, words: list[str], measure: str, convention: str) -> float:
+def _of_topic(counts: WindowCounts, words: list[str], measure: str, convention: str) -> float:
     known = [word for word in words if counts.occurrences[counts.numbers[word]]]
     if len(known) < 2:
         return float("nan")

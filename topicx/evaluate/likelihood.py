@@ -55,7 +55,7 @@ def training_likelihood(model: Model, documents: Corpus | State, *, theta: str =
     flatters; it measures the fit. A State gives θ by its own topics, a Corpus by inference (`options` of `Inference`).
     """
     if isinstance(documents, State):
-        from topicx.estimate.estimate import document_topics
+        from topicx.estimate.estimate import theta_rows
 
         state = documents
         topics = FixedTopics(model)
@@ -63,7 +63,7 @@ def training_likelihood(model: Model, documents: Corpus | State, *, theta: str =
         if topics.n_topics != state.n_topics:
             raise InputError(f"the model has {topics.n_topics} topics, but the state has {state.n_topics}")
         parts, tokens, unknown = [], 0, 0
-        for begin, rows in document_topics(state, theta):
+        for begin, rows in theta_rows(state, theta):
             bounds = state.offsets[begin : begin + len(rows) + 1]
             words, offsets, missing = known_tokens(state.words[bounds[0] : bounds[-1]], bounds, match)
             parts.append(score(topics, words, offsets, np.ascontiguousarray(rows, np.float32)))

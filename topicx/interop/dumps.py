@@ -6,13 +6,13 @@ import numpy as np
 
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
-from topicx.estimate.cgsp import Counts
+from topicx.estimate.cgsp import DumpCounts
 from topicx.interop.lightlda import CountDump
 from topicx.state import NONE, State
 from topicx.strings import Strings
 
 
-def as_state(dump: CountDump, name: str, corpus_path: str | None) -> tuple[State, Counts]:
+def as_state(dump: CountDump, name: str, corpus_path: str | None) -> tuple[State, DumpCounts]:
     """The state (no token placed; without a corpus no token at all), and the counts that go with it.
 
     The corpus is checked against the dump: its words must be those of the dictionary, each as often as the tables say,
@@ -51,7 +51,7 @@ def as_state(dump: CountDump, name: str, corpus_path: str | None) -> tuple[State
         meta=dict(dump.meta),
     )
     state.verify()
-    return state, Counts(rows, dump.word_rows, dump.totals)
+    return state, DumpCounts(rows, dump.word_rows, dump.totals)
 
 
 def _words(corpus: Corpus, path: str, dump: CountDump) -> np.ndarray:

@@ -89,7 +89,7 @@ def mallet_doc_topics(
     state: State, out: str, *, theta: str = "cgs", threshold: float = 0.0, most: int | None = None, threads: int = 0
 ) -> None:
     """MALLET's --output-doc-topics, with --doc-topics-threshold and --doc-topics-max."""
-    from topicx.estimate.estimate import document_topics
+    from topicx.estimate.estimate import theta_rows
 
     if most is not None and most < 1:
         raise InputError(f"--doc-topics-max: {most} must be at least 1")
@@ -99,7 +99,7 @@ def mallet_doc_topics(
     with atomic_output(out) as stream:
         if partial:
             stream.write(b"#doc name topic proportion ...\n")
-        for begin, rows in document_topics(state, theta, threads=threads):
+        for begin, rows in theta_rows(state, theta, threads=threads):
             # Descending, equal shares by topic number.
             order = np.argsort(-rows, axis=1, kind="stable")[:, :most] if partial else None
             lines = []
@@ -119,7 +119,7 @@ def pyldavis(state: State, model: Model, out: str, *, theta: str = "cgsp", threa
 
     Documents without tokens are left out: they have no topics to show.
     """
-    from topicx.estimate.estimate import document_topics
+    from topicx.estimate.estimate import theta_rows
 
     filled = state.lengths > 0
     with atomic_output(out, binary=False) as stream:
@@ -128,7 +128,7 @@ def pyldavis(state: State, model: Model, out: str, *, theta: str = "cgsp", threa
             stream.write(("" if k == 0 else ",\n") + _numbers(model.topic_word[k]))
         stream.write('],\n"doc_topic_dists": [\n')
         first = True
-        for begin, rows in document_topics(state, theta, threads=threads):
+        for begin, rows in theta_rows(state, theta, threads=threads):
             for row in rows[filled[begin : begin + len(rows)]]:
                 stream.write(("" if first else ",\n") + _numbers(row))
                 first = False

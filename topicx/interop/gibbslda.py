@@ -58,7 +58,7 @@ def _others(path: str) -> tuple[float, float, int, int, int]:
         if not text.strip():
             continue
         if not equals:
-            raise InputError(f"{path}:{line}: `name=value` was to come, not {shown(text)}")
+            raise InputError(f"{path}:{line}: expected `name=value`, not {shown(text)}")
         if key.strip() in found:
             raise InputError(f"{path}:{line}: {key.strip()} is there twice")
         found[key.strip()] = (value.strip(), f"{path}:{line}")
@@ -84,7 +84,7 @@ def _wordmap(path: str, words: int) -> Strings:
     for line, text in enumerate(lines[1:], 2):
         fields = text.split()
         if len(fields) != 2:
-            raise InputError(f"{path}:{line}: `word id` was to come, not {shown(text)}")
+            raise InputError(f"{path}:{line}: expected `word id`, not {shown(text)}")
         at = number(fields[1], f"{path}:{line}", "the id", high=words - 1)
         if found[at] is not None:
             raise InputError(f"{path}:{line}: id {at} is there twice")

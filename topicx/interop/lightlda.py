@@ -108,11 +108,11 @@ def _dictionary(folder: Path) -> Strings:
     for line, text in enumerate(read_lines(path), 1):
         fields = text.split("\t")
         if len(fields) != 3:
-            raise InputError(f"{path}:{line}: `id⇥word⇥frequency` was to come, not {shown(text)}")
+            raise InputError(f"{path}:{line}: expected `id⇥word⇥frequency`, not {shown(text)}")
         at = number(fields[0], f"{path}:{line}", "the id")
         number(fields[2], f"{path}:{line}", "the frequency")
         if at != line - 1:
-            raise InputError(f"{path}:{line}: id {at} where {line - 1} was to come")
+            raise InputError(f"{path}:{line}: expected id {line - 1}, not {at}")
         words.append(fields[1])
     if not words:
         raise InputError(f"{path}: has no words")
@@ -203,7 +203,7 @@ def _tables(folder: Path) -> Tables | None:
         lines = PairLines(path, lead=1, names=("topic", "count"), limits=(MAX_TOPICS, 1 << 40))
         if table == "1":
             if len(lines.lengths) != 1 or lines.leads[0, 0] != 0:
-                raise InputError(f"{path}: one row, numbered 0, was to come")
+                raise InputError(f"{path}: expected one row, numbered 0")
             part = np.zeros(int(lines.left.max(initial=-1)) + 1, np.int64)
             np.add.at(part, lines.left, lines.right)
             size = max(len(part), len(totals))
@@ -284,7 +284,7 @@ def _document_topics(folder: Path) -> tuple[Csr, int] | None:
         wrong = np.flatnonzero(lines.leads[:, 0] != np.arange(len(lines.lengths)))
         if len(wrong):
             at = int(wrong[0])
-            raise InputError(f"{lines.line(at)}: document {lines.leads[at, 0]} where {at} was to come")
+            raise InputError(f"{lines.line(at)}: expected document {at}, not {lines.leads[at, 0]}")
         rows.append(np.repeat(np.arange(len(lines.lengths)) + begin, lines.lengths))
         topic.append(lines.left)
         count.append(lines.right)

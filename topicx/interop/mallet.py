@@ -45,13 +45,13 @@ def _read(source: Source) -> State:
             elif line == 3:
                 beta = positive(_after(text, "#beta :", f"{name}:3"), f"{name}:3", "beta")
             elif line > 3:
-                raise InputError(f"{name}:{line}: a token was to come, not {shown(text)}")
+                raise InputError(f"{name}:{line}: expected a token, not {shown(text)}")
             line += 1
         if not block:
             continue
         if tokens is None:
             if alpha is None or beta is None:
-                raise InputError(f"{name}:{line}: the lines `#alpha : …` and `#beta : …` were to come (2 and 3)")
+                raise InputError(f"{name}:{line}: expected the lines `#alpha : …` and `#beta : …` (2 and 3)")
             tokens = parse.MalletTokens(name, line, len(alpha))
         tokens.feed(block)
     if alpha is None or beta is None:
@@ -63,7 +63,7 @@ def _read(source: Source) -> State:
 
 def _after(text: str, start: str, where: str) -> str:
     if not text.startswith(start):
-        raise InputError(f"{where}: `{start} …` was to come, not {shown(text)}")
+        raise InputError(f"{where}: expected `{start} …`, not {shown(text)}")
     return text[len(start) :].strip()
 
 

@@ -49,14 +49,14 @@ def read(path: str) -> State:
     lines = read_lines(vocabulary_path)
     for at, word in enumerate(lines, 1):
         if not word or word.split() != [word]:
-            raise InputError(f"{vocabulary_path}:{at}: one word was to come, not {shown(word)}")
+            raise InputError(f"{vocabulary_path}:{at}: expected one word, not {shown(word)}")
     vocabulary = distinct(lines, vocabulary_path)
 
     model = PairLines(model_path, lead=1, names=("topic", "count"), skip=1)
     where = f"{model.shown}:1"
     head = decoded(model.head, where).split()
     if len(head) != 4:
-        raise InputError(f"{where}: `V K alpha beta` was to come, not {shown(' '.join(head))}")
+        raise InputError(f"{where}: expected `V K alpha beta`, not {shown(' '.join(head))}")
     words = number(head[0], where, "V", low=1, high=1 << 32)
     topics = number(head[1], where, "K", low=1, high=MAX_TOPICS)
     alpha, beta = positive(head[2], where, "alpha"), positive(head[3], where, "beta")

@@ -79,7 +79,7 @@ def _power(x: NDArray[Any], power: float) -> NDArray[np.float64]:
     return result
 
 
-class Source(Protocol):
+class MinibatchSource(Protocol):
     """Where documents come from."""
 
     n_documents: int
@@ -166,7 +166,7 @@ class Learner:
 
     def assign(
         self, words: NDArray[np.uint32], offsets: NDArray[np.int64], groups: NDArray[np.uint32], gains: bool = False
-    ) -> Batch:
+    ) -> Minibatch:
         """The assignments of these documents, given the words' counts."""
         pair_words, counts, pair_offsets = self._pairs(words, offsets)
         documents = len(offsets) - 1
@@ -195,7 +195,7 @@ class Learner:
         sums = self.alpha.sum(axis=1)[groups if len(groups) else np.zeros(documents, np.int64)]
         fit = float(sum(fit for fit, _ in results)) - float(np.sum(lengths * soft.special("log", sums + lengths)))
         gain = np.zeros((len(self.alpha), self.topics)) + (sum(g for _, g in results) if gains else 0)
-        return Batch(pair_words, counts, pair_offsets, keep, nd, lengths, fit, gain)
+        return Minibatch(pair_words, counts, pair_offsets, keep, nd, lengths, fit, gain)
 
     def use_room(self, memory: Rows) -> None:
         """Put minibatches' assignments here, as long as there is room."""
@@ -207,7 +207,7 @@ class Learner:
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
         return pair_up(np.ascontiguousarray(words), offsets, len(self.nw), self._seen)
 
-    def learn(self, batch: Batch, corpus_tokens: float) -> None:
+    def learn(self, batch: Minibatch, corpus_tokens: float) -> None:
         """Move the counts towards what the minibatch says of the whole corpus."""
         tokens = float(batch.lengths.sum())
         if tokens == 0:
@@ -241,7 +241,7 @@ class Learner:
 
 
 @dataclass
-class Batch:
+class Minibatch:
     """Pairs of a minibatch, their assignments (padded rows; theirs until the next call of `assign`), and the documents'
     counts."""
 
@@ -258,7 +258,7 @@ class Batch:
 class Loop:
     """Sweeps of a learner over a source, in minibatches of runs in random order."""
 
-    def __init__(self, source: Source, groups: NDArray[np.uint32], options: Options, learner: Learner) -> None:
+    def __init__(self, source: MinibatchSource, groups: NDArray[np.uint32], options: Options, learner: Learner) -> None:
         self.source, self.groups, self.options, self.learner = source, groups, options, learner
         self.fit, self.done = 0.0, 0
         self.gain, self.cost = np.zeros_like(learner.alpha), np.zeros(len(learner.alpha))
@@ -281,7 +281,7 @@ class Loop:
                 each(len(offsets) - 1)
         self.done += 1
 
-    def assignments(self) -> Iterator[Batch]:
+    def assignments(self) -> Iterator[Minibatch]:
         """Every document's assignments under the counts as they are, in the order of the corpus; nothing is learnt."""
         runs = np.arange(-(-self.source.n_documents // RUN))
         self.learner.use_room(np.zeros(0, np.float32))  # a few documents at a time now: it need not be so large
