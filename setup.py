@@ -38,11 +38,12 @@ DIRECTIVES = {
 }
 
 # Contraction of a*b+c into one instruction would give other bits on other CPUs; strict IEEE arithmetic otherwise.
+# Loops begin on a 32-byte boundary: where they fall else is chance, and worth 5% of a sweep of the dense kernel.
 if sys.platform == "win32":
     FLAGS = ["/O2", "/fp:precise"]
 else:
     FLAGS = ["-O1", "-g"] if DEBUG else ["-O3"]
-    FLAGS += ["-std=c11", "-Wall", "-Wno-psabi", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+    FLAGS += ["-std=c11", "-Wall", "-Wno-psabi", "-falign-loops=32", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 
 kernels = sorted(Path("topicx/_kernels").glob("*.pyx"))
 extensions = [

@@ -14,9 +14,10 @@ import pytest
 
 from tests.twins import gibbs
 from topicx._kernels import dense, rows, sparse
+from topicx._kernels.cell import Cell, FixedFactor
 
 NONE = 0xFFFF
-KERNELS = {"dense": (dense.sweep_cell, gibbs.dense_sweep), "sparse": (sparse.sweep_cell, gibbs.sparse_sweep)}
+KERNELS = {"dense": (dense.sweep, gibbs.dense_sweep), "sparse": (sparse.sweep, gibbs.sparse_sweep)}
 
 
 class Case:
@@ -75,30 +76,22 @@ class Case:
         other.rows = (start, rows.as_aligned(cells.copy()), length.copy(), bits)
         return other
 
-    def sweep(self, run, number, maximise=False):
+    def cell(self, **asked):
+        start, cells, length, bits = self.rows
+        return Cell(
+            words=self.words, assigned=self.z, offsets=self.offsets, segments=self.segments, blocks=self.P,
+            row_start=start, row_cells=cells, row_len=length, topic_bits=bits, totals=self.totals, alpha=self.alpha,
+            groups=self.groups, beta=self.beta, beta_sum=self.beta_sum, **asked,
+        )  # fmt: skip
+
+    def sweep(self, run, number, maximise=False, **asked):
         """One sweep cell by cell, all on the same totals: P = 3 tests cells, not the schedule."""
         changed = 0
         for e in range(self.P):
             for i in range(self.P):
                 docs = np.arange(i, self.D, self.P, dtype=np.uint32)
                 key = (number * 1000 + e * self.P + i) * 0x1234567DEADBEEF % (1 << 64)
-                changed += run(
-                    self.words,
-                    self.z,
-                    self.offsets,
-                    self.segments,
-                    self.P,
-                    docs,
-                    (i + e) % self.P,
-                    *self.rows,
-                    self.totals,
-                    self.alpha,
-                    self.groups,
-                    self.beta,
-                    self.beta_sum,
-                    key,
-                    maximise,
-                )
+                changed += run(self.cell(maximise=maximise, **asked), docs, (i + e) % self.P, key)
         return changed
 
     def verify(self):
@@ -151,15 +144,32 @@ def test_modes(name):
     case = Case(**CASES[name])
     others = [case.copy() for _ in range(3)]
     for number in range(40):
-        changed = case.sweep(sparse.sweep_cell, number, True)
+        changed = case.sweep(sparse.sweep, number, True)
         if number < 3:
-            for other, run in zip(others, (dense.sweep_cell, gibbs.dense_sweep, gibbs.sparse_sweep), strict=True):
+            for other, run in zip(others, (dense.sweep, gibbs.dense_sweep, gibbs.sparse_sweep), strict=True):
                 assert other.sweep(run, number, True) == changed
                 np.testing.assert_array_equal(other.z, case.z)
         case.verify()
         if changed == 0:
             break
     assert changed == 0
+
+
+@pytest.mark.parametrize("name", ["K=17", "segments, groups", "unplaced", "repeats"])
+def test_a_factor_is_multiplied_in(name):
+    """The dense kernel with a factor of each document and topic, against its twin."""
+    case = Case(**CASES[name])
+    twin = case.copy()
+    factor = np.random.default_rng(5).gamma(0.5, 1.0, (case.D, case.K)).astype(np.float32)
+    for number in range(3):
+        changed = case.sweep(dense.sweep, number, factor=FixedFactor(factor))
+        assert changed == twin.sweep(lambda *args: gibbs.dense_sweep(*args, factor=factor), number)
+        np.testing.assert_array_equal(case.z, twin.z)
+        case.verify()
+    plain = Case(**CASES[name])
+    for number in range(3):
+        plain.sweep(dense.sweep, number)
+    assert not np.array_equal(plain.z, case.z)
 
 
 def digest(name: str) -> str:
@@ -218,13 +228,17 @@ def test_posterior(kernel, forms):
     layout = rows.build(words, z, K, freq, None, *forms)
     totals = rows.totals(*layout, K)
     place = K ** np.arange(5, -1, -1)
-    both, groups, beta_sum = np.arange(2, dtype=np.uint32), np.zeros(0, np.uint32), float(beta.sum(dtype=np.float64))
+    both = np.arange(2, dtype=np.uint32)
+    start, cells, length, bits = layout
+    cell = Cell(
+        words=words, assigned=z, offsets=offsets, segments=segments, blocks=1, row_start=start, row_cells=cells,
+        row_len=length, topic_bits=bits, totals=totals, alpha=alpha[None], groups=np.zeros(0, np.uint32), beta=beta,
+        beta_sum=float(beta.sum(dtype=np.float64)),
+    )  # fmt: skip
     sweeps, seen = 150_000, np.zeros(K**6)
     for number in range(sweeps):
         key = number * 0x9E3779B97F4A7C15 % 2**64
-        KERNELS[kernel][0](
-            words, z, offsets, segments, 1, both, 0, *layout, totals, alpha[None], groups, beta, beta_sum, key
-        )
+        KERNELS[kernel][0](cell, both, 0, key)
         seen[int(z.astype(np.int64) @ place)] += 1
     # successive sweeps are dependent: the statistic is divided by a generous autocorrelation time
     big = expected * sweeps > 50

@@ -1,10 +1,12 @@
 """Slow, readable twins of the Gibbs kernels: the same random stream, the same order of every addition, the same z.
 
 Numbers that are float32 in the kernel are np.float32 here, doubles are Python floats; lanes are arrays of 16. Each
-function takes the arguments of its kernel and changes the same arrays.
+function takes the arguments of its kernel and changes the arrays of the same cell.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -150,52 +152,66 @@ def dense_draw(q, counts, beta: np.float32, old: int, q_less: np.float32, u: flo
     return 16 * max(c for c in range(chunks) if c == 0 or column[c - 1] < column[-1]) + some[0]
 
 
-def tokens_of(segments, n_blocks: int, d: int, block: int) -> tuple[int, int]:
-    at = d * (n_blocks + 1) + block
-    return int(segments[at]), int(segments[at + 1])
+class Cell:
+    """The arrays of a kernel's cell (cell.pxd), and its documents."""
+
+    def __init__(self, cell: Any, numbers: Any, block: int) -> None:
+        for name in ("words", "assigned", "offsets", "segments", "totals", "alpha", "groups", "beta", "tally"):
+            setattr(self, name, np.asarray(getattr(cell, name)))
+        self.word_start, self.word_places = np.asarray(cell.word_start), np.asarray(cell.word_places)
+        self.blocks, self.beta_sum, self.steps = cell.blocks, cell.beta_sum, cell.steps
+        self.maximise = bool(cell.maximise)
+        self.rows = Rows(
+            np.asarray(cell.row_start), np.asarray(cell.row_cells), np.asarray(cell.row_len), cell.topic_bits
+        )
+        self.n_topics = self.alpha.shape[1]
+        self.documents = [d for d in (Document(self, int(n), block) for n in numbers) if d.first < d.last]
 
 
-def dense_sweep(
-    words,
-    z,
-    offsets,
-    segments,
-    n_blocks,
-    docs,
-    block,
-    row_start,
-    row_cells,
-    row_len,
-    bits,
-    totals,
-    alpha,
-    groups,
-    beta,
-    beta_sum,
-    key,
-    maximise=False,
-) -> int:
-    """topicx._kernels.dense.sweep_cell."""
-    n_topics, changed, stream = len(totals), 0, Stream(key)
-    rows = Rows(row_start, row_cells, row_len, bits)
-    for d in docs:
-        prior = alpha[groups[d] if len(groups) else 0].astype(f32)
-        placed = z[offsets[d] : offsets[d + 1]]
-        counts = np.bincount(placed[placed != NONE], minlength=n_topics).astype(f32)
+class Document:
+    """One that has tokens of the block: they are first … last - 1, all its tokens begin … end - 1."""
+
+    def __init__(self, cell: Cell, number: int, block: int) -> None:
+        documents, tokens = len(cell.offsets) - 1, len(cell.words)
+        path, d = divmod(number, documents)
+        self.number, self.shift = number, path * tokens
+        self.z = cell.assigned[path * tokens :]
+        self.begin, self.end = int(cell.offsets[d]), int(cell.offsets[d + 1])
+        at = d * (cell.blocks + 1) + block
+        self.first, self.last = int(cell.segments[at]), int(cell.segments[at + 1])
+        self.group = int(cell.groups[d]) if len(cell.groups) else 0
+        self.prior = cell.alpha[self.group].astype(f32)
+
+    def placed(self) -> list[int]:
+        return [int(k) for k in self.z[self.begin : self.end] if k != NONE]
+
+
+def dense_sweep(cell, documents, block, key, factor=None) -> int:
+    """topicx._kernels.dense.sweep; factor: a row a document number (FixedFactor)."""
+    cell = Cell(cell, documents, block)
+    n_topics, changed, stream = cell.n_topics, 0, Stream(key)
+    totals, rows = cell.totals, cell.rows
+    for document in cell.documents:
+        prior, z = document.prior, document.z
+        counts = np.bincount(document.placed(), minlength=n_topics).astype(f32)
         q = np.zeros((n_topics + 15) // 16 * 16, dtype=f32)
         for k in range(n_topics):
-            q[k] = (prior[k] + counts[k]) * inverse(totals[k], beta_sum)
-        for t in range(*tokens_of(segments, n_blocks, d, block)):
-            w, old, q_less = int(words[t]), int(z[t]), f32(0)
+            q[k] = (prior[k] + counts[k]) * inverse(totals[k], cell.beta_sum)
+        for t in range(document.first, document.last):
+            w, old, q_less = int(cell.words[t]), int(z[t]), f32(0)
             if old == NONE:
                 old = -1
             else:
-                q_less = (prior[old] + (counts[old] - f32(1))) * inverse(totals[old] - 1, beta_sum)
-            row = rows.counts(w, n_topics)
-            if maximise:
-                new = heaviest(q, row, beta[w], old, q_less)
+                q_less = (prior[old] + (counts[old] - f32(1))) * inverse(totals[old] - 1, cell.beta_sum)
+            weights, less, row = q, q_less, rows.counts(w, n_topics)
+            if factor is not None:
+                f = factor[document.number].astype(f32)
+                weights, less = q.copy(), q_less * f[old] if old >= 0 else f32(0)
+                weights[:n_topics] *= f
+            if cell.maximise:
+                new = heaviest(weights, row, cell.beta[w], old, less)
             else:
-                new = dense_draw(q, row, beta[w], old, q_less, stream.uniform())
+                new = dense_draw(weights, row, cell.beta[w], old, less, stream.uniform())
             if new == old:
                 continue
             changed += 1
@@ -205,7 +221,7 @@ def dense_sweep(
                 q[old] = q_less
             totals[new] += 1
             counts[new] += f32(1)
-            q[new] = (prior[new] + counts[new]) * inverse(totals[new], beta_sum)
+            q[new] = (prior[new] + counts[new]) * inverse(totals[new], cell.beta_sum)
             rows.move(w, old, new)
             z[t] = new
     return changed
@@ -429,59 +445,37 @@ class Sparse:
         return here
 
 
-def sparse_sweep(
-    words,
-    z,
-    offsets,
-    segments,
-    n_blocks,
-    docs,
-    block,
-    row_start,
-    row_cells,
-    row_len,
-    bits,
-    totals,
-    alpha,
-    groups,
-    beta,
-    beta_sum,
-    key,
-    maximise=False,
-) -> int:
-    """topicx._kernels.sparse.sweep_cell."""
-    cell = Sparse(Rows(row_start, row_cells, row_len, bits), totals, beta, beta_sum)
+def sparse_sweep(cell, documents, block, key) -> int:
+    """topicx._kernels.sparse.sweep."""
+    c = Cell(cell, documents, block)
+    state = Sparse(c.rows, c.totals, c.beta, c.beta_sum)
     stream, current, since = Stream(key), -1, 0
-    spans = [tokens_of(segments, n_blocks, d, block) for d in docs]
-    busy = sum(last > first for first, last in spans)
-    cell.listed = len(cell.q) * busy > LISTED * sum(last - first for first, last in spans)
-    for d, (first, last) in zip(docs, spans, strict=True):
-        if first == last:
-            continue
-        group = int(groups[d]) if len(groups) else 0
-        if group != current:
-            current, since = group, 0
-            cell.prior = alpha[group].astype(f32)
-            cell.weights()
-        placed = [int(k) for k in z[offsets[d] : offsets[d + 1]] if k != NONE]
-        if cell.listed:
+    state.listed = len(state.q) * len(c.documents) > LISTED * sum(d.last - d.first for d in c.documents)
+    for document in c.documents:
+        if document.group != current:
+            current, since = document.group, 0
+            state.prior = document.prior
+            state.weights()
+        placed = document.placed()
+        span = document.first, document.last
+        if state.listed:
             if since % REFRESH == 0:
-                cell.sums()
+                state.sums()
             since += 1
-            cell.topics = list(dict.fromkeys(placed))
+            state.topics = list(dict.fromkeys(placed))
             for k in placed:
-                cell.counts[k] += f32(1)
-            for k in cell.topics:
-                cell.set_q(k, cell.weight(k))
-            cell.tokens(words, z, first, last, stream, maximise)
-            for k in cell.topics:
-                cell.counts[k] = 0
-                cell.set_q(k, cell.weight(k))
+                state.counts[k] += f32(1)
+            for k in state.topics:
+                state.set_q(k, state.weight(k))
+            state.tokens(c.words, document.z, *span, stream, c.maximise)
+            for k in state.topics:
+                state.counts[k] = 0
+                state.set_q(k, state.weight(k))
         else:
             for k in placed:
-                cell.counts[k] += f32(1)
-            cell.weights()
-            cell.sums()
-            cell.tokens(words, z, first, last, stream, maximise)
-            cell.counts[:] = 0
-    return cell.changed
+                state.counts[k] += f32(1)
+            state.weights()
+            state.sums()
+            state.tokens(c.words, document.z, *span, stream, c.maximise)
+            state.counts[:] = 0
+    return state.changed

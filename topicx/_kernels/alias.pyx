@@ -15,13 +15,13 @@ Metropolis-Hastings step. The tables live as long as their batch: there is no st
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 import numpy as np
 
+from topicx._kernels.cell cimport Arena, Cell, inverse_of
 from topicx._kernels.gathers cimport tx_gathers, tx_gathers_choose
-from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_seed
+from topicx._kernels.rng cimport tx_key, tx_rng, tx_rng_double, tx_rng_seed
 from topicx._kernels.rows cimport DENSE, row_add, row_remove
 from topicx._kernels.walker cimport walker_build, walker_draw
 
@@ -32,21 +32,31 @@ cdef extern from "alias.h" nogil:
 cdef const tx_gathers *gathers = tx_gathers_choose()
 
 cdef enum:
-    NO_TABLE = -1
+    BATCHES = 8  # of documents in a cell: more batches, fresher tables
 
 
-cdef bint complete(void **memory, int n) noexcept nogil:
-    cdef int i
-    for i in range(n):
-        if memory[i] == NULL:
-            return False
-    return True
+cdef struct Tables:
+    # The words of the batch have a table each: of (word + 1) is its number + 1, 0 if it has none.
+    int32_t *of
+    int64_t *start      # where it begins in the arrays below,
+    int32_t *length     # how many topics it has,
+    float *sum          # and their weight
+    uint32_t *stale     # older counts: packed entries, as in a sparse row
+    float *keep
+    uint32_t *other
+    # All topics: s_k, their sum and table.
+    float *smooth
+    float smooth_sum
+    float *smooth_keep
+    uint32_t *smooth_other
 
 
-cdef void release(void **memory, int n) noexcept nogil:
-    cdef int i
-    for i in range(n):
-        free(memory[i])
+cdef struct Document:
+    uint32_t *listed     # the document's topics,
+    int32_t *counts      # their counts,
+    uint32_t *position   # where a topic stands in the list,
+    int32_t *in_doc      # n_dk by topic
+    int64_t size         # of the list
 
 
 def table(const float[::1] weights):
@@ -65,155 +75,154 @@ def draw(const float[::1] keep, const uint32_t[::1] other, double u) -> int:
     return walker_draw(&keep[0], &other[0], keep.shape[0], u)
 
 
-def sweep_batch(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] segments,
-                int n_blocks, const uint32_t[::1] docs, int block, const int64_t[::1] row_start,
-                uint32_t[::1] row_cells, int32_t[::1] row_len, int topic_bits, int64_t[::1] totals,
-                const double[:, ::1] alpha, const uint32_t[::1] groups, const float[::1] beta, double beta_sum,
-                uint64_t key, int steps, int32_t[::1] table_of, int64_t[::1] tally) -> int:
-    """As `topicx._kernels.dense.sweep_cell`, over one batch of a cell's documents, with every token placed.
+cdef void lend(Cell cell, bint back) noexcept nogil:
+    """Take the cell's tokens out of the counts, or put them back."""
+    cdef int64_t t
+    cdef uint32_t w
+    cell.rewind()
+    while cell.seek():
+        for t in range(cell.first, cell.last):
+            w = cell.words[t]
+            if back:
+                row_add(&cell.row_cells[cell.row_start[w]], &cell.row_len[w], cell.topic_bits, cell.z[t], 1)
+                cell.totals[cell.z[t]] += 1
+            else:
+                row_remove(&cell.row_cells[cell.row_start[w]], &cell.row_len[w], cell.topic_bits, cell.z[t])
+                cell.totals[cell.z[t]] -= 1
+    cell.rewind()
 
-    steps: proposals a token. table_of: room for a number a word, all NO_TABLE (-1), and left so. tally gains: the
-    proposals that name another topic, how many of them were accepted.
-    """
-    cdef int64_t K = totals.shape[0], padded = (K + 15) // 16 * 16, n_docs = docs.shape[0], changed = 0
-    cdef int64_t i, j, k, d, m, t, first, last, group, current = -1, old, now, new, chunks, size, place
-    cdef int64_t n_tables = 0, cells = 0, named = 0, accepted = 0
-    cdef uint32_t w, mask = (<uint32_t> 1 << topic_bits) - 1, most = (<uint32_t> 1 << (32 - topic_bits)) - 1
-    cdef uint32_t count
+
+cdef int make_tables(Cell cell, Tables *s) except -1:
+    """The tables of the batch's words and of all topics, from counts that leave the batch out."""
+    cdef Arena arena = cell.arena
+    cdef int64_t K = cell.totals.shape[0], padded = (K + 15) // 16 * 16, V = cell.row_len.shape[0]
+    cdef int64_t i, j, k, t, size, place, n_tables = 0, cells = 0
+    cdef uint32_t w, count
+    cdef uint32_t mask = (<uint32_t> 1 << cell.topic_bits) - 1, most = (<uint32_t> 1 << (32 - cell.topic_bits)) - 1
     cdef uint32_t *row
-    cdef uint32_t *by_topic
-    cdef bint grouped = groups.shape[0] > 0
-    cdef float smooth_sum, own, inverse_old, inverse_less, p_now, p_new, q_now, q_new, stale_word
-    cdef double x, mass
-    cdef tx_rng rng = tx_rng_seed(key)
-    cdef float *floats = <float *> malloc(padded * 6 * sizeof(float))
-    cdef uint32_t *ints = <uint32_t *> malloc(padded * 7 * sizeof(uint32_t))
-    cdef double *scaled = <double *> malloc(padded * sizeof(double))
-    cdef int64_t batch_tokens = 0
-    for i in range(n_docs):
-        d = docs[i]
-        batch_tokens += segments[d * (n_blocks + 1) + block + 1] - segments[d * (n_blocks + 1) + block]
-    # One entry per word with a table: the word, where its table begins, its length and its sum.
-    cdef int64_t distinct = min(batch_tokens, <int64_t> row_len.shape[0]) + 1
-    cdef uint32_t *table_word = <uint32_t *> malloc(distinct * sizeof(uint32_t))
-    cdef int64_t *table_start = <int64_t *> malloc(distinct * sizeof(int64_t))
-    cdef int32_t *table_len = <int32_t *> malloc(distinct * sizeof(int32_t))
-    cdef float *table_sum = <float *> malloc(distinct * sizeof(float))
-    cdef uint32_t *stale = NULL  # packed entries, as in a sparse row
-    cdef float *keep = NULL
-    cdef uint32_t *other = NULL
-    cdef float ends[16]
-    cdef void *memory[10]
-    memory[:] = [floats, ints, scaled, table_word, table_start, table_len, table_sum, NULL, NULL, NULL]
-    if not complete(memory, 7):
-        release(memory, 7)
-        raise MemoryError
-    cdef float *inverse = floats
-    cdef float *prior = floats + padded
-    cdef float *smooth = floats + 2 * padded
-    cdef float *smooth_keep = floats + 3 * padded
-    cdef float *weights = floats + 4 * padded
-    cdef float *sums = floats + 5 * padded
-    cdef uint32_t *smooth_other = ints
-    cdef uint32_t *stack = ints + padded
-    cdef uint32_t *spread = ints + 2 * padded
-    cdef uint32_t *listed = ints + 3 * padded  # the document's topics,
-    cdef int32_t *counts = <int32_t *> (ints + 4 * padded)  # their counts,
-    cdef uint32_t *position = ints + 5 * padded  # where a topic stands in the list,
-    cdef int32_t *in_doc = <int32_t *> (ints + 6 * padded)  # and n_dk by topic
+    cdef int64_t distinct = min(cell.size(), V) + 1
+    cdef uint32_t *word = arena.words(distinct)
+    cdef uint32_t *stack = arena.words(padded)
+    cdef double *scaled = arena.doubles(padded)
+    cdef float *weights = arena.floats(padded)
+    s.of, s.start, s.length, s.sum = arena.ints(V), arena.longs(distinct), arena.ints(distinct), arena.floats(distinct)
+    s.smooth, s.smooth_keep, s.smooth_other = arena.floats(padded), arena.floats(padded), arena.words(padded)
     with nogil:
-        memset(floats, 0, padded * 6 * sizeof(float))
-        memset(ints, 0, padded * 7 * sizeof(uint32_t))
-        for i in range(n_docs):  # the batch leaves the counts
-            d = docs[i]
-            for t in range(segments[d * (n_blocks + 1) + block], segments[d * (n_blocks + 1) + block + 1]):
-                w = words[t]
-                row_remove(&row_cells[row_start[w]], &row_len[w], topic_bits, z[t])
-                totals[z[t]] -= 1
         for k in range(K):
-            for i in range(alpha.shape[0]):
-                smooth[k] += <float> (alpha[i, k] / alpha.shape[0])
-            smooth[k] = <float> (smooth[k] / (<double> totals[k] + beta_sum))
-        smooth_sum = <float> walker_build(smooth, K, smooth_keep, smooth_other, scaled, stack)
-        for i in range(n_docs):
-            d = docs[i]
-            for t in range(segments[d * (n_blocks + 1) + block], segments[d * (n_blocks + 1) + block + 1]):
-                w = words[t]
-                if table_of[w] == NO_TABLE:
-                    table_of[w] = <int32_t> n_tables
-                    table_word[n_tables] = w
-                    table_start[n_tables] = cells
-                    size = row_len[w]
+            for i in range(cell.alpha.shape[0]):
+                s.smooth[k] += <float> (cell.alpha[i, k] / cell.alpha.shape[0])
+            s.smooth[k] = <float> (s.smooth[k] / (<double> cell.totals[k] + cell.beta_sum))
+        s.smooth_sum = <float> walker_build(s.smooth, K, s.smooth_keep, s.smooth_other, scaled, stack)
+        while cell.seek():
+            for t in range(cell.first, cell.last):
+                w = cell.words[t]
+                if s.of[w] == 0:
+                    word[n_tables] = w
+                    s.start[n_tables] = cells
+                    size = cell.row_len[w]
                     if size == DENSE:
                         size = 0
                         for k in range(K):
-                            size += row_cells[row_start[w] + k] != 0
-                    table_len[n_tables] = <int32_t> size
+                            size += cell.row_cells[cell.row_start[w] + k] != 0
+                    s.length[n_tables] = <int32_t> size
                     cells += (size + 15) // 16 * 16
                     n_tables += 1
-        stale = <uint32_t *> malloc((cells + 1) * sizeof(uint32_t))
-        keep = <float *> malloc((cells + 1) * sizeof(float))
-        other = <uint32_t *> malloc((cells + 1) * sizeof(uint32_t))
-    memory[7], memory[8], memory[9] = stale, keep, other
-    if not complete(memory, 10):
-        for i in range(n_tables):
-            table_of[table_word[i]] = NO_TABLE
-        release(memory, 10)
-        raise MemoryError
+                    s.of[w] = <int32_t> n_tables
+        cell.rewind()
+    s.stale, s.keep, s.other = arena.words(cells + 1), arena.floats(cells + 1), arena.words(cells + 1)
     with nogil:
         for i in range(n_tables):
-            w = table_word[i]
-            row = &row_cells[row_start[w]]
-            place = table_start[i]
-            size = table_len[i]
-            if row_len[w] == DENSE:
+            w = word[i]
+            row = &cell.row_cells[cell.row_start[w]]
+            place = s.start[i]
+            size = s.length[i]
+            if cell.row_len[w] == DENSE:
                 j = 0
                 for k in range(K):
                     if row[k]:
                         # A count too large for a packed entry is cut: the table has its own, known density.
                         count = row[k] if row[k] < most else most
-                        stale[place + j] = count << topic_bits | <uint32_t> k
+                        s.stale[place + j] = count << cell.topic_bits | <uint32_t> k
                         j += 1
             else:
                 for j in range(size):
-                    stale[place + j] = row[j]
-            for j in range(size, (size + 15) // 16 * 16):
-                stale[place + j] = 0
+                    s.stale[place + j] = row[j]
             for j in range(size):
-                weights[j] = <float> <int32_t> (stale[place + j] >> topic_bits) * smooth[stale[place + j] & mask]
-            table_sum[i] = <float> walker_build(weights, size, keep + place, other + place, scaled, stack)
-        for i in range(n_docs):  # the batch is back
-            d = docs[i]
-            for t in range(segments[d * (n_blocks + 1) + block], segments[d * (n_blocks + 1) + block + 1]):
-                w = words[t]
-                row_add(&row_cells[row_start[w]], &row_len[w], topic_bits, z[t], 1)
-                totals[z[t]] += 1
+                weights[j] = <float> <int32_t> (s.stale[place + j] >> cell.topic_bits) * s.smooth[s.stale[place + j] & mask]
+            s.sum[i] = <float> walker_build(weights, size, s.keep + place, s.other + place, scaled, stack)
+    return 0
+
+
+cdef void enter(Document *s, Cell cell) noexcept nogil:
+    """The topics of the document at hand."""
+    cdef int64_t j, k, t
+    for j in range(s.size):
+        s.in_doc[s.listed[j]] = 0
+        s.listed[j] = 0
+        s.counts[j] = 0
+    s.size = 0
+    for t in range(cell.begin, cell.end):
+        k = cell.z[t]
+        if s.in_doc[k] == 0:
+            s.position[k] = <uint32_t> s.size
+            s.listed[s.size] = <uint32_t> k
+            s.size += 1
+        s.in_doc[k] += 1
+    for j in range(s.size):
+        s.counts[j] = s.in_doc[s.listed[j]]
+
+
+cdef inline void move(Document *s, int64_t old, int64_t now) noexcept nogil:
+    """A token that was left out of `old` comes to `now`."""
+    cdef int64_t j
+    if s.in_doc[old] == 0:  # the last of the list takes its place
+        s.size -= 1
+        j = s.position[old]
+        s.listed[j] = s.listed[s.size]
+        s.counts[j] = s.counts[s.size]
+        s.position[s.listed[j]] = <uint32_t> j
+        s.listed[s.size] = 0
+        s.counts[s.size] = 0
+    if s.in_doc[now] == 0:
+        s.position[now] = <uint32_t> s.size
+        s.listed[s.size] = <uint32_t> now
+        s.counts[s.size] = 0
+        s.size += 1
+    s.in_doc[now] += 1
+    s.counts[s.position[now]] += 1
+
+
+cdef int64_t renew(Cell cell, Tables *tables, tx_rng *rng) except -1:
+    """The batch's tokens, by proposals from its tables."""
+    cdef int64_t K = cell.totals.shape[0], padded = (K + 15) // 16 * 16, steps = cell.steps
+    cdef int64_t j, k, m, t, old, now, new, chunks, place, changed = 0, named = 0, accepted = 0
+    cdef uint32_t w, mask = (<uint32_t> 1 << cell.topic_bits) - 1
+    cdef uint32_t *row
+    cdef uint32_t *by_topic
+    cdef float own, inverse_old, inverse_less, p_now, p_new, q_now, q_new, stale_word, beta
+    cdef double x, mass
+    cdef int topic_bits = cell.topic_bits
+    cdef int64_t[::1] totals = cell.totals
+    cdef int32_t[::1] row_len = cell.row_len
+    cdef float ends[16]
+    cdef float *inverse = cell.arena.floats(padded)
+    cdef float *sums = cell.arena.floats(padded)
+    cdef uint32_t *spread = cell.arena.words(padded)
+    cdef const float *prior = cell.prior
+    cdef uint16_t *z
+    cdef Document s
+    s.listed, s.position = cell.arena.words(padded), cell.arena.words(padded)
+    s.counts, s.in_doc, s.size = cell.arena.ints(padded), cell.arena.ints(padded), 0
+    with nogil:
         for k in range(K):
-            inverse[k] = <float> (1.0 / (<double> totals[k] + beta_sum))
-        for i in range(n_docs):
-            d = docs[i]
-            first = segments[d * (n_blocks + 1) + block]
-            last = segments[d * (n_blocks + 1) + block + 1]
-            if first == last:
-                continue
-            group = groups[d] if grouped else 0
-            if group != current:
-                current = group
-                for k in range(K):
-                    prior[k] = <float> alpha[group, k]
-            size = 0
-            for t in range(offsets[d], offsets[d + 1]):
-                k = z[t]
-                if in_doc[k] == 0:
-                    position[k] = <uint32_t> size
-                    listed[size] = <uint32_t> k
-                    size += 1
-                in_doc[k] += 1
-            for j in range(size):
-                counts[j] = in_doc[listed[j]]
-            for t in range(first, last):
-                w = words[t]
-                row = &row_cells[row_start[w]]
+            inverse[k] = inverse_of(totals[k], cell.beta_sum)
+        while cell.next():
+            enter(&s, cell)
+            z = cell.z
+            for t in range(cell.first, cell.last):
+                w = cell.words[t]
+                row = &cell.row_cells[cell.row_start[w]]
+                beta = cell.beta[w]
                 old = now = z[t]
                 # The token leaves: everything below reads counts without it.
                 if row_len[w] == DENSE:
@@ -224,42 +233,43 @@ def sweep_batch(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] o
                     by_topic = spread
                 by_topic[old] -= 1
                 inverse_old = inverse[old]
-                inverse_less = <float> (1.0 / (<double> (totals[old] - 1) + beta_sum))
+                inverse_less = inverse_of(totals[old] - 1, cell.beta_sum)
                 inverse[old] = inverse_less
-                in_doc[old] -= 1
-                counts[position[old]] -= 1
-                chunks = (size + 15) // 16
-                own = gathers.document_sums(listed, counts, chunks, by_topic, inverse, beta[w], sums, ends)
-                j = table_of[w]
-                place = table_start[j]
-                stale_word = table_sum[j]
-                mass = <double> own + stale_word + <double> (beta[w] * smooth_sum)
+                s.in_doc[old] -= 1
+                s.counts[s.position[old]] -= 1
+                chunks = (s.size + 15) // 16
+                own = gathers.document_sums(s.listed, s.counts, chunks, by_topic, inverse, beta, sums, ends)
+                j = tables.of[w] - 1
+                place = tables.start[j]
+                stale_word = tables.sum[j]
+                mass = <double> own + stale_word + <double> (beta * tables.smooth_sum)
                 for m in range(steps):
-                    x = tx_rng_double(&rng) * mass
+                    x = tx_rng_double(rng) * mass
                     new = -1
                     if x < own:
                         k = tx_document_find(sums, ends, chunks, <float> x)
                         if k >= 0:
-                            new = listed[k]
+                            new = s.listed[k]
                     elif x < <double> own + stale_word:
-                        k = place + walker_draw(keep + place, other + place, table_len[j], tx_rng_double(&rng))
-                        new = stale[k] & mask
+                        k = place + walker_draw(tables.keep + place, tables.other + place, tables.length[j],
+                                                tx_rng_double(rng))
+                        new = tables.stale[k] & mask
                     if new < 0:
-                        new = walker_draw(smooth_keep, smooth_other, K, tx_rng_double(&rng))
-                    x = tx_rng_double(&rng)
+                        new = walker_draw(tables.smooth_keep, tables.smooth_other, K, tx_rng_double(rng))
+                    x = tx_rng_double(rng)
                     if new == now:
                         continue
                     named += 1
-                    p_now = (<float> <int32_t> by_topic[now] + beta[w]) * inverse[now]
-                    q_now = <float> in_doc[now] * p_now + smooth[now] * (
-                        <float> <int32_t> tx_sparse_count(stale + place, table_len[j], topic_bits, <uint32_t> now)
-                        + beta[w])
-                    p_now = p_now * (<float> in_doc[now] + prior[now])
-                    p_new = (<float> <int32_t> by_topic[new] + beta[w]) * inverse[new]
-                    q_new = <float> in_doc[new] * p_new + smooth[new] * (
-                        <float> <int32_t> tx_sparse_count(stale + place, table_len[j], topic_bits, <uint32_t> new)
-                        + beta[w])
-                    p_new = p_new * (<float> in_doc[new] + prior[new])
+                    p_now = (<float> <int32_t> by_topic[now] + beta) * inverse[now]
+                    q_now = <float> s.in_doc[now] * p_now + tables.smooth[now] * (
+                        <float> <int32_t> tx_sparse_count(tables.stale + place, tables.length[j], topic_bits,
+                                                          <uint32_t> now) + beta)
+                    p_now = p_now * (<float> s.in_doc[now] + prior[now])
+                    p_new = (<float> <int32_t> by_topic[new] + beta) * inverse[new]
+                    q_new = <float> s.in_doc[new] * p_new + tables.smooth[new] * (
+                        <float> <int32_t> tx_sparse_count(tables.stale + place, tables.length[j], topic_bits,
+                                                          <uint32_t> new) + beta)
+                    p_new = p_new * (<float> s.in_doc[new] + prior[new])
                     if x * (<double> p_now * q_new) < <double> p_new * q_now:
                         accepted += 1
                         now = new
@@ -269,38 +279,35 @@ def sweep_batch(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] o
                         spread[row[j] & mask] = 0
                 if now == old:
                     inverse[old] = inverse_old
-                    in_doc[old] += 1
-                    counts[position[old]] += 1
+                    s.in_doc[old] += 1
+                    s.counts[s.position[old]] += 1
                     continue
                 changed += 1
                 row_remove(row, &row_len[w], topic_bits, <uint32_t> old)
                 row_add(row, &row_len[w], topic_bits, <uint32_t> now, 1)
                 totals[old] -= 1
                 totals[now] += 1
-                inverse[now] = <float> (1.0 / (<double> totals[now] + beta_sum))
-                if in_doc[old] == 0:  # the last of the list takes its place
-                    size -= 1
-                    j = position[old]
-                    listed[j] = listed[size]
-                    counts[j] = counts[size]
-                    position[listed[j]] = <uint32_t> j
-                    listed[size] = 0
-                    counts[size] = 0
-                if in_doc[now] == 0:
-                    position[now] = <uint32_t> size
-                    listed[size] = <uint32_t> now
-                    counts[size] = 0
-                    size += 1
-                in_doc[now] += 1
-                counts[position[now]] += 1
+                inverse[now] = inverse_of(totals[now], cell.beta_sum)
+                move(&s, old, now)
                 z[t] = <uint16_t> now
-            for j in range(size):
-                in_doc[listed[j]] = 0
-                listed[j] = 0
-                counts[j] = 0
-        for i in range(n_tables):
-            table_of[table_word[i]] = NO_TABLE
-    tally[0] += named
-    tally[1] += accepted
-    release(memory, 10)
+    cell.tally[0] += named
+    cell.tally[1] += accepted
+    return changed
+
+
+def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint64_t key) -> int:
+    """Renew every token of the cell (see cell.pxd), every one of which is placed, by cell.steps proposals each. The
+    tally gains proposals and acceptances."""
+    cdef int64_t changed = 0, batch, n = documents.shape[0], first, last
+    cdef Tables tables
+    cdef tx_rng rng
+    for batch in range(BATCHES):  # as many documents in each, give or take one: they come shuffled
+        first, last = batch * n // BATCHES, (batch + 1) * n // BATCHES
+        if not cell.start(documents[first:last], block):
+            continue
+        lend(cell, False)
+        make_tables(cell, &tables)
+        lend(cell, True)
+        rng = tx_rng_seed(tx_key(tx_key(0, key), batch))
+        changed += renew(cell, &tables, &rng)
     return changed

@@ -88,10 +88,4 @@ TX_CLONES static void est_finish(double *EST_RESTRICT out, const double *EST_RES
         }
 }
 
-#if defined(__GNUC__)
-#define est_prefetch(address) __builtin_prefetch(address)
-#else
-#define est_prefetch(address) ((void)0)
-#endif
-
 #endif

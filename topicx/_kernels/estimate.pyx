@@ -33,6 +33,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
+from topicx._kernels.portable cimport tx_prefetch
+
 cdef extern from "estimate.h" nogil:
     double est_sum(const double* a, Py_ssize_t size) noexcept
     double est_dot(const double* a, const int32_t* n, Py_ssize_t size) noexcept
@@ -42,7 +44,6 @@ cdef extern from "estimate.h" nogil:
     void est_axpy(double* into, const double* a, double weight, Py_ssize_t size) noexcept
     void est_finish(double* out, const double* fix, const double* a, const double* sum, double shift,
                     Py_ssize_t size) noexcept
-    void est_prefetch(const void* address) noexcept
 
 cdef enum:
     NONE = 0xFFFF
@@ -185,10 +186,10 @@ cdef inline void _add(Rows* rows, Py_ssize_t row, double* into, double weight) n
 
 cdef inline void _prefetch(Rows* rows, Py_ssize_t row) noexcept nogil:
     if rows.dense_at[row] >= 0:
-        est_prefetch(rows.dense + rows.dense_at[row])
+        tx_prefetch(rows.dense + rows.dense_at[row])
     else:
-        est_prefetch(rows.topics + rows.indptr[row])
-        est_prefetch(rows.counts + rows.indptr[row])
+        tx_prefetch(rows.topics + rows.indptr[row])
+        tx_prefetch(rows.counts + rows.indptr[row])
 
 
 cdef Rows _rows(tuple arrays, Py_ssize_t size):
@@ -286,17 +287,17 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
                 # a document's pairs lie apart in the order of words: ask for them in time
                 if position + 16 < first_pair[d + 1]:
                     ahead = order[position + 16]
-                    est_prefetch(&pair_word[ahead])
-                    est_prefetch(&pair_begin[ahead])
+                    tx_prefetch(&pair_word[ahead])
+                    tx_prefetch(&pair_begin[ahead])
                 if position + 8 < first_pair[d + 1]:
                     ahead = order[position + 8]
                     _prefetch(&words, pair_word[ahead])
                     ahead = pair_begin[ahead]
-                    est_prefetch(&z[ahead])
-                    est_prefetch(&own[ahead])
+                    tx_prefetch(&z[ahead])
+                    tx_prefetch(&own[ahead])
                     if keep:
-                        est_prefetch(&shares[ahead])
-                        est_prefetch(&own_document[ahead])
+                        tx_prefetch(&shares[ahead])
+                        tx_prefetch(&own_document[ahead])
                 v = pair_word[pair]
                 begin = pair_begin[pair]
                 end = pair_begin[pair + 1]

@@ -39,10 +39,4 @@ static inline const tx_infer *tx_infer_choose(void) {
     return &infer_plain;
 }
 
-#if defined(__GNUC__)
-#define tx_infer_prefetch(p) __builtin_prefetch((p), 0, 3)
-#else
-#define tx_infer_prefetch(p) ((void)(p))
-#endif
-
 #endif

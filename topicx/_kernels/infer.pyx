@@ -18,7 +18,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_seed
+from topicx._kernels.portable cimport tx_prefetch
+from topicx._kernels.rng cimport tx_mix, tx_rng, tx_rng_double, tx_rng_seed
 
 cdef extern from "infer.h" nogil:
     ctypedef struct tx_infer:
@@ -28,17 +29,6 @@ cdef extern from "infer.h" nogil:
                      float *soft) noexcept nogil
 
     const tx_infer *tx_infer_choose() noexcept
-    void tx_infer_prefetch(const void *p) noexcept
-
-cdef extern from * nogil:
-    """
-    static inline uint64_t tx_mix(uint64_t x) {
-        x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-        x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-        return x ^ (x >> 31);
-    }
-    """
-    uint64_t tx_mix(uint64_t x) noexcept
 
 cdef enum:
     NONE = 0xFFFF
@@ -101,7 +91,7 @@ cdef inline void sweep(Scratch *s, const uint32_t *words, uint16_t *z, int64_t l
         if forward and i + AHEAD < length:
             row = rows + words[i + AHEAD] * width
             for new in range(lines):
-                tx_infer_prefetch(row + 16 * new)
+                tx_prefetch(row + 16 * new)
         if z[i] == NONE:
             old = -1
             new = lanes.draw(s.q, rows + words[i] * width, chunks, -1, 0, tx_rng_double(rng), s.sums)

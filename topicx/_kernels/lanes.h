@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "portable.h"
 #include "rng.h"
 
 /* What a sampler of tokens works on: one cell, and the document at hand. */
@@ -50,13 +51,6 @@ typedef struct {
 } tx_lanes;
 
 #define TX_ALIGNED _Alignas(64)
-#if defined(__GNUC__)
-#define tx_prefetch_line(p) __builtin_prefetch((p), 0, 3)
-#define tx_first_bit(m) __builtin_ctz(m)
-#else
-#define tx_prefetch_line(p) ((void)(p))
-static inline int tx_first_bit(uint32_t m) { int i = 0; while (!(m >> i & 1)) i++; return i; }
-#endif
 #define TX_PASTE_(a, b) a##b
 #define TX_PASTE(a, b) TX_PASTE_(a, b)
 #define TX(name) TX_PASTE(TX_PASTE(name, _), TX_LANES)

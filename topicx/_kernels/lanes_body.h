@@ -328,7 +328,7 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
         if (more) {
             if (end + TX_AHEAD < last) {
                 const char *row = (const char *)(s->cells + s->row_start[s->words[end + TX_AHEAD]]);
-                for (int i = 0; i < TX_LINES; i++) tx_prefetch_line(row + 64 * i);
+                for (int i = 0; i < TX_LINES; i++) tx_prefetch(row + 64 * i);
             }
             TX(prepare)(s, &next, s->scratch[turn], s->words[end]);
         }

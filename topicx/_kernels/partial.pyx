@@ -14,14 +14,15 @@ A sum over words is one over the whole vocabulary, so that phi is used as it is 
 documents' weights: q_k = (n_dk + alpha_gk) / sum_k.
 """
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 import numpy as np
 
+from topicx._kernels.cell cimport UNPLACED, Arena, Cell, count_topics
 from topicx._kernels.gathers cimport tx_gathers, tx_gathers_choose
-from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_next, tx_rng_seed
+from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_seed
 
 cdef extern from "partial.h" nogil:
     double tx_gamma(tx_rng *rng, double a, double vanishes) noexcept
@@ -31,9 +32,6 @@ cdef extern from "partial.h" nogil:
                           float *sums) noexcept
 
 cdef const tx_gathers *gathers = tx_gathers_choose()
-
-cdef enum:
-    NONE = 0xFFFF
 
 
 def gammas(double shape, int64_t n, uint64_t key):
@@ -65,11 +63,9 @@ def draw_dense(const uint32_t[::1] chosen, const int64_t[::1] indptr, const uint
     cdef double vanishes
     cdef uint32_t w
     cdef tx_rng rng = tx_rng_seed(key)
-    cdef int64_t *by_topic = <int64_t *> malloc(K * sizeof(int64_t))
-    if by_topic == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef int64_t *by_topic = arena.longs(K)
     with nogil:
-        memset(by_topic, 0, K * sizeof(int64_t))
         for i in range(chosen.shape[0]):
             w = chosen[i]
             for j in range(indptr[w], indptr[w + 1]):
@@ -82,7 +78,6 @@ def draw_dense(const uint32_t[::1] chosen, const int64_t[::1] indptr, const uint
                 phi[i, k] = 0
             for j in range(indptr[w], indptr[w + 1]):
                 by_topic[topics[j]] = 0
-    free(by_topic)
 
 
 def draw_sparse(int64_t first, int64_t last, const int64_t[::1] indptr, const uint16_t[::1] topics,
@@ -97,16 +92,11 @@ def draw_sparse(int64_t first, int64_t last, const int64_t[::1] indptr, const ui
     cdef int64_t K = sums.shape[0], w, i, j, k, n, at = 0, size, filled
     cdef tx_rng rng = tx_rng_seed(key)
     cdef bint full = False
-    cdef int64_t *value = <int64_t *> malloc(K * sizeof(int64_t))
-    cdef int64_t *touched = <int64_t *> malloc(K * sizeof(int64_t))
-    cdef char *seen = <char *> malloc(K)
-    if value == NULL or touched == NULL or seen == NULL:
-        free(value)
-        free(touched)
-        free(seen)
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef int64_t *value = arena.longs(K)
+    cdef int64_t *touched = arena.longs(K)
+    cdef char *seen = <char *> arena.take(K)
     with nogil:
-        memset(seen, 0, K)
         for w in range(first, last):
             size = 0
             for j in range(indptr[w], indptr[w + 1]):
@@ -141,65 +131,70 @@ def draw_sparse(int64_t first, int64_t last, const int64_t[::1] indptr, const ui
                 phi_topics[at + i] = 0
                 phi[at + i] = 0
             at += lengths[w - first]
-    free(value)
-    free(touched)
-    free(seen)
     return -1 if full else at
 
 
-def sweep_documents(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] offsets,
-                    const int64_t[::1] segments, int n_blocks, const uint32_t[::1] docs, int block,
-                    const int32_t[::1] row_of, const float[:, ::1] phi, const double[::1] sums,
-                    const int64_t[::1] starts, const uint32_t[::1] phi_topics, const float[::1] phi_values,
-                    const double[:, ::1] alpha, const uint32_t[::1] groups, uint64_t key) -> int:
-    """Renew the tokens of these documents' words of one block, given phi; returns how many changed.
+@cython.final
+cdef class Given(Cell):
+    """A cell whose word rows are phi: drawn, not counted, so that nothing in it but the topics of tokens changes."""
 
-    phi dense: row_of[w] is the word's row. phi sparse (starts has entries): phi_topics and phi_values from starts[w]
-    on. A token whose word has no weight in any topic (sparse phi only) stays; a new one goes by its document alone.
+    cdef const int32_t[::1] row_of
+    cdef const float[:, ::1] dense
+    """Dense: phi of word w is the row row_of[w], padded by zeros to whole lanes."""
+    cdef const int64_t[::1] starts
+    cdef const uint32_t[::1] phi_topics
+    cdef const float[::1] phi_values
+    """Sparse (starts has entries): the nonzero entries of word w from starts[w] on, padded to whole lanes."""
+    cdef const double[::1] sums
+    """Of phi, over the words, by topic."""
+
+    def __init__(self, *, row_of, dense, sums, starts, phi_topics, phi_values, **cell):
+        super().__init__(**cell)
+        self.row_of, self.dense, self.sums = row_of, dense, sums
+        self.starts, self.phi_topics, self.phi_values = starts, phi_topics, phi_values
+
+
+def sweep(Given cell not None, const uint32_t[::1] documents, int64_t block, uint64_t key) -> int:
+    """Renew every token of the cell (see cell.pxd), given phi.
+
+    A token whose word has no weight in any topic (sparse phi only) stays; a new one goes by its document alone.
     """
-    cdef int64_t K = sums.shape[0], chunks = (K + 15) // 16, padded = chunks * 16
-    cdef int64_t i, d, t, k, j, first, last, group, current = -1, old, new, changed = 0, length
+    cdef int64_t K = cell.sums.shape[0], chunks = (K + 15) // 16, padded = chunks * 16
+    cdef int64_t t, k, j, old, new, changed = 0, length
     cdef uint32_t w
     cdef float q_old
     cdef double u
-    cdef bint grouped = groups.shape[0] > 0, dense = starts.shape[0] == 0
+    cdef bint dense = cell.starts.shape[0] == 0
     cdef tx_rng rng = tx_rng_seed(key)
-    cdef float *floats = <float *> malloc(padded * 6 * sizeof(float))
-    if floats == NULL:
-        raise MemoryError
-    cdef float *q = floats
-    cdef float *inverse = floats + padded
-    cdef float *prior = floats + 2 * padded
-    cdef float *scratch = floats + 3 * padded
-    cdef float *ones = floats + 4 * padded
-    cdef int32_t *counts = <int32_t *> (floats + 5 * padded)
+    cdef const uint32_t[::1] words = cell.words
+    cdef const int32_t[::1] row_of = cell.row_of
+    cdef const float[:, ::1] phi = cell.dense
+    cdef const int64_t[::1] starts = cell.starts
+    cdef const double[::1] sums = cell.sums
+    cdef uint16_t *z
+    if not cell.start(documents, block):
+        return 0
+    cdef float *prior = cell.prior
+    cdef float *q = cell.arena.floats(padded)
+    cdef float *inverse = cell.arena.floats(padded)
+    cdef float *scratch = cell.arena.floats(padded)
+    cdef float *ones = cell.arena.floats(padded)
+    cdef int32_t *counts = cell.arena.ints(padded)
     with nogil:
-        memset(floats, 0, padded * 6 * sizeof(float))
         for k in range(K):
             inverse[k] = <float> (1.0 / sums[k]) if sums[k] > 0 else 0
             ones[k] = 1
-        for i in range(docs.shape[0]):
-            d = docs[i]
-            first = segments[d * (n_blocks + 1) + block]
-            last = segments[d * (n_blocks + 1) + block + 1]
-            if first == last:
-                continue
-            group = groups[d] if grouped else 0
-            if group != current:
-                current = group
-                for k in range(K):
-                    prior[k] = <float> alpha[group, k]
+        while cell.next():
+            z = cell.z
             memset(counts, 0, padded * sizeof(int32_t))
-            for t in range(offsets[d], offsets[d + 1]):
-                if z[t] != NONE:
-                    counts[z[t]] += 1
+            count_topics(z, cell.begin, cell.end, counts)
             for k in range(K):
                 q[k] = (prior[k] + <float> counts[k]) * inverse[k]
-            for t in range(first, last):
+            for t in range(cell.first, cell.last):
                 w = words[t]
                 old = -1
                 q_old = 0
-                if z[t] != NONE:
+                if z[t] != UNPLACED:
                     old = z[t]
                     q_old = (prior[old] + <float> (counts[old] - 1)) * inverse[old]
                 u = tx_rng_double(&rng)
@@ -211,9 +206,10 @@ def sweep_documents(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::
                     length = starts[w + 1] - starts[w]
                     new = -1
                     if length:
-                        j = gathers.draw_sparse(q, &phi_topics[starts[w]], &phi_values[starts[w]], length // 16, u, scratch)
+                        j = gathers.draw_sparse(q, &cell.phi_topics[starts[w]], &cell.phi_values[starts[w]],
+                                                length // 16, u, scratch)
                         if j >= 0:
-                            new = phi_topics[starts[w] + j]
+                            new = cell.phi_topics[starts[w] + j]
                     if old >= 0:
                         q[old] = (prior[old] + <float> counts[old]) * inverse[old]
                 if new < 0:
@@ -231,5 +227,4 @@ def sweep_documents(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::
                 counts[new] += 1
                 q[new] = (prior[new] + <float> counts[new]) * inverse[new]
                 z[t] = <uint16_t> new
-    free(floats)
     return changed

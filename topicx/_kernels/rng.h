@@ -11,12 +11,19 @@ typedef struct {
     uint64_t s0, s1, s2, s3;
 } tx_rng;
 
-static inline uint64_t tx_splitmix64(uint64_t *state) {
-    uint64_t x = (*state += UINT64_C(0x9E3779B97F4A7C15));
+#define TX_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
+
+/* The finaliser of splitmix64 (Steele, Lea & Flood 2014): every bit of x reaches every bit of the result. */
+static inline uint64_t tx_mix(uint64_t x) {
     x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
     return x ^ (x >> 31);
 }
+
+static inline uint64_t tx_splitmix64(uint64_t *state) { return tx_mix(*state += TX_GOLDEN); }
+
+/* One more number into a key (begun with 0): see topicx/sampling/streams.py. */
+static inline uint64_t tx_key(uint64_t key, uint64_t part) { return tx_mix((key ^ part) + TX_GOLDEN); }
 
 static inline tx_rng tx_rng_seed(uint64_t key) {
     tx_rng rng;

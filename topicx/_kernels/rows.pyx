@@ -42,11 +42,12 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
           double dense_above=0.125, double sparse_below=0.08):
     """Rows of an assignment: (row_start, row_cells, row_len, topic_bits).
 
-    word_freq holds each word's tokens in the corpus, placed or not: it bounds how many topics the row can ever have.
+    z holds an assignment of all tokens, or several (paths) one after another. word_freq holds each word's tokens in
+    all of them, placed or not: it bounds how many topics the row can ever have.
     pseudo = (words uint32, topics uint16, counts int64) are prior counts added to the rows. Tokens with z = 0xFFFF
     are left out. The last two arguments are those of `rebalance`.
     """
-    cdef int64_t V = len(word_freq), N = words.shape[0], t
+    cdef int64_t V = len(word_freq), N = words.shape[0], t, begin
     cdef int bits = topic_bits_for(n_topics)
     cdef int64_t padded = (n_topics + 15) // 16 * 16
     freq = np.asarray(word_freq, dtype=np.int64)
@@ -67,9 +68,12 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
     cdef int32_t[::1] length = len_array
     cdef uint32_t *base = &cells[0] if cells.shape[0] else NULL
     with nogil:
-        for t in range(N):
-            if z[t] != NONE:
-                row_add(base + start[words[t]], &length[words[t]], bits, z[t], 1)
+        begin = 0
+        while begin < z.shape[0]:
+            for t in range(N):
+                if z[begin + t] != NONE:
+                    row_add(base + start[words[t]], &length[words[t]], bits, z[begin + t], 1)
+            begin += N
     cdef const uint32_t[::1] pseudo_words
     cdef const uint16_t[::1] pseudo_topics
     cdef const int64_t[::1] pseudo_counts

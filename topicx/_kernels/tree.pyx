@@ -16,10 +16,10 @@ Memory: 8 bytes a token of the cell for the order, at most 8 a token of its docu
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
-from libc.string cimport memset
 
+from topicx._kernels.cell cimport UNPLACED, Arena, Cell, inverse_of
 from topicx._kernels.gathers cimport tx_gathers, tx_gathers_choose
+from topicx._kernels.portable cimport tx_prefetch
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_seed
 from topicx._kernels.rows cimport DENSE
 
@@ -34,269 +34,314 @@ cdef extern from "tree.h" nogil:
     int64_t tx_own_find(const float *sums, const float *ends, int64_t chunks, float r) noexcept
     int64_t tx_own_position(const uint32_t *topics, int64_t n, uint32_t topic) noexcept
 
-cdef extern from *:
-    """
-    #define tx_prefetch(p) __builtin_prefetch((p), 0, 3)
-    """
-    void tx_prefetch(const void *p) noexcept nogil
-
 cdef const tx_gathers *gathers = tx_gathers_choose()
 
 cdef enum:
-    NONE = 0xFFFF
     AHEAD = 8  # tokens between the prefetch of a document's list and its use
 
 
-def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] segments,
-               int n_blocks, const uint32_t[::1] docs, int block, const int64_t[::1] row_start,
-               uint32_t[::1] row_cells, int32_t[::1] row_len, int topic_bits, int64_t[::1] totals,
-               const double[:, ::1] alpha, const uint32_t[::1] groups, const float[::1] beta, double beta_sum,
-               uint64_t key) -> int:
-    """As `topicx._kernels.dense.sweep_cell`."""
-    cdef int64_t K = totals.shape[0], padded = (K + 15) // 16 * 16, V = row_len.shape[0], n_docs = docs.shape[0]
-    cdef int64_t i, j, k, d, t, w, at, first, last, n_tokens = 0, size, old, new, changed = 0, chunks, nodes, ahead
-    cdef int64_t touched_size
-    cdef uint32_t mask = (<uint32_t> 1 << topic_bits) - 1
-    cdef uint32_t *row
-    cdef uint32_t *counts
-    cdef bint grouped = groups.shape[0] > 0, taken
-    cdef float scale, total, own, c_less, inverse_less, leaf_less, weight, excess
-    cdef double x, mass
-    cdef tx_rng rng = tx_rng_seed(key)
-    cdef tx_tree tree
-    cdef float ends[16]
-    cdef int64_t cells = 0
-    for i in range(n_docs):
-        d = docs[i]
-        n_tokens += segments[d * (n_blocks + 1) + block + 1] - segments[d * (n_blocks + 1) + block]
-        cells += (min(offsets[d + 1] - offsets[d], K) + 15) // 16 * 16
-    nodes = 0
-    size = padded
-    tree.levels = 1
+cdef struct Lists:
+    # By place in the list of documents: its topics begin at listed[start], room for so many; as much again behind them
+    # for their counts (floats). Entries from size on are zero.
+    int64_t *start
+    int32_t *room
+    int32_t *size
+    uint32_t *group
+    uint32_t *listed
+
+
+cdef struct Tokens:
+    # The cell's tokens by word: those of word w from the end of word w - 1 to end[w].
+    int64_t *end
+    uint32_t *place   # in cell.assigned
+    uint32_t *owner   # its document, by place in the list
+    int64_t number
+
+
+cdef struct Word:
+    # The tree and the word in it. c_k and the leaf A_k c_k of every topic; between words both are those of no count.
+    tx_tree tree
+    float *leaf
+    float *c
+    float *most         # A_k
+    float *inverse      # 1 / (n_k + B)
+    float total         # of the leaves
+    float scale         # 1 / beta_w
+    uint32_t *row
+    uint32_t *counts    # n_kw by topic: the row itself, or a sparse row spread out
+    uint32_t *spread
+    uint32_t *touched   # the topics that have come up in a sparse row
+    uint32_t *is_touched
+    int64_t touched_size
+
+
+cdef int make_lists(Cell cell, Lists *s, int64_t n) except -1:
+    """Every document's list of topics: a vector or more of topics, as many of counts."""
+    cdef Arena arena = cell.arena
+    cdef int64_t K = cell.totals.shape[0], cells = 0, at = 0, t, j, k, i
+    cdef uint32_t *counts = arena.words(K)
+    cdef uint32_t *topics
+    cdef float *numbers
+    s.start, s.room, s.size, s.group = arena.longs(n), arena.ints(n), arena.ints(n), arena.words(n)
+    with nogil:
+        while cell.seek():
+            s.room[cell.at] = <int32_t> ((min(cell.end - cell.begin, K) + 15) // 16 * 16)
+            cells += s.room[cell.at]
+        cell.rewind()
+    s.listed = arena.words(2 * cells + 1)
+    with nogil:
+        while cell.seek():
+            i = cell.at
+            s.start[i] = at
+            s.group[i] = cell.groups[cell.document] if cell.groups.shape[0] > 0 else 0
+            topics = s.listed + at
+            numbers = <float *> (topics + s.room[i])
+            at += 2 * s.room[i]
+            for t in range(cell.begin, cell.end):
+                if cell.z[t] != UNPLACED:
+                    k = cell.z[t]
+                    if counts[k] == 0:
+                        topics[s.size[i]] = <uint32_t> k
+                        s.size[i] += 1
+                    counts[k] += 1
+            for j in range(s.size[i]):
+                numbers[j] = <float> <int32_t> counts[topics[j]]
+                counts[topics[j]] = 0
+        cell.rewind()
+    return 0
+
+
+cdef int deal_out(Cell cell, Tokens *s) except -1:
+    """The tokens of the cell by word (`end` is a cursor while they are dealt out)."""
+    cdef int64_t t, w, V = cell.row_len.shape[0]
+    s.number = cell.size()
+    s.end = cell.arena.longs(V + 1)
+    s.place, s.owner = cell.arena.words(s.number), cell.arena.words(s.number)
+    with nogil:
+        while cell.seek():
+            for t in range(cell.first, cell.last):
+                s.end[cell.words[t] + 1] += 1
+        cell.rewind()
+        for w in range(V):
+            s.end[w + 1] += s.end[w]
+        while cell.seek():
+            for t in range(cell.first, cell.last):
+                w = cell.words[t]
+                s.place[s.end[w]] = <uint32_t> (t + cell.shift)
+                s.owner[s.end[w]] = <uint32_t> cell.at
+                s.end[w] += 1
+        cell.rewind()
+    return 0
+
+
+cdef int make_tree(Cell cell, Word *s) except -1:
+    cdef Arena arena = cell.arena
+    cdef int64_t K = cell.totals.shape[0], padded = (K + 15) // 16 * 16, size = padded, k, i
+    s.tree.levels = 0
     while True:
-        tree.blocks[tree.levels - 1] = size // 16
-        nodes += size
+        s.tree.level[s.tree.levels] = arena.floats(size)
+        s.tree.blocks[s.tree.levels] = size // 16
+        s.tree.levels += 1
         if size == 16:
             break
         size = (size // 16 + 15) // 16 * 16
-        tree.levels += 1
-    cdef int64_t *begin = <int64_t *> calloc(V + 1, sizeof(int64_t))
-    cdef uint32_t *place = <uint32_t *> calloc(n_tokens + 1, sizeof(uint32_t))
-    cdef uint32_t *owner = <uint32_t *> calloc(n_tokens + 1, sizeof(uint32_t))
-    cdef int64_t *list_start = <int64_t *> calloc(n_docs + 1, sizeof(int64_t))
-    cdef int32_t *list_size = <int32_t *> calloc(n_docs + 1, sizeof(int32_t))
-    cdef uint32_t *listed = <uint32_t *> calloc(2 * cells + 1, sizeof(uint32_t))
-    cdef float *floats = <float *> calloc(nodes + 4 * padded, sizeof(float))
-    cdef uint32_t *ints = <uint32_t *> calloc(3 * padded, sizeof(uint32_t))
-    if begin == NULL or place == NULL or owner == NULL or list_start == NULL or list_size == NULL or \
-            listed == NULL or floats == NULL or ints == NULL:
-        free(begin)
-        free(place)
-        free(owner)
-        free(list_start)
-        free(list_size)
-        free(listed)
-        free(floats)
-        free(ints)
-        raise MemoryError
-    cdef float *c = floats
-    cdef float *inverse = floats + padded
-    cdef float *most = floats + 2 * padded
-    cdef float *sums = floats + 3 * padded
-    cdef float *leaf = floats + 4 * padded
-    cdef uint32_t *spread = ints
-    cdef uint32_t *touched = ints + padded
-    cdef uint32_t *is_touched = ints + 2 * padded
-    cdef uint32_t *topics
-    cdef float *numbers
-    with nogil:
-        tree.level[0] = leaf
-        for i in range(1, tree.levels):
-            tree.level[i] = tree.level[i - 1] + 16 * tree.blocks[i - 1]
+    s.leaf, s.c = s.tree.level[0], arena.floats(padded)
+    s.most, s.inverse = arena.floats(padded), arena.floats(padded)
+    s.spread, s.touched, s.is_touched = arena.words(padded), arena.words(padded), arena.words(padded)
+    for k in range(K):
+        s.inverse[k] = inverse_of(cell.totals[k], cell.beta_sum)
+        for i in range(cell.alpha.shape[0]):
+            if <float> cell.alpha[i, k] > s.most[k]:
+                s.most[k] = <float> cell.alpha[i, k]
+        s.c[k] = s.inverse[k]
+        s.leaf[k] = s.most[k] * s.inverse[k]
+    s.total = tx_tree_renew_all(&s.tree)
+    return 0
+
+
+cdef inline void weigh(Word *s, int64_t k) noexcept nogil:
+    """c and the leaf of a topic, from its counts."""
+    s.c[k] = (1 + <float> <int32_t> s.counts[k] * s.scale) * s.inverse[k]
+    s.leaf[k] = s.most[k] * s.c[k]
+
+
+cdef void renew(Word *s, int64_t topics, bint all_of_them) noexcept nogil:
+    """The sums, after the leaves of the touched topics (or of all) have changed."""
+    cdef int64_t j
+    if all_of_them or s.touched_size * 16 > topics:
+        s.total = tx_tree_renew_all(&s.tree)
+    else:
+        for j in range(s.touched_size):
+            s.total = tx_tree_renew(&s.tree, s.touched[j])
+
+
+cdef void enter(Word *s, Cell cell, int64_t w) noexcept nogil:
+    """A word comes into the tree."""
+    cdef int64_t j, k, K = cell.totals.shape[0]
+    cdef uint32_t mask = (<uint32_t> 1 << cell.topic_bits) - 1
+    s.row = &cell.row_cells[cell.row_start[w]]
+    s.scale = 1 / cell.beta[w]
+    s.touched_size = 0
+    if cell.row_len[w] == DENSE:
+        s.counts = s.row
         for k in range(K):
-            inverse[k] = <float> (1.0 / (<double> totals[k] + beta_sum))
-            for i in range(alpha.shape[0]):
-                if <float> alpha[i, k] > most[k]:
-                    most[k] = <float> alpha[i, k]
-            c[k] = inverse[k]
-            leaf[k] = most[k] * inverse[k]
-        total = tx_tree_renew_all(&tree)
+            weigh(s, k)
+    else:
+        s.counts = s.spread
+        for j in range(cell.row_len[w]):
+            k = s.row[j] & mask
+            s.spread[k] = s.row[j] >> cell.topic_bits
+            s.touched[s.touched_size] = <uint32_t> k
+            s.touched_size += 1
+            s.is_touched[k] = 1
+            weigh(s, k)
+    renew(s, (K + 15) // 16 * 16, cell.row_len[w] == DENSE)
 
-        # Every document's list of topics: a vector or more of topics, as many of counts.
-        at = 0
-        for i in range(n_docs):
-            d = docs[i]
-            list_start[i] = at
-            topics = listed + at
-            size = (min(offsets[d + 1] - offsets[d], K) + 15) // 16 * 16
-            numbers = <float *> (topics + size)
-            at += 2 * size
-            for t in range(offsets[d], offsets[d + 1]):
-                if z[t] != NONE:
-                    k = z[t]
-                    if spread[k] == 0:
-                        topics[list_size[i]] = <uint32_t> k
-                        list_size[i] += 1
-                    spread[k] += 1
-            for j in range(list_size[i]):
-                numbers[j] = <float> <int32_t> spread[topics[j]]
-                spread[topics[j]] = 0
-        # The tokens of the cell by word (begin is a cursor while they are dealt out).
-        for i in range(n_docs):
-            d = docs[i]
-            for t in range(segments[d * (n_blocks + 1) + block], segments[d * (n_blocks + 1) + block + 1]):
-                begin[words[t] + 1] += 1
-        for w in range(V):
-            begin[w + 1] += begin[w]
-        for i in range(n_docs):
-            d = docs[i]
-            for t in range(segments[d * (n_blocks + 1) + block], segments[d * (n_blocks + 1) + block + 1]):
-                w = words[t]
-                place[begin[w]] = <uint32_t> t
-                owner[begin[w]] = <uint32_t> i
-                begin[w] += 1
 
-        last = 0
-        for w in range(V):
-            first = last
-            last = begin[w]
+cdef void leave(Word *s, Cell cell, int64_t w) noexcept nogil:
+    """The word leaves the tree, and its counts go back to its row."""
+    cdef int64_t j, k, size = 0, K = cell.totals.shape[0]
+    if s.counts == s.row:
+        for k in range(K):
+            s.c[k] = s.inverse[k]
+            s.leaf[k] = s.most[k] * s.inverse[k]
+    else:
+        for j in range(s.touched_size):
+            k = s.touched[j]
+            if s.spread[k]:
+                s.row[size] = s.spread[k] << cell.topic_bits | <uint32_t> k
+                size += 1
+            s.spread[k] = 0
+            s.is_touched[k] = 0
+            s.c[k] = s.inverse[k]
+            s.leaf[k] = s.most[k] * s.inverse[k]
+        for j in range(size, cell.row_len[w]):
+            s.row[j] = 0
+        cell.row_len[w] = <int32_t> size
+    renew(s, (K + 15) // 16 * 16, s.counts == s.row)
+
+
+cdef inline void list_move(Lists *s, int64_t i, int64_t old, int64_t new) noexcept nogil:
+    """A token of document i goes from topic old (-1: none) to new."""
+    cdef uint32_t *topics = s.listed + s.start[i]
+    cdef float *numbers = <float *> (topics + s.room[i])
+    cdef int64_t j
+    if old >= 0:
+        j = tx_own_position(topics, s.size[i], <uint32_t> old)
+        numbers[j] -= 1
+        if numbers[j] == 0:  # the last of the list takes its place
+            s.size[i] -= 1
+            topics[j] = topics[s.size[i]]
+            numbers[j] = numbers[s.size[i]]
+            topics[s.size[i]] = 0
+            numbers[s.size[i]] = 0
+    j = tx_own_position(topics, s.size[i], <uint32_t> new)
+    if j < 0:
+        j = s.size[i]
+        topics[j] = <uint32_t> new
+        s.size[i] += 1
+    numbers[j] += 1
+
+
+cdef int64_t renew_word(Cell cell, Word *s, Lists *lists, Tokens *tokens, int64_t first, int64_t last, float *sums,
+                        tx_rng *rng) noexcept nogil:
+    """Draw the tokens first … last - 1, all of the word in the tree."""
+    cdef int64_t i, j, at, ahead, old, new, chunks, changed = 0
+    cdef uint32_t *topics
+    cdef uint16_t *z
+    cdef bint grouped = cell.groups.shape[0] > 0, taken
+    cdef float own, c_less, inverse_less = 0, leaf_less = 0, weight, excess
+    cdef float ends[16]
+    cdef double x, mass
+    for at in range(first, last):
+        if at + AHEAD < tokens.number:
+            ahead = lists.start[tokens.owner[at + AHEAD]]
+            tx_prefetch(lists.listed + ahead)
+            tx_prefetch(lists.listed + ahead + 16)
+            tx_prefetch(&cell.assigned[tokens.place[at + AHEAD]])
+        z = &cell.assigned[tokens.place[at]]
+        i = tokens.owner[at]
+        topics = lists.listed + lists.start[i]
+        chunks = (lists.size[i] + 15) // 16
+        old = -1 if z[0] == UNPLACED else z[0]
+        c_less = 0
+        taken = False
+        if old >= 0:
+            inverse_less = inverse_of(cell.totals[old] - 1, cell.beta_sum)
+            c_less = (1 + <float> <int32_t> (s.counts[old] - 1) * s.scale) * inverse_less
+            leaf_less = s.most[old] * c_less
+        own = 0
+        if chunks > 0:
+            own = gathers.own_sums(topics, <float *> (topics + lists.room[i]), chunks, s.c, <int32_t> old, c_less, sums,
+                                   ends)
+        if old >= 0:
+            excess = s.leaf[old] - leaf_less
+            if excess + excess > own + s.total:
+                taken = True
+                s.leaf[old] = leaf_less
+                s.total = tx_tree_renew(&s.tree, old)
+        mass = <double> own + s.total
+        while True:
+            x = tx_rng_double(rng) * mass
+            if x < own:
+                j = tx_own_find(sums, ends, chunks, <float> x)
+                if j >= 0:
+                    new = topics[j]
+                    break
+            new = tx_tree_find(&s.tree, <float> (x - own))
+            if new != old and not grouped:
+                break
+            weight = <float> cell.alpha[lists.group[i], new] * (c_less if new == old else s.c[new])
+            if tx_rng_double(rng) * s.leaf[new] < weight:
+                break
+        if new == old:
+            if taken:
+                s.leaf[old] = s.most[old] * s.c[old]
+                s.total = tx_tree_renew(&s.tree, old)
+            continue
+        changed += 1
+        if old >= 0:
+            s.counts[old] -= 1
+            cell.totals[old] -= 1
+            s.inverse[old] = inverse_less
+            s.c[old] = c_less
+            s.leaf[old] = leaf_less
+            if not taken:
+                s.total = tx_tree_renew(&s.tree, old)
+        s.counts[new] += 1
+        cell.totals[new] += 1
+        s.inverse[new] = inverse_of(cell.totals[new], cell.beta_sum)
+        weigh(s, new)
+        s.total = tx_tree_renew(&s.tree, new)
+        if s.counts == s.spread and not s.is_touched[new]:
+            s.is_touched[new] = 1
+            s.touched[s.touched_size] = <uint32_t> new
+            s.touched_size += 1
+        list_move(lists, i, old, new)
+        z[0] = <uint16_t> new
+    return changed
+
+
+def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint64_t key) -> int:
+    """Draw every token of the cell once (see cell.pxd)."""
+    cdef int64_t w, first, last = 0, changed = 0
+    cdef Lists lists
+    cdef Tokens tokens
+    cdef Word word
+    cdef float *sums
+    cdef tx_rng rng = tx_rng_seed(key)
+    if not cell.start(documents, block):
+        return 0
+    make_lists(cell, &lists, documents.shape[0])
+    deal_out(cell, &tokens)
+    make_tree(cell, &word)
+    sums = cell.arena.floats((cell.totals.shape[0] + 15) // 16 * 16)
+    with nogil:
+        for w in range(cell.row_len.shape[0]):
+            first, last = last, tokens.end[w]
             if first == last:
                 continue
-            row = &row_cells[row_start[w]]
-            scale = 1 / beta[w]
-            touched_size = 0
-            if row_len[w] == DENSE:
-                counts = row
-                for k in range(K):
-                    c[k] = (1 + <float> <int32_t> row[k] * scale) * inverse[k]
-                    leaf[k] = most[k] * c[k]
-            else:
-                counts = spread
-                for j in range(row_len[w]):
-                    k = row[j] & mask
-                    spread[k] = row[j] >> topic_bits
-                    touched[touched_size] = <uint32_t> k
-                    touched_size += 1
-                    is_touched[k] = 1
-                    c[k] = (1 + <float> <int32_t> spread[k] * scale) * inverse[k]
-                    leaf[k] = most[k] * c[k]
-            if row_len[w] == DENSE or touched_size * 16 > padded:
-                total = tx_tree_renew_all(&tree)
-            else:
-                for j in range(touched_size):
-                    total = tx_tree_renew(&tree, touched[j])
-            for at in range(first, last):
-                if at + AHEAD < n_tokens:
-                    ahead = list_start[owner[at + AHEAD]]
-                    tx_prefetch(listed + ahead)
-                    tx_prefetch(listed + ahead + 16)
-                    tx_prefetch(&z[place[at + AHEAD]])
-                t = place[at]
-                i = owner[at]
-                d = docs[i]
-                size = (min(offsets[d + 1] - offsets[d], K) + 15) // 16 * 16
-                topics = listed + list_start[i]
-                numbers = <float *> (topics + size)
-                chunks = (list_size[i] + 15) // 16
-                old = -1 if z[t] == NONE else z[t]
-                c_less = 0
-                taken = False
-                if old >= 0:
-                    inverse_less = <float> (1.0 / (<double> (totals[old] - 1) + beta_sum))
-                    c_less = (1 + <float> <int32_t> (counts[old] - 1) * scale) * inverse_less
-                    leaf_less = most[old] * c_less
-                own = 0
-                if chunks > 0:
-                    own = gathers.own_sums(topics, numbers, chunks, c, <int32_t> old, c_less, sums, ends)
-                if old >= 0:
-                    excess = leaf[old] - leaf_less
-                    if excess + excess > own + total:
-                        taken = True
-                        leaf[old] = leaf_less
-                        total = tx_tree_renew(&tree, old)
-                mass = <double> own + total
-                while True:
-                    x = tx_rng_double(&rng) * mass
-                    if x < own:
-                        j = tx_own_find(sums, ends, chunks, <float> x)
-                        if j >= 0:
-                            new = topics[j]
-                            break
-                    new = tx_tree_find(&tree, <float> (x - own))
-                    if new != old and not grouped:
-                        break
-                    weight = <float> alpha[groups[d] if grouped else 0, new] * (c_less if new == old else c[new])
-                    if tx_rng_double(&rng) * leaf[new] < weight:
-                        break
-                if new == old:
-                    if taken:
-                        leaf[old] = most[old] * c[old]
-                        total = tx_tree_renew(&tree, old)
-                    continue
-                changed += 1
-                if old >= 0:
-                    counts[old] -= 1
-                    totals[old] -= 1
-                    inverse[old] = inverse_less
-                    c[old] = c_less
-                    leaf[old] = leaf_less
-                    if not taken:
-                        total = tx_tree_renew(&tree, old)
-                    j = tx_own_position(topics, list_size[i], <uint32_t> old)
-                    numbers[j] -= 1
-                    if numbers[j] == 0:  # the last of the list takes its place
-                        list_size[i] -= 1
-                        topics[j] = topics[list_size[i]]
-                        numbers[j] = numbers[list_size[i]]
-                        topics[list_size[i]] = 0
-                        numbers[list_size[i]] = 0
-                counts[new] += 1
-                totals[new] += 1
-                inverse[new] = <float> (1.0 / (<double> totals[new] + beta_sum))
-                c[new] = (1 + <float> <int32_t> counts[new] * scale) * inverse[new]
-                leaf[new] = most[new] * c[new]
-                total = tx_tree_renew(&tree, new)
-                if counts == spread and not is_touched[new]:
-                    is_touched[new] = 1
-                    touched[touched_size] = <uint32_t> new
-                    touched_size += 1
-                j = tx_own_position(topics, list_size[i], <uint32_t> new)
-                if j < 0:
-                    j = list_size[i]
-                    topics[j] = <uint32_t> new
-                    list_size[i] += 1
-                numbers[j] += 1
-                z[t] = <uint16_t> new
-            # The word leaves the tree, and its counts go back to its row.
-            if counts == row:
-                for k in range(K):
-                    c[k] = inverse[k]
-                    leaf[k] = most[k] * inverse[k]
-            else:
-                size = 0
-                for j in range(touched_size):
-                    k = touched[j]
-                    if spread[k]:
-                        row[size] = spread[k] << topic_bits | <uint32_t> k
-                        size += 1
-                    spread[k] = 0
-                    is_touched[k] = 0
-                    c[k] = inverse[k]
-                    leaf[k] = most[k] * inverse[k]
-                for j in range(size, row_len[w]):
-                    row[j] = 0
-                row_len[w] = <int32_t> size
-            if counts == row or touched_size * 16 > padded:
-                total = tx_tree_renew_all(&tree)
-            else:
-                for j in range(touched_size):
-                    total = tx_tree_renew(&tree, touched[j])
-    free(begin)
-    free(place)
-    free(owner)
-    free(list_start)
-    free(list_size)
-    free(listed)
-    free(floats)
-    free(ints)
+            enter(&word, cell, w)
+            changed += renew_word(cell, &word, &lists, &tokens, first, last, sums, &rng)
+            leave(&word, cell, w)
     return changed

@@ -18,17 +18,12 @@ these as well, and keeps the token in); that costs next to nothing.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 
 import numpy as np
 
+from topicx._kernels.cell cimport Arena
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_next, tx_rng_seed
 from topicx._kernels.walker cimport walker_build, walker_draw
-
-cdef enum:
-    NONE = 0xFFFF
-
 
 def index_words(const uint32_t[::1] words, const int64_t[::1] offsets, const uint32_t[::1] docs, int64_t V):
     """Where the tokens of each word stand in these documents: (start int64[V + 1], places uint32)."""
@@ -94,14 +89,10 @@ def word_phase(uint16_t[:, ::1] records, const int64_t[::1] start, const uint32_
     cdef tx_rng rng = tx_rng_seed(key)
     for w in range(first, last):
         longest = max(longest, start[w + 1] - start[w])
-    cdef float *counts = <float *> malloc(K * sizeof(float))
-    cdef uint16_t *buffer = <uint16_t *> malloc((longest + 1) * width * sizeof(uint16_t))
-    if counts == NULL or buffer == NULL:
-        free(counts)
-        free(buffer)
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef float *counts = arena.floats(K)
+    cdef uint16_t *buffer = <uint16_t *> arena.room((longest + 1) * width * sizeof(uint16_t))
     with nogil:
-        memset(counts, 0, K * sizeof(float))
         for w in range(first, last):
             at = start[w]
             n = start[w + 1] - at
@@ -151,8 +142,6 @@ def word_phase(uint16_t[:, ::1] records, const int64_t[::1] start, const uint32_
                 counts[record[0]] = 0
             for i in range(seed_start[w], seed_start[w + 1]):
                 counts[seed_topics[i]] = 0
-    free(counts)
-    free(buffer)
     return changed
 
 
@@ -168,19 +157,13 @@ def document_phase(uint16_t[:, ::1] records, const int64_t[::1] offsets, const u
     cdef uint16_t *document
     cdef int64_t *sums = &tally[0]
     cdef tx_rng rng = tx_rng_seed(key)
-    cdef float *floats = <float *> malloc(K * 3 * sizeof(float))
-    cdef uint32_t *ints = <uint32_t *> malloc(K * 2 * sizeof(uint32_t))
-    cdef double *scaled = <double *> malloc(K * sizeof(double))
-    if floats == NULL or ints == NULL or scaled == NULL:
-        free(floats)
-        free(ints)
-        free(scaled)
-        raise MemoryError
-    cdef float *counts = floats
-    cdef float *prior = floats + K
-    cdef float *keep = floats + 2 * K
+    cdef Arena arena = Arena()
+    cdef float *counts = arena.floats(K)
+    cdef float *prior = arena.floats(K)
+    cdef float *keep = arena.floats(K)
+    cdef uint32_t *ints = arena.words(2 * K)
+    cdef double *scaled = arena.doubles(K)
     with nogil:
-        memset(counts, 0, K * sizeof(float))
         for i in range(docs.shape[0]):
             d = docs[i]
             n = offsets[d + 1] - offsets[d]
@@ -216,7 +199,4 @@ def document_phase(uint16_t[:, ::1] records, const int64_t[::1] offsets, const u
                     else:
                         record[m] = <uint16_t> walker_draw(keep, ints, K, (x - n) / alpha_sum)
                 counts[record[0]] = 0
-    free(floats)
-    free(ints)
-    free(scaled)
     return changed

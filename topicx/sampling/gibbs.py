@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx._kernels import cell as kernel
 from topicx._kernels import rows
 from topicx.corpus.corpus import take_rows
 from topicx.engines.threads import Engine
@@ -20,7 +21,7 @@ from topicx.sampling import streams
 from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
-from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.sampling.schedule import Cell, Schedule, default_partitions, over_paths
 from topicx.state import NONE, Csr, State, document_topics, topic_totals
 
 
@@ -28,20 +29,23 @@ class Gibbs(Method):
     """Word rows, topics, totals, and the loop over epochs. Subclasses name their kernel."""
 
     kernel: ClassVar[str]
-    """The module of `topicx._kernels` whose `sweep_cell` renews a cell (see `dense.pyx` for what it takes)."""
+    """The module of `topicx._kernels` whose `sweep` renews a cell (see `cell.pxd`)."""
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
-        self._sweep_cell = import_module(f"topicx._kernels.{self.kernel}").sweep_cell
-        partitions = options.partitions or default_partitions(state.n_tokens, state.n_documents)
-        partitions = max(1, min(partitions, state.n_documents, state.n_words))
-        self.schedule = Schedule(state.words, state.offsets, state.n_words, partitions, options.seed, options.chain)
+        documents, tokens = state.paths * state.n_documents, state.paths * state.n_tokens
+        partitions = options.partitions or default_partitions(tokens, documents)
+        partitions = max(1, min(partitions, documents, state.n_words))
+        self.schedule = Schedule(
+            state.words, state.offsets, state.n_words, partitions, options.seed, options.chain, state.paths
+        )
+        self.offsets = over_paths(state.offsets, state.paths)
         rank = self.schedule.rank
         self.words = rank[self.schedule.arranged(state.words)]  # numbered by rank, as the rows are
         self.z: NDArray[np.uint16] = np.zeros(0, np.uint16)
         seeds = state.seeds
         self.pseudo = (rank[seeds.words], seeds.topics, seeds.counts)
-        self.word_tokens = np.bincount(self.words, minlength=state.n_words).astype(np.int64)
+        self.word_tokens = state.paths * np.bincount(self.words, minlength=state.n_words).astype(np.int64)
         self.row_capacity = self.word_tokens.copy()
         np.add.at(self.row_capacity, self.pseudo[0], seeds.counts)
         self.set_priors(state.alpha, state.beta)
@@ -55,12 +59,12 @@ class Gibbs(Method):
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
         if not random:
-            z = np.full(state.n_tokens, NONE, np.uint16)
+            z = np.full(state.paths * state.n_tokens, NONE, np.uint16)
         elif np.any(state.z != NONE):
             z = state.z.copy()  # assignments that came with the state
         else:
             draw = streams.generator(options.seed, options.chain, streams.START)
-            z = draw.integers(0, state.n_topics, state.n_tokens, dtype=np.uint16)
+            z = draw.integers(0, state.n_topics, state.paths * state.n_tokens, dtype=np.uint16)
         self._adopt(z)
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
@@ -87,28 +91,46 @@ class Gibbs(Method):
         rows.rebalance(
             self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics, self.row_capacity
         )
-        return {"changed": changed / max(self.state.n_tokens, 1)}
+        return {"changed": changed / max(len(self.z), 1)}
 
     def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
         options, schedule = self.options, self.schedule
         number = cell.shard * schedule.partitions + cell.block
         totals = self.totals.copy()
-        changed = self._sweep_cell(
-            self.words, self.z, self.state.offsets, schedule.segments, schedule.partitions,
-            schedule.active(cell.shard, share), cell.block, self.row_start, self.row_cells, self.row_len,
-            self.topic_bits, totals, self.state.alpha, self.state.groups, self._beta32, self._beta_sum,
-            streams.key(options.seed, options.chain, streams.CELL, step, number), maximise,
-        )  # fmt: skip
+        changed = self._sweeper(maximise)(
+            kernel.Cell(**self._arrays(), totals=totals, **self._asked(number, maximise)),
+            schedule.active(cell.shard, share),
+            cell.block,
+            streams.key(options.seed, options.chain, streams.CELL, step, number),
+        )
         return int(changed), totals
+
+    def _sweeper(self, maximise: bool) -> Callable[..., int]:
+        """The kernel's `sweep`; a kernel that draws only leaves the modes to another."""
+        return import_module(f"topicx._kernels.{self.kernel}").sweep  # type: ignore[no-any-return]
+
+    def _arrays(self) -> dict[str, Any]:
+        """What all cells have in common, as `cell.pxd` names it."""
+        state, schedule = self.state, self.schedule
+        return {
+            "words": self.words, "assigned": self.z, "offsets": state.offsets, "segments": schedule.segments,
+            "blocks": schedule.partitions, "row_start": self.row_start, "row_cells": self.row_cells,
+            "row_len": self.row_len, "topic_bits": self.topic_bits, "alpha": state.alpha, "groups": state.groups,
+            "beta": self._beta32, "beta_sum": self._beta_sum,
+        }  # fmt: skip
+
+    def _asked(self, number: int, maximise: bool) -> dict[str, Any]:
+        """What is asked of the cell of this number."""
+        return {"maximise": maximise}
 
     def score(self) -> float:
         return joint_log_likelihood(
-            self.z, self.state.offsets, self.word_topics(), self.totals, self.state.alpha, self.state.groups,
-            self.state.beta, self.state.seeds,
+            self.z, self.offsets, self.word_topics(), self.totals, self.state.alpha,
+            np.tile(self.state.groups, self.state.paths), self.state.beta, self.state.seeds,
         )  # fmt: skip
 
     def document_topics(self) -> Csr:
-        return document_topics(self.z, self.state.offsets, self.state.n_topics)
+        return document_topics(self.z, self.offsets, self.state.n_topics)
 
     def word_topics(self) -> Csr:
         indptr, topics, counts = rows.to_csr(
@@ -146,7 +168,7 @@ class Gibbs(Method):
 
 
 class Dense(Gibbs):
-    """Every topic of every token, sixteen at a time."""
+    """Every topic of every token, sixteen at a time. It knows a document's factor (`cell.pxd`)."""
 
     kernel = "dense"
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels import light
 from topicx.engines.threads import Engine
-from topicx.sampling import streams
 from topicx.sampling.gibbs import Gibbs
 from topicx.sampling.options import Options
-from topicx.sampling.schedule import Cell
 from topicx.state import NONE, State
 
 
@@ -25,6 +24,8 @@ class Proposing(Gibbs):
     """
 
     kernel = "sparse"
+    proposer: ClassVar[ModuleType]
+    """The kernel that proposes."""
     tallied: tuple[str, ...] = ()
     """Names of the acceptance rates, a pair of numbers in the tally each: proposals, acceptances."""
 
@@ -45,34 +46,27 @@ class Proposing(Gibbs):
 
     _proposing = False
 
-    def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
-        if not self._proposing:
-            return super()._cell(step, share, maximise, cell)
-        options, schedule = self.options, self.schedule
-        number = cell.shard * schedule.partitions + cell.block
-        totals = self.totals.copy()
-        common = (
-            self.words, self.z, self.state.offsets, schedule.segments, schedule.partitions,
-            schedule.active(cell.shard, share), cell.block, self.row_start, self.row_cells, self.row_len,
-            self.topic_bits, totals, self.state.alpha, self.state.groups, self._beta32, self._beta_sum,
-            streams.key(options.seed, options.chain, streams.CELL, step, number),
-        )  # fmt: skip
-        return self._propose(common, self._tally[number]), totals
+    def _sweeper(self, maximise: bool) -> Callable[..., int]:
+        return self.proposer.sweep if self._proposing else super()._sweeper(maximise)  # type: ignore[no-any-return]
 
-    @abstractmethod
-    def _propose(self, common: tuple[Any, ...], tally: NDArray[np.int64]) -> int:
-        """One cell by the subclass's kernel: the arguments that all kernels take, and where acceptances are counted."""
+    def _asked(self, number: int, maximise: bool) -> dict[str, Any]:
+        if not self._proposing:
+            return super()._asked(number, maximise)
+        return {"steps": self.options.mh_steps, "tally": self._tally[number]}
 
 
 class Light(Proposing):
     """Document and word proposals by turns, `mh_steps` times a token."""
 
+    proposer = light
     tallied = ("word", "document")
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
         seeded, _, counts = self.pseudo
-        self._word_start, self._word_places = light.index_words(self.words, seeded, counts, state.n_words)
+        self._word_start, self._word_places = light.index_words(
+            self.words, seeded, counts, state.n_words, state.paths
+        )
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         super()._adopt(z)
@@ -81,10 +75,6 @@ class Light(Proposing):
         self._everyone = np.concatenate([self.z, pseudo])
         self.z = self._everyone[: len(self.z)]
 
-    def _propose(self, common: tuple[Any, ...], tally: NDArray[np.int64]) -> int:
-        words, _, *rest = common
-        return int(
-            light.sweep_cell(
-                words, self._everyone, *rest, self._word_start, self._word_places, self.options.mh_steps, tally
-            )
-        )
+    def _arrays(self) -> dict[str, Any]:
+        index = {"word_start": self._word_start, "word_places": self._word_places}
+        return super()._arrays() | {"assigned": self._everyone} | index

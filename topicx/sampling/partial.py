@@ -173,12 +173,13 @@ class Partial(Assignments):
         state, options, schedule = self.state, self.options, self.schedule
 
         def work(chunk: int) -> int:
-            row_of, dense, sums, *sparse = phi
+            row_of, dense, sums, starts, topics, values = phi
             key = streams.key(options.seed, options.chain, streams.CELL, step, block, chunk)
-            changed = partial.sweep_documents(
-                self.words, self.z, state.offsets, schedule.segments, schedule.partitions, chunks[chunk], block,
-                row_of, dense, sums, *sparse, state.alpha, state.groups, key,
+            cell = partial.Given(
+                words=self.words, assigned=self.z, offsets=state.offsets, segments=schedule.segments,
+                blocks=schedule.partitions, alpha=state.alpha, groups=state.groups, row_of=row_of, dense=dense, sums=sums,
+                starts=starts, phi_topics=topics, phi_values=values,
             )  # fmt: skip
-            return int(changed)
+            return int(partial.sweep(cell, chunks[chunk], block, key))
 
         return sum(self.engine.map(work, range(len(chunks))))

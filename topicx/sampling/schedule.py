@@ -36,8 +36,13 @@ class Schedule:
         partitions: int,
         seed: int,
         chain: int,
+        paths: int = 1,
     ) -> None:
+        """With several paths the documents are there as often, document d of path m being number m D + d; their words
+        are not."""
         self.partitions = partitions
+        self._words, self._offsets = words, offsets
+        offsets = over_paths(offsets, paths)
         documents = len(offsets) - 1
         lengths = np.diff(offsets)
         # Contiguous shards of about equal tokens; within a shard the order is shuffled, so that a prefix of it is a
@@ -49,7 +54,6 @@ class Schedule:
             order = np.arange(bounds[shard], bounds[shard + 1], dtype=np.uint32)
             streams.generator(seed, chain, streams.SHUFFLE, shard).shuffle(order)
             self.shards.append(order[lengths[order] > 0])
-        self._words, self._offsets = words, offsets
         self.block_of_word = np.zeros(n_words, np.uint16)
         if partitions > 1:
             self.block_of_word = balanced_blocks(np.bincount(words, minlength=n_words), partitions)
@@ -57,8 +61,8 @@ class Schedule:
         # number the words by it, so that threads at work on different blocks never write to one cache line.
         self.rank = np.empty(n_words, np.uint32)
         self.rank[np.argsort(self.block_of_word, kind="stable")] = np.arange(n_words, dtype=np.uint32)
-        self.segments = np.empty(documents * (partitions + 1), np.int64)
-        layout.segment(words, offsets, self.block_of_word, partitions, self.segments)
+        self.segments = np.empty((len(self._offsets) - 1) * (partitions + 1), np.int64)
+        layout.segment(words, self._offsets, self.block_of_word, partitions, self.segments)
 
     def epochs(self) -> list[list[Cell]]:
         """The cells of a sweep: those of one inner list may run at once."""
@@ -71,7 +75,7 @@ class Schedule:
         return documents[: int(np.ceil(share * len(documents)))]
 
     def arranged(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Token values from corpus order into the schedule's order."""
+        """Token values (of one path or of more) from corpus order into the schedule's order."""
         return self._reorder(values, back=False)
 
     def restored(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -87,9 +91,19 @@ class Schedule:
         return order
 
     def _reorder(self, values: NDArray[Any], back: bool) -> NDArray[Any]:
-        out = np.empty_like(values)
-        layout.arrange(self._words, self._offsets, self.rank, np.ascontiguousarray(values), out, back)
+        values, out = np.ascontiguousarray(values), np.empty_like(values, order="C")
+        for begin in range(0, len(values), max(len(self._words), 1)):
+            path = slice(begin, begin + len(self._words))
+            layout.arrange(self._words, self._offsets, self.rank, values[path], out[path], back)
         return out
+
+
+def over_paths(offsets: NDArray[np.int64], paths: int) -> NDArray[np.int64]:
+    """Where the documents of every path begin in the assignments of all paths."""
+    if paths == 1:
+        return offsets
+    begins = (offsets[:-1] + offsets[-1] * np.arange(paths)[:, None]).reshape(-1)
+    return np.append(begins, paths * offsets[-1])
 
 
 def balanced_blocks(frequencies: NDArray[np.int64], partitions: int) -> NDArray[np.uint16]:
