@@ -43,7 +43,8 @@ if sys.platform == "win32":
     FLAGS = ["/O2", "/fp:precise"]
 else:
     FLAGS = ["-O1", "-g"] if DEBUG else ["-O3"]
-    FLAGS += ["-std=c11", "-Wall", "-Wno-psabi", "-falign-loops=32", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+    FLAGS += ["-std=c11", "-Wall", "-Wno-psabi", "-falign-loops=32"]
+    FLAGS += ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 
 kernels = sorted(Path("topicx/_kernels").glob("*.pyx"))
 extensions = [

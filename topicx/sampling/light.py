@@ -64,9 +64,7 @@ class Light(Proposing):
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
         seeded, _, counts = self.pseudo
-        self._word_start, self._word_places = light.index_words(
-            self.words, seeded, counts, state.n_words, state.paths
-        )
+        self._word_start, self._word_places = light.index_words(self.words, seeded, counts, state.n_words, state.paths)
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         super()._adopt(z)

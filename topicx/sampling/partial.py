@@ -177,8 +177,8 @@ class Partial(Assignments):
             key = streams.key(options.seed, options.chain, streams.CELL, step, block, chunk)
             cell = partial.Given(
                 words=self.words, assigned=self.z, offsets=state.offsets, segments=schedule.segments,
-                blocks=schedule.partitions, alpha=state.alpha, groups=state.groups, row_of=row_of, dense=dense, sums=sums,
-                starts=starts, phi_topics=topics, phi_values=values,
+                blocks=schedule.partitions, alpha=state.alpha, groups=state.groups, row_of=row_of, dense=dense,
+                sums=sums, starts=starts, phi_topics=topics, phi_values=values,
             )  # fmt: skip
             return int(partial.sweep(cell, chunks[chunk], block, key))
 
