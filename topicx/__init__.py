@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from topicx.errors import InputError as InputError
     from topicx.errors import TopicxError as TopicxError
     from topicx.model import Model as Model
+    from topicx.hmm.estimator import HMM as HMM
     from topicx.models.lda import LDA as LDA
     from topicx.state import State as State
 
 # Names are resolved on first use, so that `topicx --help` does not pay for numpy and scipy.
 _HOME = {
     "Corpus": "topicx.corpus.corpus",
+    "HMM": "topicx.hmm.estimator",
     "InputError": "topicx.errors",
     "LDA": "topicx.models.lda",
     "Model": "topicx.model",
