@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "clones.h"
+#include "lanes.h"
 #include "rng.h"
 
 /* -- 16 uniforms of 32 bits at a time: eight xoshiro256++ streams side by side -- */
@@ -80,6 +81,20 @@ TX_INLINE double hmm_partial_weight(const hmm_model *m, int64_t word, int prev, 
     weight *= prev == HMM_NONE ? m->p_start[s] : m->p_trans[prev * S + s];
     if (next != HMM_NONE) weight *= m->p_trans[s * S + next];
     return weight;
+}
+
+/* The same with the site itself still counted in state `was`: what hmm_collapsed_weight gives once it is taken out. */
+TX_INLINE double hmm_weight_without(const hmm_model *m, int64_t word, int prev, int next, int was, int s) {
+    const int64_t S = m->S, own = s == was;
+    double weight = (double)(m->emit[word * S + s] - own) + m->beta, below = (double)(m->total[s] - own) + m->beta_sum;
+    const int loop = prev == was && next != HMM_NONE && next == s; /* the pair (was, next) stands in the row of prev */
+    weight *= prev == HMM_NONE ? (double)(m->start[s] - own) + m->alpha0 : (double)(m->trans[prev * S + s] - own - loop) + m->alpha;
+    if (next != HMM_NONE) {
+        const int again = prev == s, back = again && was == next; /* the pair (prev, was) stands in the row of s */
+        weight *= (double)(m->trans[s * S + next] - own - back + (again && s == next)) + m->alpha;
+        below *= (double)(m->out[s] - own) + m->alpha_sum; /* the pair (prev, was) goes, the pair (prev, s) comes */
+    }
+    return weight / below;
 }
 
 TX_INLINE void hmm_add(hmm_model *m, int64_t word, int prev, int next, int s, int64_t by) {
@@ -254,61 +269,7 @@ TX_INLINE void hmm_unpack(uint64_t bits, uint8_t *bytes) {
     }
 }
 
-/* The states of 64 sites whose answers are `zero` and `one` for a previous state of 0 and 1. */
-TX_INLINE uint64_t hmm_compose(uint64_t zero, uint64_t one, int before) {
-    for (int k = 1; k < 64; k *= 2) {
-        const uint64_t z = zero << k, o = one << k | ((UINT64_C(1) << k) - 1), differ = zero ^ one;
-        one = zero ^ (o & differ);
-        zero = zero ^ (z & differ);
-    }
-    return before ? one : zero;
-}
-
 TX_INLINE uint64_t hmm_upto(int n) { return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1; }
-
-/* Sites begin..end-1 of a block get their new states in the counts. `fresh`, `old`: states; `before`: the one before the
- * block; `follow`: the old state after the block; `first`, `last`: sites that begin and end a sequence. */
-TX_INLINE void hmm_commit(hmm_two *t, const uint32_t *words, uint64_t fresh, uint64_t old, int before, int follow,
-                          uint64_t first, uint64_t last, int begin, int end) {
-    const uint64_t mask = hmm_upto(end) & ~hmm_upto(begin);
-    uint64_t flips = (fresh ^ old) & mask;
-    if (!flips) return;
-    hmm_model *m = &t->m;
-    const int64_t ups = __builtin_popcountll(flips & fresh), number = __builtin_popcountll(flips);
-    m->total[1] += 2 * ups - number;
-    m->total[0] -= 2 * ups - number;
-    const uint64_t starts = flips & first;
-    if (starts) {
-        const int64_t to_one = __builtin_popcountll(starts & fresh), all = __builtin_popcountll(starts);
-        m->start[1] += 2 * to_one - all;
-        m->start[0] -= 2 * to_one - all;
-    }
-    /* pairs (site before, site), both states as they were and as they are; the sites before `begin` are new already */
-    const uint64_t done = hmm_upto(begin), was = (old & ~done) | (fresh & done);
-    const uint64_t prev_new = fresh << 1 | (uint64_t)before, prev_was = was << 1 | (uint64_t)before, pairs = mask & ~first;
-    int64_t n11 = __builtin_popcountll(prev_new & fresh & pairs) - __builtin_popcountll(prev_was & was & pairs);
-    int64_t n10 = __builtin_popcountll(prev_new & ~fresh & pairs) - __builtin_popcountll(prev_was & ~was & pairs);
-    int64_t n01 = __builtin_popcountll(~prev_new & fresh & pairs) - __builtin_popcountll(~prev_was & was & pairs);
-    int64_t n00 = -n11 - n10 - n01;
-    const int last_flipped = flips >> (end - 1) & 1; /* the pair with the site after them */
-    if (last_flipped && !(last >> (end - 1) & 1)) {
-        const int x = end < HMM_BLOCK ? (int)(old >> end & 1) : follow, up = fresh >> (end - 1) & 1;
-        const int64_t to = up ? 1 : -1;
-        if (x) n11 += to, n01 -= to;
-        else n10 += to, n00 -= to;
-    }
-    m->trans[0] += n00, m->trans[1] += n01, m->trans[2] += n10, m->trans[3] += n11;
-    m->out[0] += n00 + n01;
-    m->out[1] += n10 + n11;
-    while (flips) {
-        const int i = __builtin_ctzll(flips);
-        flips &= flips - 1;
-        const int64_t w = words[i], by = (int64_t)(fresh >> i & 1) * 2 - 1;
-        m->emit[2 * w] -= by;
-        const int64_t now = m->emit[2 * w + 1] += by;
-        if ((uint64_t)(now - t->low[w]) > (uint64_t)t->limit[w]) t->stale_words[t->stale++ & 63] = w;
-    }
-}
 
 TX_INLINE void hmm_catch_up(hmm_two *t) {
     int64_t now[8], far = 0;
@@ -320,90 +281,50 @@ TX_INLINE void hmm_catch_up(hmm_two *t) {
     t->stale = 0;
 }
 
-TX_INLINE int64_t hmm_block(hmm_two *t, int collapsed, const uint32_t *words, uint8_t *z, int n, const uint32_t *u, int before,
-                            uint64_t first, uint64_t last) {
-    uint8_t codes[HMM_BLOCK];
-    const uint32_t *table0 = t->table, *table1 = t->table + 2 * t->V;
-    for (int i = 0; i < HMM_BLOCK; i++) {
-        const uint32_t at = 2 * words[i] + z[i + 1], v = u[i] >> (32 - HMM_BITS), a = table0[at], b = table1[at];
-        codes[i] = (uint8_t)((v >= a >> 16) | (v >= (a & 65535)) << 1 | (v >= b >> 16) << 2 | (v >= (b & 65535)) << 3);
-    }
-    const uint64_t old = hmm_pack(z, 0);
-    const int follow = z[HMM_BLOCK];
-    uint64_t zero = hmm_pack(codes, 0), one = hmm_pack(codes, 2); /* certainly state 1 */
-    const uint64_t all = hmm_upto(n), edge = first | last;
-    uint64_t open0 = ((hmm_pack(codes, 1) & ~zero) | edge) & all, open1 = ((hmm_pack(codes, 3) & ~one) | edge) & all;
-    uint64_t fresh;
-    int begin = 0;
-    for (;;) {
-        fresh = hmm_compose(zero, one, before);
-        const uint64_t prev = fresh << 1 | (uint64_t)before, open = (open0 & ~prev) | (open1 & prev);
-        if (!open) break;
-        const int j = __builtin_ctzll(open);
-        const uint64_t bit = UINT64_C(1) << j;
-        const int p = first & bit ? HMM_NONE : (int)(prev >> j & 1);
-        const int x = last & bit ? HMM_NONE : j + 1 < HMM_BLOCK ? (int)(old >> (j + 1) & 1) : follow, was = old >> j & 1;
-        double sums[2];
-        int s;
-        if (collapsed) {
-            if (j > begin) hmm_commit(t, words, fresh, old, before, follow, first, last, begin, j);
-            begin = j;
-            hmm_add(&t->m, words[j], p, x, was, -1);
-            s = hmm_draw(&t->m, 1, words[j], p, x, was, u[j], sums);
-            hmm_add(&t->m, words[j], p, x, was, 1);
-        } else
-            s = hmm_draw(&t->m, 0, words[j], p, x, was, u[j], sums);
-        zero = s ? zero | bit : zero & ~bit;
-        one = s ? one | bit : one & ~bit;
-        open0 &= ~(hmm_upto(j) | bit);
-        open1 &= ~(hmm_upto(j) | bit);
-    }
-    fresh &= all;
-    if (collapsed) {
-        hmm_commit(t, words, fresh, old, before, follow, first, last, begin, n);
-        hmm_catch_up(t);
-    }
-    hmm_unpack(fresh, z);
-    return __builtin_popcountll((fresh ^ old) & all);
-}
+/* The sweep over two states, for several CPUs with the same bits on each (see lanes.h). */
+typedef struct {
+    int64_t (*collapsed)(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z, const uint64_t *firsts,
+                         const uint64_t *lasts, uint64_t key);
+    int64_t (*partial)(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z, const uint64_t *firsts,
+                       const uint64_t *lasts, uint64_t key);
+} hmm_spelling;
 
-/* A sweep over one path of two states. `firsts`, `lasts`: a bit a site, which sites begin and end a sequence. */
-TX_INLINE int64_t hmm_sweep_two(hmm_two *t, int collapsed, const uint32_t *words, int64_t N, uint8_t *z,
-                                const uint64_t *firsts, const uint64_t *lasts, uint64_t key) {
-    hmm_rng rng;
-    uint32_t u[HMM_BLOCK], w[HMM_BLOCK];
-    uint8_t states[HMM_BLOCK + 1];
-    int64_t changed = 0, i = 0;
-    int before = 0;
-    hmm_seed(&rng, key);
-    t->stale = 0;
-    if (collapsed) hmm_refresh_all(t);
-    else hmm_fill_partial(t);
-    for (; i + HMM_BLOCK < N; i += HMM_BLOCK) {
-        hmm_uniforms(&rng, u);
-        changed += hmm_block(t, collapsed, words + i, z + i, HMM_BLOCK, u, before, firsts[i / 64], lasts[i / 64]);
-        before = z[i + HMM_BLOCK - 1];
-    }
-    if (i < N) {
-        memset(w, 0, sizeof w);
-        memset(states, 0, sizeof states);
-        memcpy(w, words + i, (size_t)(N - i) * sizeof *w);
-        memcpy(states, z + i, (size_t)(N - i));
-        hmm_uniforms(&rng, u);
-        changed += hmm_block(t, collapsed, w, states, (int)(N - i), u, before, firsts[i / 64], lasts[i / 64]);
-        memcpy(z + i, states, (size_t)(N - i));
-    }
-    return changed;
-}
+#define HMM_PASTE(a, b) hmm_two_##a##_##b
+#define HMM_PASTED(a, b) HMM_PASTE(a, b)
+#define HMM_(name) HMM_PASTED(name, TX_LANES)
+#define HMM_TABLE(b) hmm_##b
+#define HMM_TABLED(b) HMM_TABLE(b)
 
-TX_CLONES static int64_t hmm_sweep_two_collapsed(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z,
-                                                 const uint64_t *firsts, const uint64_t *lasts, uint64_t key) {
-    return hmm_sweep_two(t, 1, words, N, z, firsts, lasts, key);
-}
+#define TX_LANES plain
+#include "hmm_body.h"
+#undef TX_LANES
 
-TX_CLONES static int64_t hmm_sweep_two_partial(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z,
-                                               const uint64_t *firsts, const uint64_t *lasts, uint64_t key) {
-    return hmm_sweep_two(t, 0, words, N, z, firsts, lasts, key);
+#ifdef TX_X86
+#pragma GCC push_options
+#pragma GCC target("avx2,popcnt,bmi,bmi2")
+#define TX_LANES avx2
+#include "hmm_body.h"
+#undef TX_LANES
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx2,avx512f,avx512bw,avx512dq,avx512vl,popcnt,bmi,bmi2")
+#define TX_LANES avx512
+#define HMM_AVX512
+#include "hmm_body.h"
+#undef HMM_AVX512
+#undef TX_LANES
+#pragma GCC pop_options
+#endif
+
+/* The spelling that tx_lanes_choose() picked. */
+static inline const hmm_spelling *hmm_choose(void) {
+#ifdef TX_X86
+    const char *name = tx_lanes_choose()->name;
+    if (strcmp(name, "avx512") == 0) return &hmm_avx512;
+    if (strcmp(name, "avx2") == 0 && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi2")) return &hmm_avx2;
+#endif
+    return &hmm_plain;
 }
 
 #endif

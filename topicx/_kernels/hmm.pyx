@@ -41,10 +41,13 @@ cdef extern from "hmm.h" nogil:
                                 uint8_t *z, uint64_t key, double *sums) noexcept
     int64_t hmm_sweep_partial(hmm_model *m, const uint32_t *words, const int64_t *offsets, int64_t sequences,
                               uint8_t *z, uint64_t key, double *sums) noexcept
-    int64_t hmm_sweep_two_collapsed(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z, const uint64_t *firsts,
-                                    const uint64_t *lasts, uint64_t key) noexcept
-    int64_t hmm_sweep_two_partial(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z, const uint64_t *firsts,
-                                  const uint64_t *lasts, uint64_t key) noexcept
+    ctypedef struct hmm_spelling:
+        int64_t (*collapsed)(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z, const uint64_t *firsts,
+                             const uint64_t *lasts, uint64_t key) noexcept nogil
+        int64_t (*partial)(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z, const uint64_t *firsts,
+                           const uint64_t *lasts, uint64_t key) noexcept nogil
+
+    const hmm_spelling *hmm_choose() noexcept
 
 cdef extern from "hmm_passes.h" nogil:
     ctypedef struct hmm_parameters:
@@ -58,6 +61,8 @@ cdef extern from "hmm_passes.h" nogil:
                       double *emit, double *gamma, double *room) noexcept
     double hmm_viterbi(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows, uint8_t *came,
                        uint8_t *path) noexcept
+
+cdef const hmm_spelling *spelling = hmm_choose()
 
 
 cdef hmm_model counting(int64_t[::1] start, int64_t[:, ::1] trans, int64_t[:, ::1] emit, int64_t[::1] sums,
@@ -163,14 +168,14 @@ def sweep_two_collapsed(const uint32_t[::1] words, const uint64_t[::1] firsts, c
     """`sweep_collapsed` for two states."""
     cdef int64_t V = emit.shape[0], changed
     cdef int64_t[::1] sums = np.empty(4, np.int64), limits = np.empty(2 * V, np.int64)
-    cdef uint32_t[::1] table = np.empty(4 * V, np.uint32)
+    cdef uint32_t[::1] table = np.empty(4 * V + 32, np.uint32)  # read beyond its end
     cdef hmm_two t
     if z.shape[0] == 0:
         return 0
     with nogil:
         t.m = counting(start, trans, emit, sums, alpha0, alpha, beta)
         t.V, t.most, t.table, t.limit, t.low = V, &most[0], &table[0], &limits[0], &limits[V]
-        changed = hmm_sweep_two_collapsed(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
+        changed = spelling.collapsed(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
     return changed
 
 
@@ -179,14 +184,14 @@ def sweep_two_partial(const uint32_t[::1] words, const uint64_t[::1] firsts, con
                       const double[:, ::1] emit, uint64_t key):
     """`sweep_partial` for two states."""
     cdef int64_t V = emit.shape[0], changed
-    cdef uint32_t[::1] table = np.empty(4 * V, np.uint32)
+    cdef uint32_t[::1] table = np.empty(4 * V + 32, np.uint32)  # read beyond its end
     cdef hmm_two t
     if z.shape[0] == 0:
         return 0
     with nogil:
         t.m = given(start, trans, emit)
         t.V, t.most, t.table, t.limit, t.low = V, NULL, &table[0], NULL, NULL
-        changed = hmm_sweep_two_partial(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
+        changed = spelling.partial(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
     return changed
 
 
