@@ -99,9 +99,12 @@ def test_sixty_four_sites_at_once_are_sites_one_by_one(name):
             np.testing.assert_array_equal(have, want)
     for seed in range(4):
         parameters = random_parameters(seed, 2, V, zeros=V // 2 if seed == 3 else 0)
+        own = counts_of(words, offsets, other[:1], 2, V)
         changed = kernel.sweep_partial(words, offsets, z[0], *parameters, seed)
-        assert changed == kernel.sweep_two_partial(words, firsts, lasts, other[0], *parameters, seed)
+        assert changed == kernel.sweep_two_partial(words, firsts, lasts, other[0], *own, *parameters, seed)
         np.testing.assert_array_equal(z, other)
+        for have, want in zip(own, counts_of(words, offsets, z[:1], 2, V), strict=True):
+            np.testing.assert_array_equal(have, want)
 
 
 def test_one_lopsided_state():
@@ -177,7 +180,7 @@ def test_a_chain_gets_to_the_posterior(sampler, S, M):
     learner = learner_of(sampler, S, M, *WORDS[S], seed=3)
     _, p = posterior_of(learner)
     learner.restore({"z": np.zeros_like(learner.z)})
-    seen, samples, thin = np.zeros(len(p)), 1500, 15
+    seen, samples, thin = np.zeros(len(p)), 1000, 8
     for number in range(samples * thin):
         learner.sweep(number)
         if number % thin == thin - 1:

@@ -8,7 +8,7 @@ states, 64 sites at once (hmm.h says how).
 Counts: start (S), trans (S x S), emit (words x S). Parameters have the same shapes. States are bytes.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -180,17 +180,21 @@ def sweep_two_collapsed(const uint32_t[::1] words, const uint64_t[::1] firsts, c
 
 
 def sweep_two_partial(const uint32_t[::1] words, const uint64_t[::1] firsts, const uint64_t[::1] lasts,
-                      uint8_t[::1] z, const double[::1] start, const double[:, ::1] trans,
-                      const double[:, ::1] emit, uint64_t key):
-    """`sweep_partial` for two states."""
-    cdef int64_t V = emit.shape[0], changed
+                      uint8_t[::1] z, int64_t[::1] starts, int64_t[:, ::1] pairs, int64_t[:, ::1] emits,
+                      const double[::1] start, const double[:, ::1] trans, const double[:, ::1] emit, uint64_t key):
+    """`sweep_partial` for two states; this path's own counts (starts, pairs, emits) follow."""
+    cdef int64_t V = emit.shape[0], changed, i
+    cdef int64_t[::1] sums = np.zeros(4, np.int64), limits = np.zeros(2 * V, np.int64)
     cdef uint32_t[::1] table = np.empty(4 * V + 32, np.uint32)  # read beyond its end
     cdef hmm_two t
     if z.shape[0] == 0:
         return 0
     with nogil:
         t.m = given(start, trans, emit)
-        t.V, t.most, t.table, t.limit, t.low = V, NULL, &table[0], NULL, NULL
+        t.m.start, t.m.trans, t.m.emit, t.m.out, t.m.total = &starts[0], &pairs[0, 0], &emits[0, 0], &sums[0], &sums[2]
+        for i in range(V):
+            limits[i] = INT64_MAX // 2  # its tables depend on no count
+        t.V, t.most, t.table, t.limit, t.low = V, NULL, &table[0], &limits[0], &limits[V]
         changed = spelling.partial(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
     return changed
 

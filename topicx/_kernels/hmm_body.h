@@ -56,6 +56,44 @@ TX_INLINE uint64_t HMM_(compose)(uint64_t zero, uint64_t one, int before) {
     return before ? one : zero;
 }
 
+/* The sites `flips` have changed to their states in `fresh`: counts of symbols follow. */
+TX_INLINE void HMM_(flip)(hmm_two *t, const uint32_t *words, uint64_t flips, uint64_t fresh) {
+    hmm_model *m = &t->m;
+    while (flips) {
+        const int i = __builtin_ctzll(flips);
+        flips &= flips - 1;
+        const int64_t w = words[i], by = (int64_t)(fresh >> i & 1) * 2 - 1;
+        m->emit[2 * w] -= by;
+        const int64_t now = m->emit[2 * w + 1] += by;
+        if ((uint64_t)(now - t->low[w]) > (uint64_t)t->limit[w]) t->stale_words[t->stale++ & 63] = w;
+    }
+}
+
+#ifdef HMM_AVX512
+/* Of few symbols, one after another: its sites are a mask. */
+TX_INLINE void HMM_(emissions)(hmm_two *t, const uint32_t *words, uint64_t flips, uint64_t fresh) {
+    if (t->V > 16 || __builtin_popcountll(flips) < 8) {
+        HMM_(flip)(t, words, flips, fresh);
+        return;
+    }
+    __m512i bytes = _mm512_castsi128_si512(_mm512_cvtepi32_epi8(_mm512_loadu_si512(words)));
+    bytes = _mm512_inserti64x2(bytes, _mm512_cvtepi32_epi8(_mm512_loadu_si512(words + 16)), 1);
+    bytes = _mm512_inserti64x2(bytes, _mm512_cvtepi32_epi8(_mm512_loadu_si512(words + 32)), 2);
+    bytes = _mm512_inserti64x2(bytes, _mm512_cvtepi32_epi8(_mm512_loadu_si512(words + 48)), 3);
+    for (int64_t w = 0; w < t->V; w++) {
+        const uint64_t sites = _mm512_mask_cmpeq_epi8_mask(flips, bytes, _mm512_set1_epi8((char)w));
+        const int64_t by = 2 * __builtin_popcountll(sites & fresh) - __builtin_popcountll(sites);
+        t->m.emit[2 * w] -= by;
+        const int64_t now = t->m.emit[2 * w + 1] += by;
+        if ((uint64_t)(now - t->low[w]) > (uint64_t)t->limit[w]) t->stale_words[t->stale++ & 63] = w;
+    }
+}
+#else
+TX_INLINE void HMM_(emissions)(hmm_two *t, const uint32_t *words, uint64_t flips, uint64_t fresh) {
+    HMM_(flip)(t, words, flips, fresh);
+}
+#endif
+
 /* Sites begin..end-1 of a block get their new states in the counts. `fresh`, `old`: states; `before`: the one before the
  * block; `follow`: the old state after the block; `first`, `last`: sites that begin and end a sequence. */
 TX_INLINE void HMM_(commit)(hmm_two *t, const uint32_t *words, uint64_t fresh, uint64_t old, int before, int follow,
@@ -90,14 +128,7 @@ TX_INLINE void HMM_(commit)(hmm_two *t, const uint32_t *words, uint64_t fresh, u
     m->trans[0] += n00, m->trans[1] += n01, m->trans[2] += n10, m->trans[3] += n11;
     m->out[0] += n00 + n01;
     m->out[1] += n10 + n11;
-    while (flips) {
-        const int i = __builtin_ctzll(flips);
-        flips &= flips - 1;
-        const int64_t w = words[i], by = (int64_t)(fresh >> i & 1) * 2 - 1;
-        m->emit[2 * w] -= by;
-        const int64_t now = m->emit[2 * w + 1] += by;
-        if ((uint64_t)(now - t->low[w]) > (uint64_t)t->limit[w]) t->stale_words[t->stale++ & 63] = w;
-    }
+    HMM_(emissions)(t, words, flips, fresh);
 }
 
 TX_INLINE int64_t HMM_(block)(hmm_two *t, int collapsed, const uint32_t *words, uint8_t *z, int n, const uint32_t *u, int before,
@@ -133,10 +164,8 @@ TX_INLINE int64_t HMM_(block)(hmm_two *t, int collapsed, const uint32_t *words, 
         open1 &= ~(hmm_upto(j) | bit);
     }
     fresh &= all;
-    if (collapsed) {
-        HMM_(commit)(t, words, fresh, old, before, follow, first, last, begin, n);
-        hmm_catch_up(t);
-    }
+    HMM_(commit)(t, words, fresh, old, before, follow, first, last, begin, n);
+    if (collapsed) hmm_catch_up(t);
     HMM_(store)(fresh, z);
     return __builtin_popcountll((fresh ^ old) & all);
 }

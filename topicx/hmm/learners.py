@@ -69,12 +69,17 @@ class Gibbs(Learner):
         self._count()
 
     def _count(self) -> None:
-        S = self.options.states
-        self.start = np.zeros(S, np.int64)
-        self.trans = np.zeros((S, S), np.int64)
-        self.emit = np.zeros((self.layout.symbols, S), np.int64)
-        for path in self.z:
-            kernel.count(self.data.words, self.data.offsets, path, self.start, self.trans, self.emit)
+        """The paths' pooled counts; for two states and `partial` also those of each path, which its sweeps keep."""
+        M, S, V = len(self.z), self.options.states, self.layout.symbols
+        self.each = self.options.sampler == "partial" and self.layout.two is not None
+        own = M if self.each else 1
+        self.counts = np.zeros((own, S), np.int64), np.zeros((own, S, S), np.int64), np.zeros((own, V, S), np.int64)
+        for j, path in enumerate(self.z):
+            kernel.count(self.data.words, self.data.offsets, path, *(counts[j % own] for counts in self.counts))
+        self._pool()
+
+    def _pool(self) -> None:
+        self.start, self.trans, self.emit = (c.sum(axis=0) if self.each else c[0] for c in self.counts)
 
     def sweep(self, number: int) -> None:
         keys = [streams.key(streams.CELL, self.options.seed, self.restart, number, j) for j in range(len(self.z))]
@@ -83,8 +88,11 @@ class Gibbs(Learner):
                 self._collapsed(path, key)
         else:
             drawn = self._draw(number)
-            self.engine.map(lambda job: self._partial(job[0], job[1], drawn), list(zip(self.z, keys)))
-            self._count()
+            self.engine.map(lambda j: self._partial(j, keys[j], drawn), range(len(self.z)))
+            if self.each:
+                self._pool()
+            else:
+                self._count()
 
     def _collapsed(self, path: NDArray[np.uint8], key: int) -> None:
         o, counts = self.options, (self.start, self.trans, self.emit)
@@ -96,12 +104,14 @@ class Gibbs(Learner):
                 self.data.words, self.data.offsets, path, *counts, o.start_prior, o.alpha, o.beta, key
             )
 
-    def _partial(self, path: NDArray[np.uint8], key: int, p: Parameters) -> None:
+    def _partial(self, j: int, key: int, p: Parameters) -> None:
+        parameters = (p.start, p.trans, p.emit)
         if self.layout.two is not None:
             firsts, lasts, _ = self.layout.two
-            kernel.sweep_two_partial(self.data.words, firsts, lasts, path, p.start, p.trans, p.emit, key)
+            own = (counts[j] for counts in self.counts)
+            kernel.sweep_two_partial(self.data.words, firsts, lasts, self.z[j], *own, *parameters, key)
         else:
-            kernel.sweep_partial(self.data.words, self.data.offsets, path, p.start, p.trans, p.emit, key)
+            kernel.sweep_partial(self.data.words, self.data.offsets, self.z[j], *parameters, key)
 
     def _draw(self, number: int) -> Parameters:
         """Parameters from their posterior given all paths together."""
