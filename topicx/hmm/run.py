@@ -75,7 +75,8 @@ class Run:
                 marks.append((self.position // interval + 1) * interval)
             self._advance(min(marks), stop)
             self.seconds = time.monotonic() - began
-            if self.position % every == 0 or self.position == total:
+            due = self.position % every == 0 or self.position == total
+            if due and self.records[-1][0] != self.position:  # else it was stopped at once
                 self._record()
                 report(self)
             stopping = self.position < total and stop()
