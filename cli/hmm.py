@@ -189,7 +189,7 @@ def _say_result(run: Run, meta: dict[str, Any], quiet: bool) -> None:
         say(f"two paths agree on {meta['agreement']:.1%} of the symbols", quiet=quiet)
     if len(scores) > 1:
         near = sum(score > max(scores) - 1 for score in scores)
-        say(f"{len(scores)} restarts: log-likelihood {min(scores):.2f} to {max(scores):.2f}; {near} within 1 of the best",
+        say(f"{len(scores)} restarts: log-likelihood {min(scores):.2f} to {max(scores):.2f}; {near} near the best",
             quiet=quiet)  # fmt: skip
     best = max(scores)
     say(f"log-likelihood {best:.4f}, {best / run.data.n_symbols:.5f} a symbol", quiet=quiet)
@@ -231,7 +231,9 @@ def decode(model: str, corpus: str, output: str, method: str, tokens: bool, thre
             states = gamma.argmax(axis=1)
     impossible = [documents.ids[int(d)] for d in range(len(logs)) if logs[d] == -math.inf]
     if impossible:
-        raise InputError(f"{corpus}: the model cannot produce document {impossible[0]} ({len(impossible):,} such in all)")
+        raise InputError(
+            f"{corpus}: the model cannot produce document {impossible[0]} ({len(impossible):,} such in all)"
+        )
     with files.atomic_output(output, binary=False) as out:
         if tokens:
             states_of = range(loaded.n_states) if gamma is not None else ()

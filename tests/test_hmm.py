@@ -1,4 +1,4 @@
-"""Hidden Markov models: kernels against twins, samplers against enumeration and Geweke's test, passes against sums over paths."""
+"""Hidden Markov models: kernels against twins, samplers against enumeration and Geweke's test, passes against sums."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def figures(learner):
 
 
 GEWEKE = [(sampler, S, M, lengths) for sampler in ("collapsed", "partial")
-          for S, M, lengths in ((2, 1, [30, 1, 40, 12]), (3, 1, [30, 1, 20]), (2, 2, [3, 1]), (3, 2, [2, 2]))]  # fmt: skip
+          for S, M, lengths in ((2, 1, [30, 1, 40, 12]), (3, 1, [30, 1, 20]), (2, 2, [3, 1]), (3, 2, [4]))]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sampler", "S", "M", "lengths"), GEWEKE)
@@ -290,8 +290,8 @@ def test_passes_equal_sums_over_all_paths(S):
             continue
         paths = list(product(range(S), repeat=len(own)))
         p = np.array([
-            start[z[0]] * math.prod(trans[a, b] for a, b in zip(z, z[1:])) * math.prod(emit[w, s] for w, s in zip(own, z))
-            for z in paths
+            start[z[0]] * math.prod(trans[z[:-1], z[1:]]) * math.prod(emit[own, z])
+            for z in map(list, paths)
         ])  # fmt: skip
         assert logs[d] == pytest.approx(math.log(p.sum()), abs=1e-12)
         assert best[d] == pytest.approx(math.log(p.max()), abs=1e-12)

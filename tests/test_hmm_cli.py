@@ -24,7 +24,9 @@ from topicx.hmm.run import Run as Training
 from topicx.strings import Strings
 
 
-def sequences(seed: int = 0, states: int = 3, symbols: int = 8, lengths: tuple[int, ...] = (300, 0, 1, 150, 70)) -> Corpus:
+def sequences(
+    seed: int = 0, states: int = 3, symbols: int = 8, lengths: tuple[int, ...] = (300, 0, 1, 150, 70)
+) -> Corpus:
     """Drawn from a model whose states are easy to tell apart."""
     rng = np.random.default_rng(seed)
     trans = np.full((states, states), 0.1) + np.eye(states) * (0.9 - 0.1 * (states - 1))
@@ -68,6 +70,7 @@ def test_threads_and_interruptions_change_nothing(
         run = Training.of(corpus, options, engine)
         asked = 0
         while True:
+
             def stop() -> bool:
                 nonlocal asked
                 asked += 1
@@ -95,7 +98,9 @@ def test_the_truth_is_found(sampler: str) -> None:
     model = topicx.HMM(2, sampler=sampler, restarts=4, n_iter=200, random_state=2).fit(corpus)
     assert model.score(corpus) > np.log(np.bincount(corpus.words)[corpus.words] / 3000).sum() + 500
     assert np.abs(np.diag(model.transmat_) - 0.9).max() < 0.04
-    assert model.log_likelihoods_[int(np.argmax(model.log_likelihoods_))] == pytest.approx(model.score(corpus), rel=1e-12)
+    assert model.log_likelihoods_[int(np.argmax(model.log_likelihoods_))] == pytest.approx(
+        model.score(corpus), rel=1e-12
+    )
 
 
 def test_the_class_has_what_users_of_hmmlearn_expect(tmp_path: Path) -> None:
@@ -228,7 +233,7 @@ def test_unknown_symbols_count_nothing(topicx: Run, tmp_path: Path) -> None:
     topicx("hmm", "train", "a.corpus", "--iterations", 20, "-o", "a.hmm", "-q")
     words = corpus.vocabulary
     known = [words[int(w)] for w in corpus.words]
-    Corpus.from_documents([known + ["new", "newer"]]).save(tmp_path / "b.corpus")
+    Corpus.from_documents([[*known, "new", "newer"]]).save(tmp_path / "b.corpus")
     Corpus.from_documents([["newest"]]).save(tmp_path / "c.corpus")
     plain, more = (json.loads(topicx("hmm", "evaluate", "a.hmm", f"{name}.corpus", "--json").stdout) for name in "ab")
     assert more["log_likelihood"] == pytest.approx(plain["log_likelihood"], rel=1e-12)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus as Corpus
     from topicx.errors import InputError as InputError
     from topicx.errors import TopicxError as TopicxError
-    from topicx.model import Model as Model
     from topicx.hmm.estimator import HMM as HMM
+    from topicx.model import Model as Model
     from topicx.models.lda import LDA as LDA
     from topicx.state import State as State
 

@@ -2,10 +2,10 @@
 
     python benchmarks/papers/multipath.py --out DIR [--part hmm|hmmlearn|all] [--sweeps 20000,50000] [--quick]
 
-hmm (section 4.1, Figures 1-3): 16 runs each of the collapsed and the partially collapsed sampler with one path and with
-five, and of Baum-Welch, on one sequence of 200,000 symbols; the log-likelihood of the parameters every 100 sweeps. The
-samplers go on from stage to stage of --sweeps, all of them to one stage before any goes to the next; figures and JSON are
-written after each. A killed script continues from its checkpoints.
+hmm (section 4.1, Figures 1-3): 16 runs each of the collapsed and the partially collapsed sampler with one path and
+with five, and of Baum-Welch, on one sequence of 200,000 symbols; the log-likelihood of the parameters every 100 sweeps.
+The samplers go on from stage to stage of --sweeps, all of them to one stage before any goes to the next; figures and
+JSON are written after each. A killed script continues from its checkpoints.
 
 hmmlearn: Baum-Welch from the same start there and here: likelihoods and times.
 
@@ -52,7 +52,13 @@ def stage(corpus: Corpus, name: str, sweeps: int, args: argparse.Namespace) -> R
     sampler, paths = CONFIGURATIONS[name]
     path = args.out / f"hmm-{sampler}-{paths}-{args.runs}-{args.tokens}.checkpoint"
     options = Options(
-        states=2, sampler=sampler, paths=paths, iterations=sweeps, restarts=args.runs, seed=args.seed, trace_interval=100
+        states=2,
+        sampler=sampler,
+        paths=paths,
+        iterations=sweeps,
+        restarts=args.runs,
+        seed=args.seed,
+        trace_interval=100,
     )
     with Threads(args.threads) as engine:
         if path.exists():
@@ -119,7 +125,9 @@ def summarise(run: Run, best: float, corpus: Corpus) -> dict[str, Any]:
 
 
 def _print_hmm(results: dict[str, Any], best: float) -> None:
-    print(f"\nFigure 2: log-likelihood below Baum-Welch's ({best:.1f}); the true parameters: {results['ground'] - best:+.1f}")
+    print(
+        f"\nFigure 2: log-likelihood less Baum-Welch's ({best:.1f}); true parameters: {results['ground'] - best:+.1f}"
+    )
     print(f"  {'':5}{'sweeps':>9}{'best':>10}{'median':>10}{'worst':>10}   share within "
           + ", ".join(f"{margin:g}" for margin in MARGINS) + "   error of the best's emissions")  # fmt: skip
     for name, row in results["runs"].items():
@@ -193,7 +201,11 @@ def hmmlearn(args: argparse.Namespace) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for states, symbols in ((2, 10), (8, 50)):
         random = np.random.default_rng(args.seed)
-        words = datasets.make("hmm", 1, tokens=args.tokens).words if states == 2 else random.integers(0, symbols, args.tokens)
+        words = (
+            datasets.make("hmm", 1, tokens=args.tokens).words
+            if states == 2
+            else random.integers(0, symbols, args.tokens)
+        )
         words = np.ascontiguousarray(words, np.uint32)
         start, trans = random.dirichlet(np.ones(states)), random.dirichlet(np.ones(states), states)
         emit = random.dirichlet(np.ones(symbols), states)
@@ -201,7 +213,9 @@ def hmmlearn(args: argparse.Namespace) -> dict[str, Any]:
         ours, score = _our_rounds(data, Parameters(start, trans, np.ascontiguousarray(emit.T)), symbols, args.rounds)
         row: dict[str, Any] = {"topicx": {"seconds": ours, "log_likelihood": score}}
         for implementation in ("scaling", "log"):
-            peer = CategoricalHMM(states, n_iter=args.rounds, tol=-np.inf, init_params="", implementation=implementation)
+            peer = CategoricalHMM(
+                states, n_iter=args.rounds, tol=-np.inf, init_params="", implementation=implementation
+            )
             peer.startprob_, peer.transmat_, peer.emissionprob_, peer.n_features = start, trans, emit, symbols
             began = time.perf_counter()
             peer.fit(words[:, None].astype(np.int64))
@@ -209,7 +223,7 @@ def hmmlearn(args: argparse.Namespace) -> dict[str, Any]:
             score = float(peer.score(words[:, None].astype(np.int64)))
             row[f"hmmlearn {implementation}"] = {"seconds": seconds, "log_likelihood": score}
         results[f"{states} states, {symbols} symbols"] = row
-        print(f"\nBaum-Welch beside hmmlearn: {args.rounds} rounds, {len(words):,} observations, {states} states, {symbols} symbols")
+        print(f"\nBaum-Welch, {args.rounds} rounds: {len(words):,} symbols, {symbols} different, {states} states")
         for name, cell in row.items():
             print(f"  {name:18}{cell['seconds']:>9.3f} s {cell['seconds'] / ours:>7.1f} ×   log-likelihood "
                   f"{cell['log_likelihood']:.6f}", flush=True)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Readable forms of topicx/_kernels/hmm: the same arithmetic in the same order, a site at a time, and passes in logarithms."""
+"""Readable forms of topicx/_kernels/hmm: the same arithmetic in the same order, site by site; passes in logarithms."""
 
 from __future__ import annotations
 

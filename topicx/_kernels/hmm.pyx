@@ -55,6 +55,7 @@ cdef extern from "hmm_passes.h" nogil:
         const double *start
         const double *trans
         const double *emit
+        const double *turned
 
     double hmm_forward(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows) noexcept
     double hmm_expect(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows, double *start, double *trans,
@@ -199,9 +200,15 @@ def sweep_two_partial(const uint32_t[::1] words, const uint64_t[::1] firsts, con
     return changed
 
 
-cdef hmm_parameters parameters(const double[::1] start, const double[:, ::1] trans, const double[:, ::1] emit) noexcept nogil:
+cdef hmm_parameters parameters(const double[::1] start, const double[:, ::1] trans, const double[:, ::1] emit,
+                               double[:, ::1] turned) noexcept nogil:
+    """`turned` becomes the transpose of trans."""
     cdef hmm_parameters p
-    p.S, p.start, p.trans, p.emit = start.shape[0], &start[0], &trans[0, 0], &emit[0, 0]
+    cdef int64_t r, s
+    for r in range(start.shape[0]):
+        for s in range(start.shape[0]):
+            turned[s, r] = trans[r, s]
+    p.S, p.start, p.trans, p.emit, p.turned = start.shape[0], &start[0], &trans[0, 0], &emit[0, 0], &turned[0, 0]
     return p
 
 
@@ -210,7 +217,8 @@ def forward(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin
     """log p of each of the sequences begin..end-1."""
     cdef int64_t d
     cdef double[::1] rows = np.empty(2 * start.shape[0])
-    cdef hmm_parameters p = parameters(start, trans, emit)
+    cdef double[:, ::1] turned = np.empty((start.shape[0], start.shape[0]))
+    cdef hmm_parameters p = parameters(start, trans, emit, turned)
     with nogil:
         for d in range(begin, end):
             if offsets[d] < offsets[d + 1]:
@@ -230,7 +238,8 @@ def expect(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin,
     cdef double[::1] rows = np.empty(max(longest, 1) * S), room = np.empty(3 * S)
     cdef double[:, ::1] found = np.zeros((S, S))
     cdef double *out
-    cdef hmm_parameters p = parameters(start, trans, emit)
+    cdef double[:, ::1] turned = np.empty((start.shape[0], start.shape[0]))
+    cdef hmm_parameters p = parameters(start, trans, emit, turned)
     with nogil:
         for d in range(begin, end):
             n = offsets[d + 1] - offsets[d]
@@ -252,7 +261,8 @@ def viterbi(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin
         longest = max(longest, offsets[d + 1] - offsets[d])
     cdef double[::1] rows = np.empty(2 * S)
     cdef uint8_t[::1] came = np.empty(max(longest, 1) * S, np.uint8)
-    cdef hmm_parameters p = parameters(start, trans, emit)
+    cdef double[:, ::1] turned = np.empty((start.shape[0], start.shape[0]))
+    cdef hmm_parameters p = parameters(start, trans, emit, turned)
     with nogil:
         for d in range(begin, end):
             n = offsets[d + 1] - offsets[d]

@@ -16,6 +16,7 @@
 typedef struct {
     int64_t S;
     const double *start, *trans, *emit; /* S; S x S; words x S */
+    const double *turned;               /* trans, columns as rows: what the backward values are made from */
 } hmm_parameters;
 
 /* Multiply by 2^64 until the sum is at least 2^-64; how often. A sum of zero stays. */
@@ -28,6 +29,15 @@ TX_INLINE int64_t hmm_rescale(double *values, int64_t S, double sum) {
         times++;
     }
     return times;
+}
+
+/* out = values times a matrix: a row at a time, so that the entries of `out` are added side by side. */
+TX_INLINE void hmm_times(const double *restrict values, const double *restrict matrix, int64_t S, double *restrict out) {
+    for (int64_t s = 0; s < S; s++) out[s] = values[0] * matrix[s];
+    for (int64_t r = 1; r < S; r++) {
+        const double value = values[r], *restrict row = matrix + r * S;
+        for (int64_t s = 0; s < S; s++) out[s] += value * row[s];
+    }
 }
 
 /* log p of one sequence. `rows`: forward values, n x S if `keep`, else 2 x S. */
@@ -47,15 +57,12 @@ TX_INLINE double hmm_forward_of(const hmm_parameters *p, int64_t S, const uint32
             for (int64_t s = 0; s < S; s++) sum += from[s];
             return log(sum) - (double)scales * HMM_STEP * 0.69314718055994530942;
         }
-        double *to = rows + (keep ? i : i & 1) * S;
-        const double *emit = p->emit + words[i] * S;
+        double *restrict to = rows + (keep ? i : i & 1) * S;
+        const double *restrict emit = p->emit + words[i] * S;
+        hmm_times(from, p->trans, S, to);
         sum = 0;
-        for (int64_t s = 0; s < S; s++) {
-            double value = 0;
-            for (int64_t r = 0; r < S; r++) value += from[r] * p->trans[r * S + s];
-            to[s] = value * emit[s];
-            sum += to[s];
-        }
+        for (int64_t s = 0; s < S; s++) to[s] *= emit[s];
+        for (int64_t s = 0; s < S; s++) sum += to[s];
     }
 }
 
@@ -63,19 +70,15 @@ TX_INLINE double hmm_forward_of(const hmm_parameters *p, int64_t S, const uint32
  * its factor p->trans), and written to `gamma` (n x S) if it is not NULL. `room`: 3 x S. */
 TX_INLINE void hmm_backward_of(const hmm_parameters *p, int64_t S, const uint32_t *words, int64_t n, const double *rows,
                                double *start, double *trans, double *emit, double *gamma, double *room) {
-    double *back = room, *ahead = room + S, *here = room + 2 * S;
+    double *restrict back = room, *restrict ahead = room + S, *restrict here = room + 2 * S;
     for (int64_t s = 0; s < S; s++) back[s] = 1;
     for (int64_t i = n - 1; i >= 0; i--) {
-        const double *forward = rows + i * S;
+        const double *restrict forward = rows + i * S;
         double norm = 0, sum = 0;
         if (i < n - 1) {
             const double *e = p->emit + words[i + 1] * S;
             for (int64_t s = 0; s < S; s++) ahead[s] = e[s] * back[s];
-            for (int64_t r = 0; r < S; r++) {
-                double value = 0;
-                for (int64_t s = 0; s < S; s++) value += p->trans[r * S + s] * ahead[s];
-                here[r] = value;
-            }
+            hmm_times(ahead, p->turned, S, here);
             for (int64_t s = 0; s < S; s++) sum += back[s] = here[s];
         }
         for (int64_t s = 0; s < S; s++) norm += forward[s] * back[s];
@@ -83,8 +86,9 @@ TX_INLINE void hmm_backward_of(const hmm_parameters *p, int64_t S, const uint32_
         for (int64_t r = 0; r < S; r++) {
             const double weight = forward[r] * inverse;
             here[r] = weight * back[r];
+            double *restrict row = trans + r * S;
             if (i < n - 1)
-                for (int64_t s = 0; s < S; s++) trans[r * S + s] += weight * ahead[s];
+                for (int64_t s = 0; s < S; s++) row[s] += weight * ahead[s];
             emit[words[i] * S + r] += here[r];
         }
         if (gamma) memcpy(gamma + i * S, here, (size_t)S * sizeof *here);
@@ -94,27 +98,32 @@ TX_INLINE void hmm_backward_of(const hmm_parameters *p, int64_t S, const uint32_
     }
 }
 
-static double hmm_forward(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows) {
-    return p->S == 2 ? hmm_forward_of(p, 2, words, n, 0, rows) : hmm_forward_of(p, p->S, words, n, 0, rows);
+TX_CLONES static double hmm_forward(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows) {
+    if (p->S == 2) return hmm_forward_of(p, 2, words, n, 0, rows);
+    if (p->S == 4) return hmm_forward_of(p, 4, words, n, 0, rows);
+    if (p->S == 8) return hmm_forward_of(p, 8, words, n, 0, rows);
+    return hmm_forward_of(p, p->S, words, n, 0, rows);
+}
+
+TX_INLINE double hmm_expect_of(const hmm_parameters *p, int64_t S, const uint32_t *words, int64_t n, double *rows,
+                               double *start, double *trans, double *emit, double *gamma, double *room) {
+    const double found = hmm_forward_of(p, S, words, n, 1, rows);
+    if (found > -HUGE_VAL) hmm_backward_of(p, S, words, n, rows, start, trans, emit, gamma, room);
+    return found;
 }
 
 /* log p, and the expected counts. */
-static double hmm_expect(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows, double *start, double *trans,
-                         double *emit, double *gamma, double *room) {
-    if (n == 0) return 0;
-    if (p->S == 2) {
-        const double found = hmm_forward_of(p, 2, words, n, 1, rows);
-        if (found > -HUGE_VAL) hmm_backward_of(p, 2, words, n, rows, start, trans, emit, gamma, room);
-        return found;
-    }
-    const double found = hmm_forward_of(p, p->S, words, n, 1, rows);
-    if (found > -HUGE_VAL) hmm_backward_of(p, p->S, words, n, rows, start, trans, emit, gamma, room);
-    return found;
+TX_CLONES static double hmm_expect(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows, double *start,
+                                   double *trans, double *emit, double *gamma, double *room) {
+    if (p->S == 2) return hmm_expect_of(p, 2, words, n, rows, start, trans, emit, gamma, room);
+    if (p->S == 4) return hmm_expect_of(p, 4, words, n, rows, start, trans, emit, gamma, room);
+    if (p->S == 8) return hmm_expect_of(p, 8, words, n, rows, start, trans, emit, gamma, room);
+    return hmm_expect_of(p, p->S, words, n, rows, start, trans, emit, gamma, room);
 }
 
 /* The most probable states of one sequence and their log p(states, symbols); ties go to the lower state. All parameters are
  * logarithms. `rows`: 2 x S; `from`: n x S. */
-static double hmm_viterbi(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows, uint8_t *from, uint8_t *path) {
+TX_CLONES static double hmm_viterbi(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows, uint8_t *from, uint8_t *path) {
     const int64_t S = p->S;
     if (n == 0) return 0;
     for (int64_t s = 0; s < S; s++) rows[s] = p->start[s] + p->emit[words[0] * S + s];

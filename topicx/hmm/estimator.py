@@ -28,9 +28,10 @@ class HMM:
     X is a `Corpus`, or whole numbers from 0 on (one a row, or a flat array) with the sequences' `lengths` (default: one
     sequence). After `fit`: `startprob_` (states), `transmat_` (states × states), `emissionprob_` (states × symbols).
 
-    sampler: collapsed, partial or baum-welch; paths: state sequences that share their counts; restarts: independent starts, of
-    which the one with the highest likelihood is kept; n_iter: sweeps, or at most so many rounds of Baum-Welch, which ends
-    when a round gains less than `tol`; n_features: how many symbols there are (default: as many as X shows).
+    sampler: collapsed, partial or baum-welch; paths: state sequences that share their counts; restarts: independent
+    starts, of which the one with the highest likelihood is kept; n_iter: sweeps, or at most so many rounds of
+    Baum-Welch, which ends when a round gains less than `tol`; n_features: how many symbols there are (default: as many
+    as X shows).
     init_params: which of s, t, e (start, transitions, emissions) Baum-Welch begins at random; the others begin at the
     attributes `startprob_`, `transmat_`, `emissionprob_` as they were set. Nothing depends on `threads` but the time.
     """
@@ -91,7 +92,11 @@ class HMM:
         learner = run.learners[0]
         assert isinstance(learner, BaumWelch)
         drawn = learner.current
-        parts = {"s": ("startprob_", drawn.start), "t": ("transmat_", drawn.trans), "e": ("emissionprob_", drawn.emit.T)}
+        parts = {
+            "s": ("startprob_", drawn.start),
+            "t": ("transmat_", drawn.trans),
+            "e": ("emissionprob_", drawn.emit.T),
+        }
         chosen = []
         for letter, (name, value) in parts.items():
             if letter not in self.init_params:
@@ -101,7 +106,7 @@ class HMM:
             chosen.append(np.ascontiguousarray(value))
         if len(chosen[0]) != self.n_components:
             raise InputError(f"startprob_ has {len(chosen[0])} entries, not {self.n_components}")
-        check_parameters("the start", *chosen, len(run.vocabulary))
+        check_parameters("the start", chosen[0], chosen[1], chosen[2], len(run.vocabulary))
         learner.current = Parameters(chosen[0], chosen[1], np.ascontiguousarray(chosen[2].T))
 
     @property
@@ -111,10 +116,13 @@ class HMM:
             return self._model
         if not all(hasattr(self, name) for name in ("startprob_", "transmat_", "emissionprob_")):
             raise InputError("the model is not trained yet: call fit(X) first")
-        arrays = [np.ascontiguousarray(getattr(self, n), np.float64) for n in ("startprob_", "transmat_", "emissionprob_")]
-        symbols = arrays[2].shape[-1] if arrays[2].ndim == 2 else 0
-        check_parameters("the model", *arrays, symbols)
-        return HmmModel(*arrays, Strings.of(str(symbol) for symbol in range(symbols)))
+        arrays = [
+            np.ascontiguousarray(getattr(self, n), np.float64) for n in ("startprob_", "transmat_", "emissionprob_")
+        ]
+        start, trans, emit = arrays
+        symbols = emit.shape[-1] if emit.ndim == 2 else 0
+        check_parameters("the model", start, trans, emit, symbols)
+        return HmmModel(start, trans, emit, Strings.of(str(symbol) for symbol in range(symbols)))
 
     @property
     def log_likelihoods_(self) -> list[float]:

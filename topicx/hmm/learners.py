@@ -1,7 +1,7 @@
 """One start of a training run: Gibbs sampling or Baum-Welch, from its own random beginning.
 
-A learner is all that a restart is: it makes sweeps, tells its parameters, and says what a checkpoint must keep. Its random
-numbers come from streams derived from (seed, restart, sweep, path).
+A learner is all that a restart is: it makes sweeps, tells its parameters, and says what a checkpoint must keep. Its
+random numbers come from streams derived from (seed, restart, sweep, path).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Learner(ABC):
 
 
 class Gibbs(Learner):
-    """M paths of states that share their counts (Kozdoba & Mannor, Algorithms 1 and 2); one path is the plain sampler."""
+    """M paths that share their counts (Kozdoba & Mannor, Algorithms 1 and 2); one path is the plain sampler."""
 
     def __init__(self, layout: Layout, restart: int, engine: Engine) -> None:
         super().__init__(layout, restart, engine)
@@ -143,7 +143,7 @@ class Gibbs(Learner):
 
 
 class BaumWelch(Learner):
-    """Expectation-maximisation: the most probable parameters under the priors, which is maximum likelihood where all are 1."""
+    """Expectation-maximisation: the most probable parameters under the priors; maximum likelihood where all are 1."""
 
     def __init__(self, layout: Layout, restart: int, engine: Engine) -> None:
         super().__init__(layout, restart, engine)

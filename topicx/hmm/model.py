@@ -115,9 +115,7 @@ class HmmModel:
         p = self.parameters()
         with np.errstate(divide="ignore"):
             logs = [np.log(p.start), np.log(p.trans), np.log(p.emit)]
-        engine.map(
-            lambda cell: kernel.viterbi(data.words, data.offsets, *cell, *logs, found, states), data.cells()
-        )
+        engine.map(lambda cell: kernel.viterbi(data.words, data.offsets, *cell, *logs, found, states), data.cells())
         return states, found
 
     def posteriors(self, data: Sequences, engine: Engine) -> tuple[Floats, Floats]:

@@ -1,6 +1,6 @@
 """A training run: its restarts, sweep by sweep, with the trace, the checkpoint, and the model at the end.
 
-Restarts are independent and run side by side; no result depends on how many at a time, or on where a run was interrupted.
+Restarts are independent and run side by side; no result depends on how many at a time, or on interruptions.
 """
 
 from __future__ import annotations
@@ -128,7 +128,9 @@ class Run:
         }  # fmt: skip
         if isinstance(learner, Gibbs) and self.options.paths > 1:
             meta["agreement"] = learner.agreement()
-        return HmmModel(p.start, p.trans, np.ascontiguousarray(p.emit.T), self.vocabulary, self.trace(), meta, self.parents)
+        return HmmModel(
+            p.start, p.trans, np.ascontiguousarray(p.emit.T), self.vocabulary, self.trace(), meta, self.parents
+        )
 
     def trace(self) -> dict[str, NDArray[Any]]:
         sweeps = np.array([sweep for sweep, _ in self.records], np.int64)
@@ -181,7 +183,9 @@ class Run:
         return run
 
 
-def train(corpus: Corpus, options: Options, threads: int = 0, report: Callable[[Run], None] = lambda run: None) -> HmmModel:
+def train(
+    corpus: Corpus, options: Options, threads: int = 0, report: Callable[[Run], None] = lambda run: None
+) -> HmmModel:
     """The model of a corpus."""
     with Threads(threads) as engine:
         run = Run.of(corpus, options, engine)
