@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "topics": ("topics", "Show a model's topics: words, weights, typical documents."),
     "infer": ("infer", "Topic proportions of new documents under a trained model."),
     "evaluate": ("evaluate", "Measure a model: held-out likelihood, coherence, diagnostics."),
+    "hmm": ("hmm", "Hidden Markov models: train, decode, evaluate."),
     "estimate": ("estimate", "Make a better model from a sampler's state: ours, MALLET's, WarpLDA's and others'."),
     "export": ("export", "Write a corpus, model or state in another program's format."),
     "info": ("info", "Say what a file is, what it holds, and where it came from."),

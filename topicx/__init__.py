@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus as Corpus
     from topicx.errors import InputError as InputError
     from topicx.errors import TopicxError as TopicxError
+    from topicx.hmm.estimator import HMM as HMM
     from topicx.lda import LDA as LDA
     from topicx.model import Model as Model
     from topicx.state import State as State
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # Names are resolved on first use, so that `topicx --help` does not pay for numpy and scipy.
 _HOME = {
     "Corpus": "topicx.corpus.corpus",
+    "HMM": "topicx.hmm.estimator",
     "InputError": "topicx.errors",
     "LDA": "topicx.lda",
     "Model": "topicx.model",

@@ -1,0 +1,1 @@
+"""Hidden Markov models with discrete emissions: documents are sequences, words are symbols."""

@@ -1,0 +1,193 @@
+"""A training run: its restarts, sweep by sweep, with the trace, the checkpoint, and the model at the end.
+
+Restarts are independent and run side by side; no result depends on how many at a time, or on interruptions.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx import files
+from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import Engine, Threads
+from topicx.errors import InputError
+from topicx.hmm.learners import BaumWelch, Gibbs, Layout, Learner
+from topicx.hmm.model import HmmModel, Sequences
+from topicx.hmm.options import Options
+from topicx.strings import Strings
+
+KIND = "hmm-checkpoint"
+
+
+class Interrupted(Exception):
+    """The run was asked to stop, and has saved a checkpoint if it has a place for one."""
+
+
+class Run:
+    """Restarts of one model on one corpus, and how far they have come."""
+
+    def __init__(
+        self, data: Sequences, vocabulary: Strings, options: Options, engine: Engine,
+        parents: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.data, self.vocabulary, self.options, self.engine = data, vocabulary, options, engine
+        self.parents = parents or {}
+        layout = Layout(data, len(vocabulary), options)
+        kind: type[Learner] = BaumWelch if options.sampler == "baum-welch" else Gibbs
+        inner = engine if options.restarts == 1 else Threads(1)  # pieces of a restart, or restarts, run side by side
+        self.learners = [kind(layout, restart, inner) for restart in range(options.restarts)]
+        self.position = 0
+        self.seconds = 0.0
+        self.records: list[tuple[int, list[float]]] = []
+        """Sweeps made, and each restart's log-likelihood after them."""
+
+    @classmethod
+    def of(cls, corpus: Corpus, options: Options, engine: Engine) -> Run:
+        """A new run; the corpus needs at least one symbol."""
+        if not corpus.n_tokens:
+            raise InputError("the corpus has no symbols: there is nothing to learn from")
+        parents = {"corpus": corpus.digest} if corpus.digest else {}
+        return cls(Sequences(corpus.words, corpus.offsets), corpus.vocabulary, options, engine, parents)
+
+    def train(
+        self,
+        report: Callable[[Run], None] = lambda run: None,
+        checkpoint: str | None = None,
+        interval: int = 0,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Make the rest of the sweeps. `report` is called after each record of the trace; a checkpoint is saved every
+        `interval` sweeps (0: only when interrupted). `stop` is asked between sweeps; then Interrupted is raised."""
+        began = time.monotonic() - self.seconds
+        total, every = self.options.iterations, self.options.trace_interval
+        if not self.records:
+            self._record()
+        while self.position < total:
+            marks = [total, (self.position // every + 1) * every]
+            if checkpoint and interval:
+                marks.append((self.position // interval + 1) * interval)
+            self._advance(min(marks), stop)
+            self.seconds = time.monotonic() - began
+            due = self.position % every == 0 or self.position == total
+            if due and self.records[-1][0] != self.position:  # else it was stopped at once
+                self._record()
+                report(self)
+            stopping = self.position < total and stop()
+            if checkpoint and (stopping or (interval and (self.position % interval == 0 or self.position == total))):
+                self.save(checkpoint)
+            if stopping:
+                raise Interrupted
+            if all(learner.done for learner in self.learners):
+                break
+        if self.records[-1][0] != self.position:
+            self._record()
+
+    def _advance(self, end: int, stop: Callable[[], bool]) -> None:
+        """Sweeps up to `end`, or up to the first one after which there is cause to stop."""
+
+        def sweeps(learner: Learner) -> None:
+            for number in range(self.position, after):
+                learner.sweep(number)
+
+        # Several sweeps at a time where nobody can be waiting for an answer: a short corpus has thousands a second.
+        work = self.data.n_symbols * self.options.paths * self.options.states
+        step = 1 if self.options.sampler == "baum-welch" else max(1, min(1000, 20_000_000 // (work + 1)))
+        while self.position < end and not stop():
+            after = min(self.position + step, end)
+            self.engine.map(sweeps, self.learners)
+            self.position = after
+            if all(learner.done for learner in self.learners):
+                break
+
+    def _record(self) -> None:
+        def score(learner: Learner) -> float:
+            return learner.parameters().log_likelihood(self.data, Threads(1))
+
+        self.records.append((self.position, self.engine.map(score, self.learners)))
+
+    @property
+    def scores(self) -> list[float]:
+        """The log-likelihood of each restart at the last record."""
+        return self.records[-1][1]
+
+    def model(self) -> HmmModel:
+        """The model of the restart with the highest log-likelihood."""
+        best = int(np.argmax(self.scores))
+        learner = self.learners[best]
+        p = learner.parameters()
+        meta: dict[str, Any] = {
+            "options": self.options.to_meta(), "sequences": len(self.data.offsets) - 1, "symbols": self.data.n_symbols,
+            "sweeps": self.position, "restart": best, "log_likelihoods": self.scores,
+        }  # fmt: skip
+        if isinstance(learner, Gibbs) and self.options.paths > 1:
+            meta["agreement"] = learner.agreement()
+        return HmmModel(
+            p.start, p.trans, np.ascontiguousarray(p.emit.T), self.vocabulary, self.trace(), meta, self.parents
+        )
+
+    def trace(self) -> dict[str, NDArray[Any]]:
+        sweeps = np.array([sweep for sweep, _ in self.records], np.int64)
+        return {"sweep": sweeps, "log_likelihood": np.array([scores for _, scores in self.records], np.float64)}
+
+    def write_trace(self, path: str | os.PathLike[str]) -> None:
+        """A tab-separated table: sweep, and a column of log-likelihoods a restart."""
+        with files.atomic_output(path, binary=False) as out:
+            out.write("\t".join(["sweep", *(f"restart_{r}" for r in range(self.options.restarts))]) + "\n")
+            for sweep, scores in self.records:
+                out.write("\t".join([str(sweep), *(f"{score:.6f}" for score in scores)]) + "\n")
+
+    # -- checkpoints -------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Everything that the next sweep depends on."""
+        arrays: dict[str, NDArray[Any]] = {
+            "words": self.data.words, "offsets": self.data.offsets, **self.vocabulary.arrays("vocabulary"),
+        }  # fmt: skip
+        for restart, learner in enumerate(self.learners):
+            arrays |= {f"restart.{restart}.{name}": array for name, array in learner.arrays().items()}
+        arrays |= {f"trace.{name}": array for name, array in self.trace().items()}
+        meta = {"options": self.options.to_meta(), "position": self.position, "seconds": round(self.seconds, 3)}
+        files.write(path, KIND, arrays, meta, self.parents)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], engine: Engine, iterations: int | None = None) -> Run:
+        """Continue from a checkpoint, perhaps to another number of sweeps."""
+        file = files.read(path, KIND)
+        try:
+            options, position = Options.from_meta(file.meta["options"]), int(file.meta["position"])
+            if iterations is not None:
+                if iterations < position:
+                    raise InputError(
+                        f"{file.path}: has {position} iterations already, more than the {iterations} asked for"
+                    )
+                options = replace(options, iterations=iterations)
+            arrays = file.arrays
+            data = Sequences(arrays["words"], arrays["offsets"])
+            run = cls(data, Strings.from_arrays(arrays, "vocabulary"), options, engine, file.parents)
+            for restart, learner in enumerate(run.learners):
+                lead = f"restart.{restart}."
+                learner.restore({n.removeprefix(lead): a for n, a in arrays.items() if n.startswith(lead)})
+            rows = zip(arrays["trace.sweep"].tolist(), arrays["trace.log_likelihood"].tolist(), strict=True)
+        except KeyError as missing:
+            raise InputError(f"{file.path}: the checkpoint lacks {missing}") from None
+        run.position, run.seconds = position, float(file.meta["seconds"])
+        every = options.trace_interval
+        run.records = [(s, scores) for s, scores in rows if s % every == 0 or s == options.iterations == position]
+        return run
+
+
+def train(
+    corpus: Corpus, options: Options, threads: int = 0, report: Callable[[Run], None] = lambda run: None
+) -> HmmModel:
+    """The model of a corpus."""
+    with Threads(threads) as engine:
+        run = Run.of(corpus, options, engine)
+        run.train(report)
+        return run.model()
