@@ -18,7 +18,7 @@ LAYERS = (
     ("models",),
     ("run",),
     ("evaluate", "interop", "report"),
-    ("lda",),
+    ("lda", "hmm"),
     ("datasets",),
     ("cli",),
 )
