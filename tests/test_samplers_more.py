@@ -102,6 +102,34 @@ def test_partial_matches_its_twin() -> None:
     assert stats.chi2_contingency(table).pvalue > harness.LEVEL
 
 
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_the_phi_of_an_empty_topic_under_a_small_beta(blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gamma variates of shape 0.0005 are 0 in single precision: their ratios must still be those of a Dirichlet."""
+    if blocks > 1:
+        monkeypatch.setattr(partial, "PHI_BYTES", 100)
+        monkeypatch.setattr(partial, "TOKEN_BYTES", 0)
+    beta = np.array([0.0005, 0.001, 0.002, 0.0005])
+    state = harness.make_state([[0, 1], [2, 3, 0]], [0.3, 0.3], beta)
+    state.z[:] = 0
+    method = harness.make_method("partial", state)
+    assert method.schedule.partitions == blocks  # type: ignore[attr-defined]
+    method.start(random=True)
+    counts, draws, shares = method.word_topics(), 4000, np.zeros((4000, 4))
+    for step in range(draws):
+        _, sums, lift = method._draw_sums(step, counts)  # type: ignore[attr-defined]
+        for block in range(blocks):
+            phi = method._draw(step, block, counts, True, lift)[0]  # type: ignore[attr-defined]
+            shares[step, method._block_words(block)] = phi[:, 1] / sums[1]  # type: ignore[attr-defined]
+    assert np.allclose(shares.sum(axis=1), 1, atol=1e-6)
+    # Nearly all mass is on one word: which one is a draw from β, and two share it as rarely as in the Dirichlet.
+    p = stats.chisquare(np.bincount(shares.argmax(axis=1), minlength=4), draws * beta / beta.sum()).pvalue
+    shared = np.sum(shares.max(axis=1) < 0.99)
+    reference = np.random.default_rng(3).dirichlet(beta, 200_000)
+    expected = np.mean(reference.max(axis=1) < 0.99)
+    assert p > harness.LEVEL / 4
+    assert stats.binomtest(int(shared), draws, float(expected)).pvalue > harness.LEVEL / 4
+
+
 def test_sparse_phi_comes_near() -> None:
     exact = harness.make_method("partial", harness.synthetic())
     sparse = harness.make_method("partial", harness.synthetic(), sparse_phi=True)

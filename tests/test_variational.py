@@ -206,6 +206,34 @@ def test_the_collapsed_bound_is_the_exact_one(
         )
 
 
+@pytest.mark.parametrize("kind", STORED)
+def test_the_collapsed_bound_on_a_handful_of_tokens(kind: Any) -> None:
+    """The stated tolerance: 0.015 nats a token, where there are so few that Taylor's series has little to stand on."""
+    for seed in range(12):
+        method = begun(kind, make_state(lda_corpus(2, 4, 5, seed=seed), 3, 0.1, 0.1), seed=seed)
+        scatter(method, seed)
+        reference, tokens = twin_of(method), method.state.n_tokens
+        for sweeps in (0, 60):
+            for sweep in range(sweeps):
+                method.sweep(sweep)
+            exact = twin.exact_cvb_bound(reference, gamma_of(method)) / tokens
+            assert method.score() == pytest.approx(exact, abs=0.015)
+
+
+@pytest.mark.parametrize("beta", [1e-5, 1e-7, 1e-9, 1e-12])
+@pytest.mark.parametrize("kind", STORED)
+def test_small_priors_leave_numbers_finite(kind: Any, beta: float) -> None:
+    """V β below what single precision resolves beside a count: n_k + B without the token is still at least B."""
+    for seed in range(5):
+        state = make_state(lda_corpus(4, 6, 5, seed=seed), 16, 0.1, beta)
+        method = begun(kind, state, seed=seed)
+        for sweep in range(20):
+            method.sweep(sweep)
+        gamma = gamma_of(method)
+        assert np.isfinite(method.score())
+        assert np.allclose(gamma.sum(axis=1), 1, atol=1e-5) and (gamma >= 0).all()
+
+
 @pytest.mark.parametrize(("documents", "length", "words", "topics", "alpha", "beta"), TINY[:2])
 def test_gaussian_cvb_finds_what_exact_cvb_finds(
     documents: int, length: int, words: int, topics: int, alpha: float, beta: float

@@ -80,16 +80,8 @@ static inline double tx_normal(tx_rng *rng) {
 /* The U below which U^(1/a) is under e^-110: so far below the smallest single, e^-103, that Gamma(a) is 0 as a single. */
 static inline double tx_gamma_vanishes(double a) { return tx_exp(-110 * a); }
 
-/* Gamma of shape a, scale 1 (Marsaglia & Tsang 2000); below shape 1, Gamma(a) = Gamma(a + 1) U^(1/a), or 0 if U is below
- * `vanishes` (see above). */
-static double tx_gamma(tx_rng *rng, double a, double vanishes) {
-    double boost = 1;
-    if (a < 1) {
-        const double u = tx_open(rng);
-        if (u < vanishes) return 0;
-        boost = tx_exp(tx_log(u) / a);
-        a += 1;
-    }
+/* boost times Gamma of shape a >= 1, scale 1 (Marsaglia & Tsang 2000). */
+static double tx_gamma_from_one(tx_rng *rng, double a, double boost) {
     const double d = a - 1.0 / 3, c = 1 / sqrt(9 * d);
     for (;;) {
         const double x = tx_normal(rng);
@@ -100,6 +92,21 @@ static double tx_gamma(tx_rng *rng, double a, double vanishes) {
         if (u < 1 - 0.0331 * xx * xx) return boost * d * v;
         if (tx_log(u) < 0.5 * xx + d * (1 - v + tx_log(v))) return boost * d * v;
     }
+}
+
+/* Gamma of shape a, scale 1; below shape 1, Gamma(a) = Gamma(a + 1) U^(1/a), or 0 if U is below `vanishes`. */
+static double tx_gamma(tx_rng *rng, double a, double vanishes) {
+    if (a >= 1) return tx_gamma_from_one(rng, a, 1);
+    const double u = tx_open(rng);
+    return u < vanishes ? 0 : tx_gamma_from_one(rng, a + 1, tx_exp(tx_log(u) / a));
+}
+
+/* The logarithm of what tx_gamma returns, from the same numbers of the same stream, where that would be 0 too: what
+ * it lacks then comes from another stream. */
+static double tx_log_gamma_variate(tx_rng *rng, tx_rng *other, double a, double vanishes) {
+    if (a >= 1) return tx_log(tx_gamma_from_one(rng, a, 1));
+    const double u = tx_open(rng);
+    return tx_log(u) / a + tx_log(tx_gamma_from_one(u < vanishes ? other : rng, a + 1, 1));
 }
 
 /* log n! by Stirling's series, the first few by their product. */

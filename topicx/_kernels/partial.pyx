@@ -15,18 +15,20 @@ documents' weights: q_k = (n_dk + alpha_gk) / sum_k.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 import numpy as np
 
 from topicx._kernels.cell cimport UNPLACED, Arena, Cell, count_topics
 from topicx._kernels.gathers cimport tx_gathers, tx_gathers_choose
-from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_seed
+from topicx._kernels.rng cimport tx_key, tx_rng, tx_rng_double, tx_rng_seed
 
 cdef extern from "partial.h" nogil:
     double tx_gamma(tx_rng *rng, double a, double vanishes) noexcept
     double tx_gamma_vanishes(double a) noexcept
+    double tx_log_gamma_variate(tx_rng *rng, tx_rng *other, double a, double vanishes) noexcept
+    double tx_exp(double x) noexcept
     int64_t tx_poisson(tx_rng *rng, double mu) noexcept
     int64_t tx_draw_dense(const float *q, const float *phi, int64_t chunks, int64_t old, float q_old, double u,
                           float *sums) noexcept
@@ -57,12 +59,18 @@ def poissons(double mean, int64_t n, uint64_t key):
 
 
 def draw_dense(const uint32_t[::1] chosen, const int64_t[::1] indptr, const uint16_t[::1] topics,
-               const int64_t[::1] counts, const double[::1] beta, uint64_t key, float[:, ::1] phi, double[::1] sums):
-    """Gamma(beta_w + n_kw) of these words, a row each of phi (padded by zeros beyond K); sums gains them by topic."""
+               const int64_t[::1] counts, const double[::1] beta, uint64_t key, float[:, ::1] phi, double[::1] sums,
+               const uint8_t[::1] faint, double[::1] peak, bint find):
+    """Gamma(beta_w + n_kw) of these words, a row each of phi (padded by zeros beyond K); sums gains them by topic.
+
+    A topic without tokens has nothing but tiny variates where beta is small, all 0 in single precision, and it is their
+    ratios that count. Those marked as faint are drawn in logarithms, from the same numbers: first (`find`, which writes
+    no phi) for the largest of all words, which `peak` gains; then as a share of it.
+    """
     cdef int64_t K = sums.shape[0], i, j, k
-    cdef double vanishes
+    cdef double vanishes, value
     cdef uint32_t w
-    cdef tx_rng rng = tx_rng_seed(key)
+    cdef tx_rng rng = tx_rng_seed(key), other = tx_rng_seed(tx_key(key, 1))
     cdef Arena arena = Arena()
     cdef int64_t *by_topic = arena.longs(K)
     with nogil:
@@ -72,10 +80,21 @@ def draw_dense(const uint32_t[::1] chosen, const int64_t[::1] indptr, const uint
                 by_topic[topics[j]] = counts[j]
             vanishes = tx_gamma_vanishes(beta[w])
             for k in range(K):
-                phi[i, k] = <float> tx_gamma(&rng, beta[w] + <double> by_topic[k], vanishes)
+                if faint[k]:
+                    value = tx_log_gamma_variate(&rng, &other, beta[w] + <double> by_topic[k], vanishes)
+                    if find:
+                        peak[k] = max(peak[k], value)
+                        continue
+                    value = tx_exp(value - peak[k])
+                else:
+                    value = tx_gamma(&rng, beta[w] + <double> by_topic[k], vanishes)
+                    if find:
+                        continue
+                phi[i, k] = <float> value
                 sums[k] += phi[i, k]
-            for k in range(K, phi.shape[1]):
-                phi[i, k] = 0
+            if not find:
+                for k in range(K, phi.shape[1]):
+                    phi[i, k] = 0
             for j in range(indptr[w], indptr[w + 1]):
                 by_topic[topics[j]] = 0
 

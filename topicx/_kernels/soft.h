@@ -196,12 +196,15 @@ static TX_CLONES void soft_map(double *restrict out, const double *restrict x, i
 /* ---- CVB0 ---- */
 /* Renew the assignments of pairs of one document. g: their rows (K each). nd: the document's expected counts; nw: the
  * words' (rows of Kp); n_k + B is near + moved, where moved is what this document has moved so far. One token of the
- * pair is left out of every count; all `counts` of them get the new assignment. Returns half the mass moved. */
+ * pair is left out of every count; all `counts` of them get the new assignment. No expected count is below 0, so that
+ * n_k + B is never below B (`least`): where little more than the token itself is in a topic, rounding would have it
+ * otherwise. Returns half the mass moved. */
 static TX_CLONES double soft_cvb0(float *restrict g, const uint32_t *restrict words, const uint32_t *restrict counts,
                                     int64_t pairs, int64_t K, float *restrict nd, float *restrict nw,
-                                    const float *restrict beta, const float *restrict alpha, const float *restrict near,
-                                    float *restrict moved, float *restrict scratch) {
+                                    const float *restrict beta, const float *restrict alpha, float least,
+                                    const float *restrict near, float *restrict moved, float *restrict scratch) {
     const int64_t full = K / 16, rest = K % 16, Kp = (K + 15) / 16 * 16;
+    const v16 bottom = v_all(least);
     double changed = 0;
     for (int64_t i = 0; i < pairs; i++, g += K) {
         float *restrict row = nw + (int64_t)words[i] * Kp;
@@ -213,7 +216,7 @@ static TX_CLONES double soft_cvb0(float *restrict g, const uint32_t *restrict wo
     {                                                                                                                  \
         const v16 a = v_load(alpha + at) + v_positive(v_load(nd + at) - old);                                          \
         const v16 b = smooth + v_positive(v_load(row + at) - old);                                                     \
-        const v16 p = a * b / (v_load(near + at) + v_load(moved + at) - old);                                          \
+        const v16 p = a * b / v_max(v_load(near + at) + v_load(moved + at) - old, bottom);                             \
         sum += p;                                                                                                      \
         v_store(scratch + at, p);                                                                                      \
     }
@@ -240,15 +243,16 @@ static TX_CLONES double soft_cvb0(float *restrict g, const uint32_t *restrict wo
 }
 
 /* ---- CVB ---- */
-/* As soft_cvb0 with second-order corrections: vd, vw, and vnear + vmoved are the variances of nd, nw and n_k. */
+/* As soft_cvb0 with second-order corrections: vd, vw, and vnear + vmoved are the variances of nd, nw and n_k. The squares
+ * in the corrections have a floor, so that no prior makes them infinite. */
 static TX_CLONES double soft_cvb(float *restrict g, const uint32_t *restrict words, const uint32_t *restrict counts,
                                    int64_t pairs, int64_t K, float *restrict nd, float *restrict vd, float *restrict nw,
                                    float *restrict vw, const float *restrict beta, const float *restrict alpha,
-                                   const float *restrict near, float *restrict moved, const float *restrict vnear,
-                                   float *restrict vmoved, float *restrict scratch) {
+                                   float least, const float *restrict near, float *restrict moved,
+                                   const float *restrict vnear, float *restrict vmoved, float *restrict scratch) {
     const int64_t full = K / 16, rest = K % 16, Kp = (K + 15) / 16 * 16;
     float *restrict power = scratch + Kp;
-    const v16 half = v_all(0.5f), one = v_all(1.0f);
+    const v16 half = v_all(0.5f), one = v_all(1.0f), bottom = v_all(least), square = v_all(1e-30f);
     double changed = 0;
     for (int64_t i = 0; i < pairs; i++, g += K) {
         float *restrict row = nw + (int64_t)words[i] * Kp, *restrict vrow = vw + (int64_t)words[i] * Kp;
@@ -264,9 +268,10 @@ static TX_CLONES double soft_cvb(float *restrict g, const uint32_t *restrict wor
         const v16 o = old, h = o * (one - o);                                                                          \
         const v16 a = v_load(alpha + at) + v_positive(v_load(nd + at) - o);                                            \
         const v16 b = smooth + v_positive(v_load(row + at) - o);                                                       \
-        const v16 t = v_load(near + at) + v_load(moved + at) - o;                                                      \
-        const v16 va = v_positive(v_load(vd + at) - h) / (a * a), vb = v_positive(v_load(vrow + at) - h) / (b * b);    \
-        const v16 vt = v_positive(v_load(vnear + at) + v_load(vmoved + at) - h) / (t * t);                             \
+        const v16 t = v_max(v_load(near + at) + v_load(moved + at) - o, bottom);                                       \
+        const v16 va = v_positive(v_load(vd + at) - h) / v_max(a * a, square);                                         \
+        const v16 vb = v_positive(v_load(vrow + at) - h) / v_max(b * b, square);                                       \
+        const v16 vt = v_positive(v_load(vnear + at) + v_load(vmoved + at) - h) / v_max(t * t, square);                \
         const v16 e = half * (vt - va - vb);                                                                           \
         most = v_max(most, v_where(in, e, v_all(-1e30f)));                                                             \
         v_store(scratch + at, v_mask(in, a * b / t));                                                                  \

@@ -19,21 +19,21 @@ The arithmetic is in soft.h: no libm, a fixed order of every sum, the same bits 
 
 cimport cython
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 import numpy as np
 
+from topicx._kernels.cell cimport Arena
 from topicx._kernels.rng cimport tx_rng, tx_rng_seed
 
 
 cdef extern from "soft.h" nogil:
     double soft_cvb0(float *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t K, float *nd,
-                     float *nw, const float *beta, const float *alpha, const float *near, float *moved,
+                     float *nw, const float *beta, const float *alpha, float least, const float *near, float *moved,
                      float *scratch) noexcept
     double soft_cvb(float *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t K, float *nd,
-                    float *vd, float *nw, float *vw, const float *beta, const float *alpha, const float *near,
-                    float *moved, const float *vnear, float *vmoved, float *scratch) noexcept
+                    float *vd, float *nw, float *vw, const float *beta, const float *alpha, float least,
+                    const float *near, float *moved, const float *vnear, float *vmoved, float *scratch) noexcept
     void soft_count(const float *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t K, float *nd,
                     float *vd, float *nw, float *vw) noexcept
     void soft_sums(const float *g, const uint32_t *order, const uint32_t *counts, int64_t pairs, int64_t K,
@@ -198,15 +198,6 @@ cdef class Pairs:
         return self.groups[d] if self.groups.shape[0] > 0 else 0
 
 
-cdef float *rows(int64_t number, int64_t padded) except NULL:
-    """That many zeroed rows, to be freed by the caller."""
-    cdef float *memory = <float *> malloc(number * padded * 4)
-    if memory == NULL:
-        raise MemoryError
-    memset(memory, 0, number * padded * 4)
-    return memory
-
-
 cdef void place(double[::1] totals, double extra, float *near, float *moved, int64_t K) noexcept nogil:
     """totals += moved; near = totals + extra; moved = 0."""
     cdef int64_t k
@@ -225,7 +216,8 @@ def cvb0_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, bint rebuild
     """
     cdef int64_t i, d, first, last, K = pairs.topics, Kp = pairs.padded, k
     cdef double changed = 0
-    cdef float *near = rows(3, Kp)
+    cdef Arena arena = Arena()
+    cdef float *near = arena.floats(3 * Kp)
     cdef float *moved = near + Kp
     cdef float *scratch = moved + Kp
     with nogil:
@@ -243,9 +235,9 @@ def cvb0_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, bint rebuild
                 continue
             place(totals, beta_sum, near, moved, K)
             changed += soft_cvb0(&gamma[first * K], &pairs.words[first], &pairs.counts[first], last - first, K,
-                                 &nd[d, 0], &nw[0, 0], &beta[0], &alpha[pairs.group(d), 0], near, moved, scratch)
+                                 &nd[d, 0], &nw[0, 0], &beta[0], &alpha[pairs.group(d), 0], <float> beta_sum, near,
+                                 moved, scratch)
         place(totals, beta_sum, near, moved, K)
-    free(near)
     return changed
 
 
@@ -255,7 +247,8 @@ def cvb_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, bint rebuild,
     """As `cvb0_cell` with the variances vd, vw and `variances` of the counts."""
     cdef int64_t i, d, first, last, K = pairs.topics, Kp = pairs.padded, k
     cdef double changed = 0
-    cdef float *near = rows(6, Kp)
+    cdef Arena arena = Arena()
+    cdef float *near = arena.floats(6 * Kp)
     cdef float *moved = near + Kp
     cdef float *vnear = moved + Kp
     cdef float *vmoved = vnear + Kp
@@ -277,11 +270,10 @@ def cvb_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, bint rebuild,
             place(totals, beta_sum, near, moved, K)
             place(variances, 0, vnear, vmoved, K)
             changed += soft_cvb(&gamma[first * K], &pairs.words[first], &pairs.counts[first], last - first, K,
-                                &nd[d, 0], &vd[d, 0], &nw[0, 0], &vw[0, 0], &beta[0], &alpha[pairs.group(d), 0], near,
-                                moved, vnear, vmoved, scratch)
+                                &nd[d, 0], &vd[d, 0], &nw[0, 0], &vw[0, 0], &beta[0], &alpha[pairs.group(d), 0],
+                                <float> beta_sum, near, moved, vnear, vmoved, scratch)
         place(totals, beta_sum, near, moved, K)
         place(variances, 0, vnear, vmoved, K)
-    free(near)
     return changed
 
 
@@ -313,7 +305,8 @@ def vb_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, const float[:,
     """Renew the cell's assignments by VB and add them to the next counts; returns their entropy."""
     cdef int64_t i, d, first, last, k, K = pairs.topics, Kp = pairs.padded
     cdef double entropy = 0
-    cdef float *theta = rows(2, Kp)
+    cdef Arena arena = Arena()
+    cdef float *theta = arena.floats(2 * Kp)
     cdef float *scratch = theta + Kp
     with nogil:
         for k in range(K, Kp):
@@ -326,7 +319,6 @@ def vb_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, const float[:,
             soft_digamma_row(theta, &alpha[pairs.group(d), 0], &nd[d, 0], 0, K)
             entropy += soft_vb(&pairs.words[first], &pairs.counts[first], last - first, Kp, theta, &elog[0, 0],
                                &nd_next[d, 0], &nw_next[0, 0], scratch)
-    free(theta)
     return entropy
 
 
@@ -335,7 +327,8 @@ def vb_best(Pairs pairs, const float[:, ::1] elog, const double[:, ::1] alpha, c
     """The most probable topic of each pair under the current parameters."""
     cdef int64_t d, at, k, K = pairs.topics, found
     cdef const float *row
-    cdef float *theta = rows(1, pairs.padded)
+    cdef Arena arena = Arena()
+    cdef float *theta = arena.floats(1 * pairs.padded)
     with nogil:
         for d in range(nd.shape[0]):
             soft_digamma_row(theta, &alpha[pairs.group(d), 0], &nd[d, 0], 0, K)
@@ -346,7 +339,6 @@ def vb_best(Pairs pairs, const float[:, ::1] elog, const double[:, ::1] alpha, c
                     if theta[k] + row[k] > theta[found] + row[found]:
                         found = k
                 best[at] = <uint16_t> found
-    free(theta)
 
 
 # ---- sums over rows -----------------------------------------------------------------------------------------------
@@ -369,9 +361,8 @@ def word_sums(const uint32_t[::1] counts, const float[::1] gamma, const int64_t[
     """nw (and vw) of a range of words, summed anew from the assignments in double precision. Seeds are not in it."""
     cdef int64_t w, k
     cdef bint vary = vw is not None
-    cdef double *sums = <double *> malloc(K * 16)
-    if sums == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef double *sums = arena.doubles(2 * K)
     with nogil:
         for w in range(begin, end):
             memset(sums, 0, K * 16)
@@ -382,7 +373,6 @@ def word_sums(const uint32_t[::1] counts, const float[::1] gamma, const int64_t[
                 nw[w, k] = <float> sums[k]
                 if vary:
                     vw[w, k] = <float> sums[K + k]
-    free(sums)
 
 
 def document_sums(Pairs pairs, const float[::1] gamma, float[:, ::1] nd, float[:, ::1] vd=None):
@@ -407,8 +397,9 @@ def document_bound(Pairs pairs, const uint32_t[::1] docs, const float[::1] gamma
     """Σ_dk E[log Γ(α + n_dk)] - log Γ(α) of these documents, and the entropy of their assignments. base = log Γ(α)."""
     cdef int64_t i, d, first, g, K = pairs.topics, Kp = pairs.padded
     cdef double entropy = 0, total = 0
-    cdef float *moments = rows(3, Kp)
-    cdef double *scratch = <double *> rows(2, Kp)
+    cdef Arena arena = Arena()
+    cdef float *moments = arena.floats(3 * Kp)
+    cdef double *scratch = arena.doubles(Kp)
     with nogil:
         for i in range(docs.shape[0]):
             d = docs[i]
@@ -417,8 +408,6 @@ def document_bound(Pairs pairs, const uint32_t[::1] docs, const float[::1] gamma
             entropy += soft_moments(&gamma[first * K], NULL, &pairs.counts[first], pairs.offsets[d + 1] - first, K,
                                     moments, moments + Kp, moments + 2 * Kp, 1)
             total += soft_rising(moments, moments + Kp, moments + 2 * Kp, &alpha[g, 0], &base[g, 0], scratch, K)
-    free(moments)
-    free(scratch)
     return total, entropy
 
 
@@ -431,10 +420,11 @@ def word_bound(const uint32_t[::1] counts, const float[::1] gamma, const int64_t
     cdef int64_t w, k, s, K = totals.shape[1], Kp = (K + 15) // 16 * 16
     cdef bint seeded = seed_starts.shape[0] > 0, fresh = False
     cdef double total = 0, last = 0
-    cdef float *moments = rows(3, Kp)
-    cdef double *priors = <double *> rows(6, Kp)
-    cdef double *base = priors + Kp
-    cdef double *scratch = base + Kp
+    cdef Arena arena = Arena()
+    cdef float *moments = arena.floats(3 * Kp)
+    cdef double *priors = arena.doubles(Kp)
+    cdef double *base = arena.doubles(Kp)
+    cdef double *scratch = arena.doubles(Kp)
     with nogil:
         for w in range(begin, end):
             if starts[w] == starts[w + 1]:
@@ -457,8 +447,6 @@ def word_bound(const uint32_t[::1] counts, const float[::1] gamma, const int64_t
                 totals[0, k] += <double> moments[k]
                 totals[1, k] += <double> moments[Kp + k]
                 totals[2, k] += <double> moments[2 * Kp + k]
-    free(moments)
-    free(priors)
     return total
 
 
@@ -470,9 +458,10 @@ def rising(const float[:, ::1] counts, const double[:, ::1] prior, const uint32_
     cdef int64_t row, k, of, last = -1
     cdef bint single = prior.shape[1] == 1
     cdef double total = 0
-    cdef double *priors = <double *> rows(6, (K + 15) // 16 * 16)
-    cdef double *base = priors + K
-    cdef double *scratch = base + K
+    cdef Arena arena = Arena()
+    cdef double *priors = arena.doubles(K)
+    cdef double *base = arena.doubles(K)
+    cdef double *scratch = arena.doubles(K)
     with nogil:
         for row in range(counts.shape[0]):
             of = which[row] if which.shape[0] > 0 else 0
@@ -482,7 +471,6 @@ def rising(const float[:, ::1] counts, const double[:, ::1] prior, const uint32_
                 soft_map(base, priors, 1, K)
             last = of
             total += soft_rising(&counts[row, 0], NULL, NULL, priors, base, scratch, K)
-    free(priors)
     return total
 
 
@@ -530,7 +518,8 @@ def scvb0_documents(const uint32_t[::1] words, const uint32_t[::1] counts, const
     cdef int64_t d, p, k, Kp = nw.shape[1], K = base.shape[1], group, first, n, i
     cdef double fit = 0
     cdef float length
-    cdef float *scratch = rows(1, Kp)
+    cdef Arena arena = Arena()
+    cdef float *scratch = arena.floats(1 * Kp)
     cdef double[:, ::1] wide = np.asarray(alpha)[:, :K].astype(np.float64)
     with nogil:
         for d in range(begin, end):
@@ -553,7 +542,6 @@ def scvb0_documents(const uint32_t[::1] words, const uint32_t[::1] counts, const
                                <float> scale, &beta[0], &weight[0], &rates[0], rates.shape[0], p * n, NULL, scratch)
             if gain.shape[0] > 0:
                 soft_digamma_gain(&gain[group, 0], &wide[group, 0], &nd[d, 0], &base[group, 0], K)
-    free(scratch)
     return fit
 
 
@@ -562,12 +550,12 @@ def scvb0_words(const uint32_t[::1] distinct, const int64_t[::1] starts, const i
                 double[::1] total):
     """nw[w] += factor Σ c γ for some of the minibatch's distinct words; total (padded) += Σ c γ."""
     cdef int64_t i, Kp = nw.shape[1]
-    cdef float *scratch = rows(1, Kp)
+    cdef Arena arena = Arena()
+    cdef float *scratch = arena.floats(1 * Kp)
     with nogil:
         for i in range(begin, end):
             soft_gather(&nw[distinct[i], 0], &keep[0, 0], &order[starts[i]], &counts[0], starts[i + 1] - starts[i], Kp,
                         factor, &total[0], scratch)
-    free(scratch)
 
 
 def scale_rows(float[:, ::1] nw, double factor):

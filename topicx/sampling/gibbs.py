@@ -107,7 +107,7 @@ class Gibbs(Method):
 
     def _sweeper(self, maximise: bool) -> Callable[..., int]:
         """The kernel's `sweep`; a kernel that draws only leaves the modes to another."""
-        return import_module(f"topicx._kernels.{self.kernel}").sweep  # type: ignore[no-any-return]
+        return import_module(f"topicx._kernels.{self.kernel}").sweep
 
     def _arrays(self) -> dict[str, Any]:
         """What all cells have in common, as `cell.pxd` names it."""

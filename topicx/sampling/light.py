@@ -47,7 +47,7 @@ class Proposing(Gibbs):
     _proposing = False
 
     def _sweeper(self, maximise: bool) -> Callable[..., int]:
-        return self.proposer.sweep if self._proposing else super()._sweeper(maximise)  # type: ignore[no-any-return]
+        return self.proposer.sweep if self._proposing else super()._sweeper(maximise)
 
     def _asked(self, number: int, maximise: bool) -> dict[str, Any]:
         if not self._proposing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ CHUNK_TOKENS = 20_000
 """Documents share a random stream in chunks of about so many tokens, whatever the threads."""
 CHUNK_CELLS = 1 << 18
 """Words share one in chunks of about so many entries of φ."""
+FAINT = 1e-20
+"""A topic whose gamma variates sum to less has lost some to single precision (1e-38): they are drawn in logarithms."""
 
 
 class Assignments(Method):
@@ -72,6 +75,18 @@ class Assignments(Method):
         return self.state
 
 
+@dataclass(frozen=True)
+class Lift:
+    """Topics whose φ is drawn in logarithms, as a share of its largest entry: nothing else is left of it otherwise."""
+
+    faint: NDArray[np.uint8]
+    peak: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, topics: int) -> Lift:
+        return cls(np.zeros(topics, np.uint8), np.zeros(topics))
+
+
 class Partial(Assignments):
     """φ from its Dirichlet (or, sparse_phi, from Poisson variables) at the start of each sweep; documents given φ.
 
@@ -109,11 +124,10 @@ class Partial(Assignments):
             changed += self._documents(step, chunks, 0, none[1], none[0], sums, starts, topics, values)
         else:
             empty = np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.float32)
-            drawn = [self._draw(step, block, counts, keep=blocks == 1) for block in range(blocks)]
-            sums = np.sum([total for _, total in drawn], axis=0)
+            first, sums, lift = self._draw_sums(step, counts)
             for block in range(blocks):
                 # With several blocks each is drawn a second time, from the same stream: its numbers are the same.
-                phi = drawn[0][0] if blocks == 1 else self._draw(step, block, counts, keep=True)[0]
+                phi = first if blocks == 1 else self._draw(step, block, counts, True, lift)[0]
                 assert phi is not None
                 row_of = np.zeros(self.state.n_words, np.int32)
                 row_of[self._block_words(block)] = np.arange(len(phi))
@@ -123,24 +137,62 @@ class Partial(Assignments):
     def _block_words(self, block: int) -> NDArray[np.uint32]:
         return np.flatnonzero(self.schedule.block_of_word == block).astype(np.uint32)
 
+    def _draw_sums(self, step: int, counts: Csr) -> tuple[NDArray[np.float32] | None, NDArray[np.float64], Lift]:
+        """φ before it is normalised, if one block is all; its sums over the words; and what was drawn in logarithms."""
+        blocks, lift = self.schedule.partitions, Lift.none(self.state.n_topics)
+        while True:
+            drawn = [self._draw(step, block, counts, blocks == 1, lift) for block in range(blocks)]
+            sums = np.sum([total for _, total in drawn], axis=0)
+            if np.any(lift.faint) or not np.any(sums < FAINT):
+                return drawn[0][0], sums, lift
+            lift = self._lift(step, counts, sums < FAINT)
+
     def _draw(
-        self, step: int, block: int, counts: Csr, keep: bool
+        self, step: int, block: int, counts: Csr, keep: bool, lift: Lift
     ) -> tuple[NDArray[np.float32] | None, NDArray[np.float64]]:
         """φ of a block of words before it is normalised (None if it is not kept), and its sums over them."""
-        options, words = self.options, self._block_words(block)
-        size = max(1, CHUNK_CELLS // self._row)
+        words = self._block_words(block)
         phi = np.empty((len(words), self._row), np.float32) if keep else None
 
         def work(chunk: int) -> NDArray[np.float64]:
-            part = slice(chunk * size, (chunk + 1) * size)
+            part = self._chunk(chunk)
             rows = np.empty((len(words[part]), self._row), np.float32) if phi is None else phi[part]
             sums = np.zeros(self.state.n_topics)
-            key = streams.key(options.seed, options.chain, streams.PHI, step, block, chunk)
-            partial.draw_dense(words[part], *counts, self.state.beta, key, rows, sums)
+            key = self._phi_key(step, block, chunk)
+            partial.draw_dense(words[part], *counts, self.state.beta, key, rows, sums, lift.faint, lift.peak, False)
             return sums
 
-        sums = self.engine.map(work, range(-(-len(words) // size)))
+        sums = self.engine.map(work, range(-(-len(words) // self._chunk_words)))
         return phi, np.sum(sums, axis=0) if sums else np.zeros(self.state.n_topics)
+
+    def _lift(self, step: int, counts: Csr, faint: NDArray[np.bool_]) -> Lift:
+        """The largest variate of each faint topic, over all words."""
+        marks, topics = faint.astype(np.uint8), self.state.n_topics
+        peak = np.full(topics, -np.inf)
+        for block in range(self.schedule.partitions):
+            words = self._block_words(block)
+
+            def work(chunk: int, block: int = block, words: NDArray[np.uint32] = words) -> NDArray[np.float64]:
+                found, none = np.full(topics, -np.inf), np.zeros((0, self._row), np.float32)
+                key = self._phi_key(step, block, chunk)
+                partial.draw_dense(
+                    words[self._chunk(chunk)], *counts, self.state.beta, key, none, np.zeros(topics), marks, found, True
+                )
+                return found
+
+            for found in self.engine.map(work, range(-(-len(words) // self._chunk_words))):
+                peak = np.maximum(peak, found)
+        return Lift(marks, peak)
+
+    @property
+    def _chunk_words(self) -> int:
+        return max(1, CHUNK_CELLS // self._row)
+
+    def _chunk(self, chunk: int) -> slice:
+        return slice(chunk * self._chunk_words, (chunk + 1) * self._chunk_words)
+
+    def _phi_key(self, step: int, block: int, chunk: int) -> int:
+        return streams.key(self.options.seed, self.options.chain, streams.PHI, step, block, chunk)
 
     def _draw_sparse(
         self, step: int, counts: Csr
