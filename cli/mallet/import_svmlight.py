@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def run(parsed: Parsed) -> None:
         instances.save(output)
         if parsed["print-output"]:
             for text in printed(instances):
-                print(text)
+                sys.stdout.write(text)
     if previous and rewrite:
         extend(previous, made[-1])
         previous.save(rewrite)

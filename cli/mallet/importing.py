@@ -148,7 +148,7 @@ def build(parsed: Parsed, pipe: Pipe, batches: Iterable[Texts], size: int | None
     instances.save(output)
     if parsed["print-output"]:
         for text in printed(instances):
-            print(text)
+            sys.stdout.write(text)
     if previous is not None and rewrite and rewrite != output:
         extend(previous, instances)
         previous.save(rewrite)

@@ -36,7 +36,7 @@ def _printed(instances: Instances, parsed: Parsed, asked: set[str]) -> Iterator[
     if "print-features" in asked:
         yield from (f"{word}\n" for word in instances.corpus.vocabulary)
     if "print-infogain" in asked:
-        ranked = by_gain(information_gain(instances))[: parsed["print-infogain"]]
+        ranked = by_gain(information_gain(instances), parsed["print-infogain"])
         for rank, word in enumerate(ranked):
             yield f"{rank} {instances.corpus.vocabulary[word]}\n"
         yield "\n"

@@ -267,6 +267,8 @@ def data(instances: Instances, document: int) -> str:
         tokens = instances.corpus.words[begin:end].tolist()
         return "".join(f"{at}: {vocabulary[w]} ({w})\n" for at, w in enumerate(tokens))
     words, values = instances.vector(document)
+    if instances.pipe is not None and instances.pipe.binary:
+        return "".join(f"{vocabulary[w]}\n" for w in words.tolist())
     return "".join(
         f"{vocabulary[w]}({w})={numbers.text(value)}\n" for w, value in zip(words.tolist(), values.tolist())
     )

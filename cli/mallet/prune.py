@@ -71,7 +71,7 @@ def _changed(instances: Instances, parsed: Parsed, seed: int, quiet: bool) -> In
         instances = keep_words(instances, within_limits(instances, parsed))
     if parsed["prune-infogain"] > 0:
         keep = np.zeros(instances.corpus.n_words, np.bool_)
-        keep[by_gain(information_gain(instances))[: parsed["prune-infogain"]]] = True
+        keep[by_gain(information_gain(instances), parsed["prune-infogain"])] = True
         instances = keep_words(instances, keep)
     if set(PRUNING) & parsed.given:
         say(f"features: {before} -> {instances.corpus.n_words}")

@@ -100,7 +100,8 @@ class _Translator:
         unknown = self.flags - set("idmsuxU")
         if unknown:
             raise ValueError(f"unknown flag {min(unknown)!r}")
-        kept = "".join(sorted(self.flags & set("ix")))
+        # Without u, Java folds ASCII letters alone; every class of ours is written out, so that `a` means nothing else.
+        kept = ("a" if "i" in self.flags and not self.flags & set("uU") else "") + "".join(sorted(self.flags & set("ix")))
         return f"(?{kept})" if kept else ""
 
     def atom(self) -> str:

@@ -7,7 +7,6 @@ for every token (`check` says so by name). Ties are MALLET's: the larger number 
 from __future__ import annotations
 
 import gzip
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -95,8 +94,13 @@ def _token_lines(state: State, typed: list[str], names: list[str] | None) -> Ite
 
 
 def alpha_sum(alpha: NDArray[np.float64]) -> float:
-    """Σ α without rounding on the way: K times S/K is S again."""
-    return math.fsum(alpha.tolist())
+    """Σ α as MALLET has it: the sum that was given where all are alike, else added one after the other."""
+    if np.all(alpha == alpha[0]):
+        return float(len(alpha) * alpha[0])
+    total = 0.0
+    for value in alpha.tolist():  # not sum(), which corrects the rounding since Python 3.12
+        total += value
+    return total
 
 
 def _counts(state: State, begin: int, end: int) -> NDArray[np.int64]:
