@@ -86,10 +86,10 @@ def dispatch(arguments: Sequence[str]) -> None:
     from topicx.cli.mallet.arguments import parse
 
     if not arguments:
-        raise InputError(f"topicx mallet: give a command: {', '.join(COMMANDS)} or run")
+        raise InputError(f"mallet: give a command: {', '.join(COMMANDS)} or run")
     name, *rest = arguments
     if name in REFUSED:
-        raise InputError(f"topicx mallet {name}: is about classifiers, and topicx has none; it has MALLET's topic models")
+        raise InputError(f"mallet {name}: is about classifiers, and topicx has none; it has MALLET's topic models")
     if name == "run":
         from topicx.cli.mallet.run import run
 
@@ -100,10 +100,10 @@ def dispatch(arguments: Sequence[str]) -> None:
 
         close = get_close_matches(name, COMMANDS, n=1)
         hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(COMMANDS)} and run"
-        raise InputError(f"topicx mallet: Unrecognized command: {name}{hint}")
+        raise InputError(f"mallet: Unrecognized command: {name}{hint}")
     found = find(name)
     if not rest:
-        raise InputError(f"topicx mallet {name}: no options are given; --help lists them")
+        raise InputError(f"mallet {name}: no options are given; --help lists them")
     parsed = parse(found, rest)
     if parsed["help"]:
         click.echo(found.usage())

@@ -15,7 +15,7 @@ from typing import Any
 from topicx.errors import InputError
 
 TRUE, FALSE = ("true", "1"), ("false", "0")
-PREFIX = "topicx mallet"
+PREFIX = "mallet"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Command:
 
     def usage(self) -> str:
         """Every option with its default, as `--help` prints it."""
-        lines = [f"{PREFIX} {self.name}: {self.summary}", ""]
+        lines = [f"topicx {PREFIX} {self.name}: {self.summary}", ""]
         for option in (*self.options, *COMMON):
             lines += [f"--{option.name} {option.metavar}", f"  {option.help}", f"  Default is {_shown(option.default)}"]
         return "\n".join(lines)

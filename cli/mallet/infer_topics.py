@@ -24,7 +24,7 @@ def run(parsed: Parsed) -> None:
     path = parsed.need("inferencer", "what train-topics --inferencer-filename wrote")
     source = parsed.need("input", "the instances, made with --use-pipe-from")
     if not (parsed["output-doc-topics"] or parsed["output-state"]):
-        raise InputError("topicx mallet infer-topics: give --output-doc-topics FILE, or --output-state FILE")
+        raise InputError("mallet infer-topics: give --output-doc-topics FILE, or --output-state FILE")
     check_outputs([parsed["output-doc-topics"], parsed["output-state"]])
     model = load_topics(path)
     write.check(model, "--inferencer")

@@ -16,7 +16,7 @@ def run(parsed: Parsed) -> None:
     asked = {name for name in parsed.given if name.startswith("print-") and parsed[name] not in (False, 0)}
     if not asked:
         names = ", ".join(f"--{option.name}" for option in COMMAND.options if option.name.startswith("print-"))
-        raise InputError(f"topicx mallet info: say what to print: {names}")
+        raise InputError(f"mallet info: say what to print: {names}")
     matrix = parsed["print-matrix"]
     if len(matrix) != 3 or matrix[0] not in "as" or matrix[1] not in "bi" or matrix[2] not in "nwce":
         raise InputError(f"--print-matrix: {matrix!r} is not of the form (a|s)(b|i)(n|w|c|e)")

@@ -21,7 +21,7 @@ PRUNING = ("prune-count", "prune-document-freq", "min-idf", "max-idf", "prune-in
 
 
 def run(parsed: Parsed) -> None:
-    name = f"topicx mallet {parsed.command.name}"
+    name = f"mallet {parsed.command.name}"
     training, validation = parsed["training-portion"], parsed["validation-portion"]
     testing = 1 - validation - training
     pruning = [option for option in PRUNING if option in parsed.given]

@@ -52,7 +52,7 @@ def from_state(parsed: Parsed) -> None:
 def print_instances(arguments: Sequence[str]) -> None:
     """Name, target and data of each document."""
     if len(arguments) != 1:
-        raise InputError("topicx mallet run cc.mallet.util.InstanceListPrinter: give one FILE of instances")
+        raise InputError("mallet run cc.mallet.util.InstanceListPrinter: give one FILE of instances")
     instances = load(arguments[0])
     for d in range(len(instances)):
         sys.stdout.write(
@@ -105,7 +105,7 @@ PRINTER = "cc.mallet.util.InstanceListPrinter"
 def run(arguments: Sequence[str], commands: Sequence[Command]) -> None:
     """Run the command or program of this class; another class is refused by its name."""
     if not arguments or arguments[0].startswith("--"):
-        raise InputError("topicx mallet run: give the name of a class, such as cc.mallet.util.DocumentLengths")
+        raise InputError("mallet run: give the name of a class, such as cc.mallet.util.DocumentLengths")
     name, *rest = arguments
     if name == PRINTER:
         print_instances(rest)
@@ -119,4 +119,4 @@ def run(arguments: Sequence[str], commands: Sequence[Command]) -> None:
                 command.run(parsed)
             return
     known = sorted({PRINTER, *(command.owner for command in (*PROGRAMS, *commands))})
-    raise InputError(f"topicx mallet run: {name} is a Java class, which topicx has nothing for; it has {', '.join(known)}")
+    raise InputError(f"mallet run: {name} is a Java class, which topicx has nothing for; it has {', '.join(known)}")

@@ -55,12 +55,17 @@ def one_word(word: str, at: int, format: str) -> str:
 # -- tokens --------------------------------------------------------------------------------------------------------
 
 
-def state(state: State, out: str, sources: Sequence[str] | None = None, format: str = "--output-state") -> None:
-    """--output-state, always gzip: a line a token. `sources`: what stands in the second field (NA where empty)."""
+def state(
+    state: State, out: str, sources: Sequence[str] | None = None, format: str = "--output-state", packed: bool = True
+) -> None:
+    """--output-state: a line a token. `sources`: what stands in the second field (NA where empty).
+
+    MALLET packs it whatever its name is; with `packed` False a name that ends in .gz says so.
+    """
     check(state, format)
     typed = [f"{at} {one_word(word, at, format)}" for at, word in enumerate(state.vocabulary)]
     names = [one_line(name).strip() or "NA" for name in sources] if sources is not None else None
-    with _packed(out) as stream:
+    with _stream(out, packed) as stream:
         head = HEADER.decode() + "\n#alpha : " + "".join(f"{numbers.text(a)} " for a in state.alpha[0].tolist())
         stream.write(f"{head}\n#beta : {numbers.text(float(state.beta[0]))}\n".encode())
         for lines in _token_lines(state, typed, names):
@@ -68,13 +73,13 @@ def state(state: State, out: str, sources: Sequence[str] | None = None, format: 
 
 
 @contextmanager
-def _packed(out: str) -> Iterator[Any]:
+def _stream(out: str, packed: bool) -> Iterator[Any]:
     with atomic_output(out) as stream:
-        if out.endswith(".gz"):
+        if out.endswith(".gz") or not packed:
             yield stream
         else:
-            with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=stream, mtime=0) as packed:
-                yield packed
+            with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=stream, mtime=0) as inner:
+                yield inner
 
 
 def _token_lines(state: State, typed: list[str], names: list[str] | None) -> Iterator[str]:
