@@ -24,17 +24,17 @@ def run(parsed: Parsed) -> None:
     elif parsed["remove-stopwords"]:
         words = BULK_STOPWORDS
     pipe = Pipe(simple=True, lowercase=not parsed["preserve-case"], stopwords=words, exact_case=True)
-    builder = Builder(pipe)
     pruning = parsed["prune-count"] > 0 or parsed["prune-doc-frequency"] < 1
     out = sys.stderr if parsed["output"] == "-" else sys.stdout
     done = 0
-    for batch in texts(parsed, path):
-        builder.add(batch)
-        before, done = done, done + len(batch.names)
-        if pruning:
-            for count in range(before // 100_000 + 1, done // 100_000 + 1):
-                print(count * 100_000, file=out, flush=True)
-    instances = builder.finish()
+    with Builder(pipe) as builder:
+        for batch in texts(parsed, path):
+            builder.add(batch)
+            before, done = done, done + len(batch.names)
+            if pruning:
+                for count in range(before // 100_000 + 1, done // 100_000 + 1):
+                    print(count * 100_000, file=out, flush=True)
+        instances = builder.finish()
     if pruning:
         instances = pruned(instances, parsed["prune-count"], parsed["prune-doc-frequency"])
     instances.save(parsed["output"])

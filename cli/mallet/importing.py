@@ -139,12 +139,12 @@ def build(parsed: Parsed, pipe: Pipe, batches: Iterable[Texts], size: int | None
     check_outputs([output, rewrite if rewrite != output else None])
     if output == "-" and parsed["print-output"]:
         raise InputError("--print-output: standard output is taken by --output -")
-    builder = Builder(previous.pipe if previous and previous.pipe else pipe, previous)
-    with for_terminal("import", size, "documents") as progress:
+    chosen = previous.pipe if previous and previous.pipe else pipe
+    with Builder(chosen, previous) as builder, for_terminal("import", size, "documents") as progress:
         for batch in batches:
             builder.add(batch)
             progress.advance(len(batch.names))
-    instances = builder.finish()
+        instances = builder.finish()
     instances.save(output)
     if parsed["print-output"]:
         for text in printed(instances):

@@ -163,6 +163,13 @@ class Builder:
         self._gaps: list[str] = []
         self._targets: list[str] = []
 
+    def __enter__(self) -> Builder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ids.close()
+        self._lengths.close()
+
     def add(self, batch: Texts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Add documents; returns their tokens and lengths."""
         ids, lengths, gaps = self.tokens.encode(batch.texts)
@@ -217,7 +224,6 @@ def _tokens_of(spool: files.Spool) -> NDArray[np.uint32]:
     for piece in spool.chunks(1 << 22):
         tokens[at : at + len(piece)] = piece
         at += len(piece)
-    spool.close()
     return tokens
 
 
