@@ -8,12 +8,16 @@ import random
 import re
 from pathlib import Path
 
+import numpy as np
+
 from topicx.cli.mallet import dispatch
+from topicx.state import State
+from topicx.strings import Strings
 
 WORDS = {
-    "sky": "star moon planet orbit telescope comet galaxy light dust night".split(),
-    "kitchen": "butter salt oven flour garlic sauce onion pepper bread sugar".split(),
-    "money": "bank market price share debt trade profit money credit loan".split(),
+    "sky": ["star", "moon", "planet", "orbit", "telescope", "comet", "galaxy", "light", "dust", "night"],
+    "kitchen": ["butter", "salt", "oven", "flour", "garlic", "sauce", "onion", "pepper", "bread", "sugar"],
+    "money": ["bank", "market", "price", "share", "debt", "trade", "profit", "money", "credit", "loan"],
 }
 
 
@@ -23,7 +27,9 @@ def texts(seed: int = 1, documents: int = 24, length: int = 30) -> list[tuple[st
     found = []
     for d in range(documents):
         label = sorted(WORDS)[d % 3]
-        words = [draw.choice(WORDS[label if draw.random() < 0.8 else draw.choice(sorted(WORDS))]) for _ in range(length)]
+        words = [
+            draw.choice(WORDS[label if draw.random() < 0.8 else draw.choice(sorted(WORDS))]) for _ in range(length)
+        ]
         words[0] = words[0].title()
         words.insert(4, "the")
         words.insert(8, f"{words[8]},")
@@ -74,3 +80,14 @@ def everything(folder: Path, before: set[str], output: tuple[str, str]) -> dict[
         if path.is_file() and str(path) not in before:
             found[path.name] = path.read_bytes()
     return found
+
+
+def small_state() -> State:
+    """Three topics, one of them empty; a word and a document without tokens; ties."""
+    words = np.array([0, 1, 1, 2, 0, 3, 3, 1], np.uint32)
+    z = np.array([0, 2, 2, 2, 2, 0, 0, 2], np.uint16)
+    return State(
+        words=words, offsets=np.array([0, 5, 5, 8]), z=z, alpha=np.array([[0.1, 0.029954, 1e-5]]),
+        beta=np.full(5, 1e-4), vocabulary=Strings.of(["a<b", "new", "york", "x&y", "none"]),
+        ids=Strings.of(["d\t0", "", "d 2"]),
+    )  # fmt: skip

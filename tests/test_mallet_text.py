@@ -98,7 +98,7 @@ def test_stop_words_and_case() -> None:
 
 def test_bigrams_remember_gaps() -> None:
     work = Tokens(Pipe(bigrams=True, stopwords=frozenset({"of"})))
-    ids, lengths, gaps = work.encode(["New York, state of mind 2 café"])
+    ids, _, gaps = work.encode(["New York, state of mind 2 café"])
     assert [work.known[i] for i in ids.tolist()] == ["new", "york", "state", "mind", "caf"]
     assert gaps == [[2, 3, 4]]
     joined = Tokens(Pipe(bigrams=True, grams=[1, 2]))
@@ -126,7 +126,12 @@ def test_replacements_and_deletions(tmp_path: Path) -> None:
         return Path(path).read_text().splitlines()
 
     rules = [read_rules(str(tmp_path / "r"), False, lines), read_rules(str(tmp_path / "d"), True, lines)]
-    assert replaced("The Big of the New York: U.S.A.!", rules).split() == ["the", "_3_apples", "new_york", "united_states"]
+    assert replaced("The Big of the New York: U.S.A.!", rules).split() == [
+        "the",
+        "_3_apples",
+        "new_york",
+        "united_states",
+    ]
     (tmp_path / "bad").write_text("a\tb\tc\n")
     with pytest.raises(InputError, match="bad:1"):
         read_rules(str(tmp_path / "bad"), False, lines)
@@ -150,7 +155,8 @@ def test_the_pipeline_survives_its_file() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.05, "0.05"), (1.0, "1.0"), (0.001, "0.001"), (7.042253521126761e-4, "7.042253521126761E-4"), (7e-5, "7.0E-5"),
+        (0.05, "0.05"), (1.0, "1.0"), (0.001, "0.001"), (7.042253521126761e-4, "7.042253521126761E-4"),
+        (7e-5, "7.0E-5"),
         (1e7, "1.0E7"), (9999999.0, "9999999.0"), (1.2345e10, "1.2345E10"), (-3e-10, "-3.0E-10"), (0.0, "0.0"),
         (-0.0, "-0.0"), (1e22, "1.0E22"), (float("nan"), "NaN"), (float("inf"), "Infinity"), (123456.789, "123456.789"),
         (100000.0, "100000.0"),
@@ -167,7 +173,13 @@ def test_doubles_read_back(value: float) -> None:
 
 
 def test_short_and_fixed_numbers() -> None:
-    assert [numbers.short(x) for x in (1.0, 0.02995, 0.1234565, 1234.5, 0.000004)] == ["1", "0.02995", "0.12346", "1234.5", "0"]
+    assert [numbers.short(x) for x in (1.0, 0.02995, 0.1234565, 1234.5, 0.000004)] == [
+        "1",
+        "0.02995",
+        "0.12346",
+        "1234.5",
+        "0",
+    ]
     assert numbers.fixed(0.00005, 4) == "0.0001"  # halves of the shortest digits go up
     assert numbers.fixed(2.5, 0) == "3"
     assert numbers.fixed(-1.00005, 4) == "-1.0001"

@@ -20,8 +20,8 @@ PREFIX = "mallet"
 
 @dataclass(frozen=True)
 class Option:
-    """One option: `kind` is file, string, integer, decimal, boolean, strings (as many as follow), integers (with commas)
-    or code (Java, which is refused)."""
+    """One option: `kind` is file, string, integer, decimal, boolean, strings (as many as follow), integers (with
+    commas) or code (Java, which is refused)."""
 
     name: str
     kind: str

@@ -20,7 +20,7 @@ UNQUOTED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 def run(parsed: Parsed) -> None:
     folders = [_folder(name) for name in parsed.need("input", "the directories to read")]
     pipe = pipe_of(parsed, directory=True)
-    prefix = len(os.path.commonprefix(folders)) if len(folders) > 1 else len(folders[0])
+    prefix = _common(folders)
     labels = [folder[prefix:] for folder in folders]
     say("Labels = ")
     for folder, label in zip(folders, labels):
@@ -30,6 +30,11 @@ def run(parsed: Parsed) -> None:
     # MALLET asks only whether the option was given: --save-text-in-source FALSE saves as well, there.
     save = parsed["save-text-in-source"]
     build(parsed, pipe, _texts(found, codec, save), len(found))
+
+
+def _common(folders: list[str]) -> int:
+    """How many characters all paths begin with (letters, not parts: `pos` and `part` are labelled `os`, `art`)."""
+    return next((at for at, all_there in enumerate(zip(*folders)) if len(set(all_there)) > 1), min(map(len, folders)))
 
 
 def _folder(name: str) -> str:
@@ -47,7 +52,7 @@ def _folder(name: str) -> str:
 def files_in(folder: str) -> Iterator[str]:
     """Every file below a folder, hidden ones too, sorted by name in each."""
     try:
-        names = sorted(os.listdir(folder))
+        names = sorted(path.name for path in Path(folder).iterdir())
     except OSError as error:
         raise InputError(f"{folder}: cannot be read: {error.strerror or error}") from None
     for name in names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def _instances(rows: list[Row], features: dict[str, int], labels: dict[str, int]
         documents = [np.repeat(list(values), [int(v) for v in values.values()]) for _, values in rows]
     else:
         documents = [np.array(list(values), np.int64) for _, values in rows]
-    columns = {}
+    columns: dict[str, Any] = {}
     if not whole:
         columns[VALUES] = Strings.of(" ".join(map(repr, values.values())) for _, values in rows)
     corpus = Corpus(

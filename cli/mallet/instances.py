@@ -275,6 +275,4 @@ def data(instances: Instances, document: int) -> str:
     words, values = instances.vector(document)
     if instances.pipe is not None and instances.pipe.binary:
         return "".join(f"{vocabulary[w]}\n" for w in words.tolist())
-    return "".join(
-        f"{vocabulary[w]}({w})={numbers.text(value)}\n" for w, value in zip(words.tolist(), values.tolist())
-    )
+    return "".join(f"{vocabulary[w]}({w})={numbers.text(value)}\n" for w, value in zip(words.tolist(), values.tolist()))

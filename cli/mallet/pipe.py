@@ -25,10 +25,11 @@ from topicx.interop.mallet_regex import java_pattern
 DEFAULT_TOKENS = r"\p{L}[\p{L}\p{P}]+\p{L}"
 CLASSES = regex.compile(r"[A-Za-z]+|[0-9]+|[!-/:-@\[-`{-~]")
 """With --keep-sequence-bigrams: runs of ASCII letters, of digits, and single signs. Only the letters stay."""
-BULK_STOPWORDS = frozenset(
-    "the a an and or of for in on to with by this that these those some other it its we our as but not do does is be "
-    "are can was were".split()
-)
+BULK_STOPWORDS = frozenset((
+    "the", "a", "an", "and", "or", "of", "for", "in", "on", "to", "with", "by", "this", "that", "these", "those",
+    "some", "other", "it", "its", "we", "our", "as", "but", "not", "do", "does", "is", "be", "are", "can", "was",
+    "were",
+))  # fmt: skip
 """What bulk-load takes for stop words."""
 TIMEOUT = 60.0
 
@@ -190,7 +191,9 @@ class Tokens:
         sizes = self.pipe.grams
         if sizes == [1]:
             return words
-        return ["_".join(words[at - size + 1 : at + 1]) for at in range(len(words)) for size in sizes if 1 <= size <= at + 1]
+        return [
+            "_".join(words[at - size + 1 : at + 1]) for at in range(len(words)) for size in sizes if 1 <= size <= at + 1
+        ]
 
     def _gram_gaps(self, n: int, gaps: list[int]) -> list[int]:
         """The places among the grams: a gap follows the single word, not the grams that end in it."""

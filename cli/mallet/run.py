@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import numpy as np
-
 from topicx.cli.common import check_outputs
 from topicx.cli.mallet.arguments import Command, Option, Parsed, parse
 from topicx.cli.mallet.import_file import texts
@@ -26,7 +24,9 @@ def lengths(parsed: Parsed) -> None:
     path = parsed.need("input", "the instances")
     instances = load(path)
     if not instances.is_sequence:
-        raise InputError(f"{path}: DocumentLengths is only applicable to sequences (use --keep-sequence when importing)")
+        raise InputError(
+            f"{path}: DocumentLengths is only applicable to sequences (use --keep-sequence when importing)"
+        )
     sys.stdout.write("".join(f"{length}\n" for length in instances.corpus.lengths.tolist()))
 
 
@@ -81,7 +81,8 @@ def replace_words(parsed: Parsed) -> None:
 
 _INPUT = Option("input", "file", None, "The instances; - is standard input.")
 PROGRAMS = (
-    Command("run DocumentLengths", "cc.mallet.util.DocumentLengths", "print the documents' lengths", (_INPUT,), lengths),
+    Command("run DocumentLengths", "cc.mallet.util.DocumentLengths", "print the documents' lengths", (_INPUT,),
+            lengths),
     Command("run FeatureCountTool", "cc.mallet.util.FeatureCountTool", "print words and their frequencies", (_INPUT,),
             frequencies),
     Command("run StateToInstances", "cc.mallet.util.StateToInstances", "make instances of a state file", (

@@ -220,13 +220,14 @@ class Run:
         self.settings = settings
         self.start = state
         options = Options(
-            topics=state.n_topics, sampler="sparse", iterations=settings.iterations, seed=settings.seed, icm=settings.icm,
-            alpha=state.alpha[0].tolist(), beta=float(state.beta[0]), trace_interval=10,
+            topics=state.n_topics, sampler="sparse", iterations=settings.iterations, seed=settings.seed,
+            icm=settings.icm, alpha=state.alpha[0].tolist(), beta=float(state.beta[0]), trace_interval=10,
         )  # fmt: skip
         self.engine = Threads(settings.threads)
         self.chain = Chain(state, options, self.engine)
         interval, burn_in = settings.optimize_interval, settings.optimize_burn_in
-        self.chain.updates = [MalletPriors(interval, burn_in, settings.symmetric_alpha, told)]  # type: ignore[list-item]
+        priors: Any = MalletPriors(interval, burn_in, settings.symmetric_alpha, told)
+        self.chain.updates = [priors]
 
     def state(self) -> State:
         """The state as it is now."""

@@ -21,7 +21,7 @@ def counts(instances: Instances) -> tuple[NDArray[np.float64], NDArray[np.int64]
     if not isinstance(values, Strings):
         return corpus.word_frequencies.astype(np.float64), corpus.document_frequencies
     weights = np.array([float(value) for one in values for value in one.split()])
-    return np.bincount(corpus.words, weights, corpus.n_words), corpus.document_frequencies
+    return np.bincount(corpus.words, weights, corpus.n_words).astype(np.float64), corpus.document_frequencies
 
 
 def information_gain(instances: Instances) -> NDArray[np.float64]:

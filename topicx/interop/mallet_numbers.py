@@ -3,6 +3,8 @@
     text(x)      Double.toString: 0.05, 7.042253521126761E-4, 1.0E7 (the shortest digits that read back)
     short(x, n)  NumberFormat with at most n decimals, halves to even, no grouping: 1, 0.02995
     fixed(x, n)  Formatter's %.nf: n decimals, halves of the shortest digits away from zero
+
+`texts` does the first for whole arrays.
 """
 
 from __future__ import annotations

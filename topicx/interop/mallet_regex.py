@@ -1,8 +1,8 @@
 """Java's regular expressions, for the `regex` package.
 
-In Java \\w, \\d, \\s and the POSIX classes (\\p{Alpha}, \\p{Punct} …) are ASCII, a dot leaves out five line ends, $ stands
-before the last line end too, and classes hold others ([a-z&&[^x]]). The rest is written alike. A flag inside a pattern
-is translated where it stands at the beginning; (?U) makes the classes Unicode's.
+In Java \\w, \\d, \\s and the POSIX classes (\\p{Alpha}, \\p{Punct} …) are ASCII, a dot leaves out five line ends, $
+stands before the last line end too, and classes hold others ([a-z&&[^x]]). The rest is written alike. A flag is
+translated where it stands at the beginning of a pattern; (?U) makes the classes Unicode's.
 """
 
 from __future__ import annotations
@@ -100,8 +100,9 @@ class _Translator:
         unknown = self.flags - set("idmsuxU")
         if unknown:
             raise ValueError(f"unknown flag {min(unknown)!r}")
-        # Without u, Java folds ASCII letters alone; every class of ours is written out, so that `a` means nothing else.
-        kept = ("a" if "i" in self.flags and not self.flags & set("uU") else "") + "".join(sorted(self.flags & set("ix")))
+        kept = "".join(sorted(self.flags & set("ix")))
+        if "i" in self.flags and not self.flags & set("uU"):
+            kept += "a"  # without u, Java folds ASCII letters alone; our classes are written out and do not change
         return f"(?{kept})" if kept else ""
 
     def atom(self) -> str:
@@ -196,7 +197,8 @@ class _Translator:
         if c == "c":
             return _literal(chr(ord(found) ^ 64))
         number = int(found, 8 if c == "0" else 16)
-        if 0xD800 <= number < 0xDC00 and (low := regex.match(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})", self.text, pos=self.at)):
+        low = regex.match(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})", self.text, pos=self.at)
+        if 0xD800 <= number < 0xDC00 and low:
             self.at = low.end()
             number = 0x10000 + ((number - 0xD800) << 10) + (int(low[1], 16) - 0xDC00)
         if number > 0x10FFFF:

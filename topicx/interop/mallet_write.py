@@ -253,7 +253,7 @@ def smoothed(counts: Any, beta: NDArray[np.float64]) -> Iterator[NDArray[np.floa
 
 
 def word_topic_counts(
-    counts: Any, vocabulary: Sequence[str], out: str, state: State | None = None, format: str = "--word-topic-counts-file"
+    counts: Any, vocabulary: Sequence[str], out: str, state: State | None = None, option: str = "--word-topic-counts"
 ) -> None:
     """--word-topic-counts-file: `type word topic:count …`, counts falling.
 
@@ -271,7 +271,7 @@ def word_topic_counts(
         for w, word in enumerate(vocabulary):
             span = range(begins[w], begins[w + 1])
             entries = "".join([f" {topics[i]}:{values[i]}" for i in span if values[i] > 0])
-            stream.write(f"{w} {one_word(word, w, format)}{entries}\n")
+            stream.write(f"{w} {one_word(word, w, option)}{entries}\n")
 
 
 def _first_tokens(rows: Any, state: State) -> NDArray[np.int64]:
