@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx.cli.mallet.pipe import Pipe, Tokens
-from topicx.corpus.corpus import KIND, Corpus
+from topicx.corpus.corpus import Corpus
 from topicx.corpus.source import Source
 from topicx.errors import InputError
 from topicx.interop import mallet_numbers as numbers
+from topicx.kinds import CORPUS
 from topicx.strings import Strings
 
 JAVA = b"\xac\xed\x00\x05"
@@ -108,8 +109,7 @@ def load(path: str, option: str = "--input") -> Instances:
         start = source.peek(4)
         if start == JAVA:
             raise InputError(java_refused(path, "import-file or import-dir"))
-        file = files.read(source.shown, KIND, source.blocks())
-    corpus = Corpus.from_arrays(file.arrays, file.meta, file.digest)
+        corpus = Corpus.from_file(files.read(source.shown, CORPUS, source.blocks()))
     about = corpus.meta.get("mallet") or {}
     pipe = Pipe.from_meta(about["pipe"]) if about.get("pipe") else None
     labels = list(about.get("labels") or corpus.label_names)

@@ -6,7 +6,7 @@ priors by MALLET's rules (`MalletPriors`). The random numbers are topicx's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,8 +26,9 @@ from topicx.sampling import streams
 from topicx.sampling.chain import Chain, Event, Interrupted
 from topicx.sampling.hyper import rounded
 from topicx.sampling.likelihood import joint_log_likelihood
+from topicx.sampling.method import Update
 from topicx.sampling.options import Options
-from topicx.state import KIND, Csr, State
+from topicx.state import Csr, State
 from topicx.strings import Strings
 
 SHAPE, SCALE = 1.001, 1.0
@@ -122,7 +123,7 @@ def log_likelihood(state: State) -> float:
 # -- priors --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass
 class MalletPriors:
     """New priors after every `interval` sweeps beyond the burn-in, as MALLET finds them.
 
@@ -136,11 +137,22 @@ class MalletPriors:
     symmetric: bool
     told: Callable[[float, bool], None]
     """Called with the new β, and whether α had to be set back."""
+    name: str = "mallet-priors"
+
+    # -- as the model of a chain: nothing but these updates
+
+    def needs(self, options: Options) -> frozenset[str]:
+        return frozenset()
+
+    def updates(self, options: Options, state: State) -> Sequence[Update]:
+        return [self]
+
+    # -- as an update
 
     def due(self, sweep: int) -> bool:
         return self.interval > 0 and sweep > self.burn_in and sweep % self.interval == 0
 
-    def __call__(self, method: Any) -> None:
+    def __call__(self, method: Any, key: int) -> dict[str, float]:
         state = method.state
         alpha, stable = state.alpha[0], True
         if self.symmetric:
@@ -155,6 +167,13 @@ class MalletPriors:
         new = np.maximum(rounded(alpha), SMALLEST)
         method.set_priors(new[None, :], np.full(state.n_words, max(float(rounded(np.array(beta))), SMALLEST)))
         self.told(float(method.state.beta[0]), not stable)
+        return {}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """There is nothing to remember."""
 
 
 def one_round(counts: Csr, alpha: NDArray[np.float64], times: int) -> NDArray[np.float64]:
@@ -224,10 +243,8 @@ class Run:
             icm=settings.icm, alpha=state.alpha[0].tolist(), beta=float(state.beta[0]), trace_interval=10,
         )  # fmt: skip
         self.engine = Threads(settings.threads)
-        self.chain = Chain(state, options, self.engine)
         interval, burn_in = settings.optimize_interval, settings.optimize_burn_in
-        priors: Any = MalletPriors(interval, burn_in, settings.symmetric_alpha, told)
-        self.chain.updates = [priors]
+        self.chain = Chain(state, options, self.engine, MalletPriors(interval, burn_in, settings.symmetric_alpha, told))
 
     def state(self) -> State:
         """The state as it is now."""
@@ -260,12 +277,12 @@ def save_model(path: str, state: State, instances: Instances, settings: Settings
     from topicx.cli.mallet.instances import GAPS, SOURCE
 
     columns = {name: instances.corpus.columns[name] for name in (SOURCE, GAPS) if name in instances.corpus.columns}
-    arrays = dict(state.arrays())
+    beside: dict[str, NDArray[Any]] = {}
     for name, column in columns.items():
         assert isinstance(column, Strings)
-        arrays |= column.arrays(name)
+        beside |= column.arrays(name)
     about = {"form": instances.form, "columns": sorted(columns), "seed": settings.seed}
-    files.write(path, KIND, arrays, dict(state.meta) | {"mallet": about}, state.parents)
+    replace(state, extra=beside, meta=dict(state.meta) | {"mallet": about}).save(path)
 
 
 def load_model(path: str) -> tuple[State, Instances]:
@@ -273,10 +290,9 @@ def load_model(path: str) -> tuple[State, Instances]:
     from topicx.corpus.corpus import Corpus
 
     _refuse_java(path, "train-topics --output-model")
-    file = files.read(path, KIND)
-    state = State.from_file(file)
+    state = State.load(path)
     about = state.meta.get("mallet") or {}
-    columns: dict[str, Any] = {name: Strings.from_arrays(file.arrays, name) for name in about.get("columns", ())}
+    columns: dict[str, Any] = {name: Strings.from_arrays(state.extra, name) for name in about.get("columns", ())}
     corpus = Corpus(
         words=state.words, offsets=state.offsets, vocabulary=state.vocabulary, ids=state.ids, columns=columns,
         meta={name: value for name, value in state.meta.items() if name == "tokenizer"},
@@ -297,9 +313,7 @@ def save_topics(path: str, state: State, settings: Settings) -> None:
 def load_topics(path: str) -> Model:
     """Topics to infer with: a model file, or the state of an --output-model."""
     _refuse_java(path, "train-topics --inferencer-filename")
-    with files.open_file(path, ("model", KIND)) as file:
-        kind = file.kind
-    if kind == "model":
+    if files.kind_of(path) != "state":
         return Model.load(path)
     state = State.load(path)
     model = estimate(state, theta="cgs", phi="cgs", examples=0)
