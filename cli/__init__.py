@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hmm": ("hmm", "Hidden Markov models: train, decode, evaluate."),
     "estimate": ("estimate", "Make a better model from a sampler's state: ours, MALLET's, WarpLDA's and others'."),
     "export": ("export", "Write a corpus, model or state in another program's format."),
+    "mallet": ("mallet", "MALLET's command line: its commands, options, defaults and files."),
     "info": ("info", "Say what a file is, what it holds, and where it came from."),
     "datasets": ("datasets", "List and make synthetic corpora with known topics."),
     "bench": ("bench", "Compare samplers, and other libraries, on your own corpus."),

@@ -14,18 +14,26 @@ if TYPE_CHECKING:
     from topicx.state import State
 
 CORPUS = ("lines", "jsonl", "parquet", "uci", "ldac", "svmlight")
-STATE = ("mallet-state", "mallet-doc-topics", "warplda", "pyldavis")
-MODEL = ("mallet-topic-keys", "mallet-topic-word-weights", "mallet-word-topic-counts", "mallet-diagnostics")
+STATE = (
+    "mallet-state", "mallet-doc-topics", "mallet-topic-docs", "mallet-topic-phrase-report", "warplda", "pyldavis",
+)  # fmt: skip
+MODEL = (
+    "mallet-topic-keys", "mallet-topic-word-weights", "mallet-word-topic-counts", "mallet-diagnostics",
+    "mallet-topic-report",
+)  # fmt: skip
+TOKENS = ("mallet-state", "mallet-doc-topics", "mallet-topic-docs", "mallet-topic-phrase-report", "warplda")
+"""The formats that a model alone cannot give."""
 
 
 WARP = (".z.estimate", ".model", ".vocab")
 USES = {
-    "state_path": ("mallet-diagnostics", "pyldavis", "mallet-state", "mallet-doc-topics", "warplda"),
+    "state_path": ("mallet-diagnostics", "pyldavis", *TOKENS),
     "theta": ("mallet-doc-topics", "pyldavis"),
     "phi": (*MODEL, "pyldavis"),
     "doc_topics_threshold": ("mallet-doc-topics",),
     "doc_topics_max": ("mallet-doc-topics",),
-    "words": ("mallet-topic-keys", "mallet-diagnostics"),
+    "words": ("mallet-topic-keys", "mallet-diagnostics", "mallet-topic-report", "mallet-topic-phrase-report"),
+    "documents": ("mallet-topic-docs",),
     "threads": (*STATE, *MODEL),
 }
 """The formats that an option is for."""
@@ -46,22 +54,24 @@ USES = {
 @option("--phi", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgs",
         help="Estimator of φ, where FILE is a state.")  # fmt: skip
 @option("--doc-topics-threshold", type=Number(0, 1), default=0.0, help="Show a document's topics from this share on.")
-@option("--doc-topics-max", type=click.IntRange(1), default=None, help="Show a document's N largest topics.")
-@option("--words", type=click.IntRange(1), default=20, help="Words a topic (topic keys, diagnostics).")
+@option("--doc-topics-max", type=click.IntRange(1), default=None, help="With a threshold: at most N of them.")
+@option("--words", type=click.IntRange(1), default=20, help="Words a topic (topic keys, reports, diagnostics).")
+@option("--documents", type=click.IntRange(1), default=100, help="Documents a topic (mallet-topic-docs).")
 @threads
 @quiet
 @click.pass_context
 def command(
     context: click.Context,
     file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None,
-    doc_topics_threshold: float, doc_topics_max: int | None, words: int, threads: int, quiet: bool,
+    doc_topics_threshold: float, doc_topics_max: int | None, words: int, documents: int, threads: int, quiet: bool,
 ) -> None:  # fmt: skip
     """Write FILE, a corpus, a model or a state (any program's that 'topicx estimate' reads), in another format.
 
     \b
     A corpus: lines, jsonl, parquet, uci, ldac, svmlight (what 'topicx import' reads again).
-    A state:  mallet-state, mallet-doc-topics, warplda, pyldavis, and all that a model gives.
-    A model:  mallet-topic-keys, mallet-topic-word-weights, mallet-word-topic-counts;
+    A state:  mallet-state, mallet-doc-topics, mallet-topic-docs, mallet-topic-phrase-report, warplda,
+              pyldavis, and all that a model gives.
+    A model:  mallet-topic-keys, mallet-topic-report, mallet-topic-word-weights, mallet-word-topic-counts;
               with --state mallet-diagnostics and pyldavis.
 
     \b
@@ -79,14 +89,14 @@ def command(
     inputs = [file, *(f"{file.removesuffix(end)}{other}" for end in WARP for other in WARP if file.endswith(end))]
     check_outputs(written, [*inputs, state_path])
     written = _export(
-        file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, threads
+        file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, documents, threads
     )
     say(f"wrote {', '.join(written)}", quiet=quiet or output == "-")
 
 
 def _export(
     file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None, threshold: float,
-    most: int | None, words: int, threads: int,
+    most: int | None, words: int, documents: int, threads: int,
 ) -> list[str]:  # fmt: skip
     if format in CORPUS:
         from topicx.corpus.corpus import Corpus
@@ -99,7 +109,7 @@ def _export(
     from topicx.interop import export
 
     model, state = _load(file, kind, state_path, phi, threads)
-    if format in ("mallet-state", "mallet-doc-topics", "warplda"):
+    if format in TOKENS:
         if kind == "model" and state_path is None:
             raise InputError(f"--format {format}: needs every token's topic, and {file} is a model; give its state")
         assert state is not None
@@ -107,6 +117,10 @@ def _export(
             export.mallet_state(state, output)
         elif format == "warplda":
             return export.warplda.write(state, output)
+        elif format == "mallet-topic-docs":
+            export.mallet_topic_docs(state, output, documents)
+        elif format == "mallet-topic-phrase-report":
+            export.mallet_topic_phrase_report(state, output, words)
         else:
             export.mallet_doc_topics(state, output, theta=theta, threshold=threshold, most=most, threads=threads)
         return [output]
@@ -115,10 +129,12 @@ def _export(
     assert model is not None
     if format == "mallet-topic-keys":
         export.mallet_topic_keys(model, output, words)
+    elif format == "mallet-topic-report":
+        export.mallet_topic_report(model, output, words)
     elif format == "mallet-topic-word-weights":
         export.mallet_topic_word_weights(model, output)
     elif format == "mallet-word-topic-counts":
-        export.mallet_word_topic_counts(model, output)
+        export.mallet_word_topic_counts(model, output, state)
     else:
         assert state is not None
         if format == "pyldavis":
@@ -126,7 +142,8 @@ def _export(
         else:
             from topicx.evaluate.diagnostics import topic_diagnostics
 
-            export.mallet_diagnostics(topic_diagnostics(model, state, top=words), output)
+            rows = topic_diagnostics(model if kind == "model" else None, state, top=words)
+            export.mallet_diagnostics(rows, output, words)
     return [output]
 
 

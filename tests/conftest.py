@@ -72,3 +72,14 @@ def topicx(tmp_path: Path) -> Run:
         return run_topicx(*arguments, cwd=tmp_path, **settings)
 
     return run
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder with small texts, which is the current one: for what is run in this process."""
+    from tests.mallet_cli import write_texts
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    write_texts(tmp_path)
+    return tmp_path

@@ -15,7 +15,7 @@ import click
 import pytest
 
 from tests.conftest import run_topicx
-from topicx.cli import COMMANDS, cli
+from topicx.cli import COMMANDS, cli, mallet
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -50,6 +50,8 @@ def test_pages_call_only_commands_and_options_that_exist() -> None:
             for command in commands_of(called[1]):
                 for option in command.params:
                     known.update(option.opts + option.secondary_opts)
+            if called[1] == "mallet" and (name := called[2].split()[0]) in mallet.COMMANDS:
+                known |= {f"--{option.name}" for option in mallet.find(name).options}
             for word in re.findall(r"(?<=\s)--[a-z][a-z-]+", called[2].split(" | ")[0]):
                 assert word in known, f"{page.name}: {word} in {line.strip()!r}"
 
@@ -107,6 +109,8 @@ topicx train texts.train.corpus -k 4 --iterations 4 -o old.model --state sample.
 topicx export news.state --format mallet-state -o mallet-state.gz -q
 topicx export news.state --format warplda -o train.z.estimate -q
 topicx datasets texts -o new.jsonl --format jsonl -q
+topicx export texts.corpus --format lines -o texts.txt -q
+topicx export texts.test.corpus --format lines -o new.txt -q
 """
 COPIES = {
     "news.corpus": "texts.train.corpus", "heldout.corpus": "texts.test.corpus", "new.corpus": "texts.test.corpus",

@@ -22,6 +22,7 @@ from tests import foreign
 from tests.conftest import Run
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta
+from topicx.evaluate.diagnostics import topic_diagnostics
 from topicx.interop import export, read_state
 from topicx.state import Seeds, State
 from topicx.strings import Strings
@@ -305,7 +306,8 @@ def test_export_commands(topicx: Run, tmp_path: Path) -> None:
     state = foreign.small_state(5, documents=9, words=12, topics=5, length=20)
     state.save(tmp_path / "a.state")
     for format in ("mallet-state", "mallet-doc-topics", "mallet-topic-keys", "mallet-topic-word-weights",
-                   "mallet-word-topic-counts", "pyldavis", "warplda"):  # fmt: skip
+                   "mallet-word-topic-counts", "mallet-topic-docs", "mallet-topic-report",
+                   "mallet-topic-phrase-report", "mallet-diagnostics", "pyldavis", "warplda"):  # fmt: skip
         done = topicx("export", "a.state", "--format", format, "-o", f"{format}.out")
         assert done.returncode == 0, done.stderr
     rows = [line.split("\t") for line in (tmp_path / "mallet-doc-topics.out").read_text().splitlines()]
@@ -328,19 +330,21 @@ def test_export_commands(topicx: Run, tmp_path: Path) -> None:
     assert "--phi cgs" in done.stderr
     done = topicx("export", "a.model", "--format", "mallet-state", "-o", "x")
     assert done.returncode == 2
-    done = topicx("export", "a.state", "--format", "mallet-doc-topics", "--doc-topics-max", "2", "-o", "-")
+    done = topicx("export", "a.state", "--format", "mallet-doc-topics", "--doc-topics-max", "2",
+                  "--doc-topics-threshold", "1e-9", "-o", "-")  # fmt: skip
     lines = done.stdout.splitlines()
     assert lines[0] == "#doc name topic proportion ..."
     assert all(len(line.split("\t")) == 7 for line in lines[1:])  # two pairs, and MALLET's trailing tab
 
 
 def test_diagnostics_as_xml(tmp_path: Path) -> None:
-    row = dict.fromkeys(export.DIAGNOSTICS, 1.5) | {"topic": 0, "words": [{"word": "a<b", "count": 3, "prob": 0.5}]}
-    export.mallet_diagnostics([row], str(tmp_path / "d.xml"))
+    state = foreign.small_state(3, documents=9, words=12, topics=5, length=20)
+    state.vocabulary = Strings.of(["a<b&c", *list(state.vocabulary)[1:]])
+    export.mallet_diagnostics(topic_diagnostics(None, state, 12), str(tmp_path / "d.xml"), 12)
     root = ElementTree.parse(tmp_path / "d.xml").getroot()
     assert set(root[0].attrib) == {"id", *export.DIAGNOSTICS}
-    assert root[0][0].text == "a<b"
-    assert root[0][0].attrib == {"rank": "1", "count": "3", "prob": "0.50000"}
+    assert "a<b&c" in {word.text for topic in root for word in topic}
+    assert all(int(word.attrib["count"]) > 0 and "nan" not in str(word.attrib).lower() for t in root for word in t)
 
 
 @needs_samples
@@ -354,7 +358,7 @@ def test_mallets_own_files_are_written_as_mallet_does(tmp_path: Path) -> None:
         assert gzip.decompress(ours) == gzip.decompress(theirs)
         export.mallet_topic_keys(model, str(tmp_path / "keys"))
         assert (tmp_path / "keys").read_text() == (folder / "topic-keys.txt").read_text()
-        export.mallet_word_topic_counts(model, str(tmp_path / "counts"))
+        export.mallet_word_topic_counts(model, str(tmp_path / "counts"), state)
         lines = [p.read_text().splitlines() for p in (tmp_path / "counts", folder / "word-topic-counts.txt")]
         assert [sorted(line.split()) for line in lines[0]] == [sorted(line.split()) for line in lines[1]]
     export.mallet_topic_word_weights(model, str(tmp_path / "weights"))

@@ -1,0 +1,106 @@
+"""topicx mallet import-dir: a document a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from topicx.cli.common import say
+from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.importing import PIPE_OPTIONS, TEXT_OPTIONS, batched, build, pipe_of
+from topicx.cli.mallet.instances import Texts
+from topicx.corpus.source import codec_of
+from topicx.errors import InputError
+
+UNQUOTED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/;:@&=+$,_-!.~'()*")
+"""What a URI's path takes as it is, of ASCII."""
+
+
+def run(parsed: Parsed) -> None:
+    folders = [_folder(name) for name in parsed.need("input", "the directories to read")]
+    pipe = pipe_of(parsed, directory=True)
+    prefix = _common(folders)
+    labels = [folder[prefix:] for folder in folders]
+    say("Labels = ")
+    for folder, label in zip(folders, labels):
+        say(f"   {label or folder}")
+    found = [(path, label) for folder, label in zip(folders, labels) for path in files_in(folder)]
+    codec = codec_of(parsed["encoding"])
+    # MALLET asks only whether the option was given: --save-text-in-source FALSE saves as well, there.
+    save = parsed["save-text-in-source"]
+    build(parsed, pipe, _texts(found, codec, save), len(found))
+
+
+def _common(folders: list[str]) -> int:
+    """How many characters all paths begin with (letters, not parts: `pos` and `part` are labelled `os`, `art`)."""
+    return next((at for at, all_there in enumerate(zip(*folders)) if len(set(all_there)) > 1), min(map(len, folders)))
+
+
+def _folder(name: str) -> str:
+    """The path as Java's File shows it: no slash at the end, none doubled."""
+    shown = name
+    if not Path(name).is_dir() and "\\" in name and Path(name.replace("\\", "/")).is_dir():
+        shown = name.replace("\\", "/")
+    if not Path(shown).is_dir():
+        raise InputError(f"{name}: is not a directory")
+    while "//" in shown:
+        shown = shown.replace("//", "/")
+    return shown.rstrip("/") or "/"
+
+
+def files_in(folder: str) -> Iterator[str]:
+    """Every file below a folder, hidden ones too, sorted by name in each."""
+    try:
+        names = sorted(path.name for path in Path(folder).iterdir())
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror or error}") from None
+    for name in names:
+        path = f"{folder.rstrip('/')}/{name}"
+        if os.path.isdir(path):  # noqa: PTH112
+            yield from files_in(path)
+        else:
+            yield path
+
+
+def _texts(found: list[tuple[str, str]], codec: str, save: bool) -> Iterator[Texts]:
+    for batch in batched(found):
+        texts = [_read(path, codec) for path, _ in batch]
+        yield Texts(
+            [file_uri(path) for path, _ in batch], texts, [label for _, label in batch],
+            texts if save else [path for path, _ in batch],
+        )  # fmt: skip
+
+
+def _read(path: str, codec: str) -> str:
+    try:
+        return Path(path).read_bytes().decode(codec, "replace")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def file_uri(path: str) -> str:
+    """`file:/…` as Java's File.toURI writes it: letters of all scripts stay, blanks and signs are quoted."""
+    absolute = path if path.startswith("/") else f"{Path.cwd()}/{path}"
+    return "file:" + "".join(c if _stays(c) else "".join(f"%{b:02X}" for b in c.encode()) for c in absolute)
+
+
+def _stays(c: str) -> bool:
+    return c in UNQUOTED if c.isascii() else not (c.isspace() or ord(c) < 0xA0 or 0xD800 <= ord(c) < 0xE000)
+
+
+COMMAND = Command(
+    "import-dir", "cc.mallet.classify.tui.Text2Vectors", "read the files of directories, a document each", (
+        Option("input", "strings", None, "The directories; each is a label. Files are read in the order of names."),
+        Option("output", "file", "text.vectors", "The instances to write; - is standard output."),
+        *PIPE_OPTIONS, *TEXT_OPTIONS,
+        Option("skip-header", "boolean", False, "Leave out all text before the first blank line."),
+        Option("skip-html", "boolean", False, "Leave out tags."),
+        Option("binary-features", "boolean", False, "Vectors say only whether a word is there."),
+        Option("gram-sizes", "integers", [1], "Lengths of the n-grams to make of neighbouring words.", low=1),
+        Option("save-text-in-source", "boolean", False, "The text itself is the document's source."),
+        Option("string-pipe", "code", None, "Java code: refused."),
+        Option("token-pipe", "code", None, "Java code: refused."),
+        Option("fv-pipe", "code", None, "Java code: refused."),
+    ), run,
+)  # fmt: skip
