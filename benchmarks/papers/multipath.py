@@ -9,7 +9,9 @@ JSON are written after each. A killed script continues from its checkpoints.
 
 hmmlearn: Baum-Welch from the same start there and here: likelihoods and times.
 
-The paper shows its emissions only as a picture; `topicx datasets make hmm` has others of the same kind.
+The paper shows its emissions only as a picture. --emissions linear is `topicx datasets make hmm`: one state's fall
+evenly from 0.19 to 0.01, the other's rise. bands: each state has six of the ten symbols evenly, two of them in both,
+and 0.05 spread over all, as the paper's topics have. random: two draws from the uniform Dirichlet.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from topicx.hmm.learners import BaumWelch
 from topicx.hmm.model import Parameters, Sequences
 from topicx.hmm.options import Options
 from topicx.hmm.run import Run
+from topicx.strings import Strings
 
 CONFIGURATIONS = {
     "C 1": ("collapsed", 1), "C 5": ("collapsed", 5), "PC 1": ("partial", 1), "PC 5": ("partial", 5),
@@ -47,10 +50,27 @@ def truth_of(corpus: Corpus) -> Parameters:
     return Parameters(np.full(2, 0.5), np.ascontiguousarray(corpus.truth["transitions"]), emit)
 
 
+def sequence(args: argparse.Namespace) -> Corpus:
+    """The one sequence that all runs share."""
+    if args.emissions == "linear":
+        return datasets.make("hmm", args.data_seed, tokens=args.tokens)
+    rng = np.random.default_rng(args.data_seed)
+    if args.emissions == "bands":
+        inside = np.array([np.arange(10) < 6, np.arange(10) >= 4])
+        emissions = 0.95 * inside / 6 + 0.05 / 10
+    else:
+        emissions = rng.dirichlet(np.ones(10), 2)
+    states = np.cumsum(rng.random(args.tokens) < 0.45) % 2
+    words = np.array([rng.choice(10, args.tokens, p=row) for row in emissions])[states, np.arange(args.tokens)]
+    truth = {"emissions": emissions, "transitions": np.array([[0.55, 0.45], [0.45, 0.55]])}
+    offsets, names = np.array([0, args.tokens], np.int64), Strings.of(f"s{symbol}" for symbol in range(10))
+    return Corpus(words.astype(np.uint32), offsets, names, truth=truth)
+
+
 def stage(corpus: Corpus, name: str, sweeps: int, args: argparse.Namespace) -> Run:
     """Every run of one configuration after this many sweeps: from its checkpoint, if it has one."""
     sampler, paths = CONFIGURATIONS[name]
-    path = args.out / f"hmm-{sampler}-{paths}-{args.runs}-{args.tokens}.checkpoint"
+    path = args.out / f"hmm-{args.emissions}-{args.data_seed}-{sampler}-{paths}-{args.runs}-{args.tokens}.checkpoint"
     options = Options(
         states=2,
         sampler=sampler,
@@ -76,7 +96,7 @@ def stage(corpus: Corpus, name: str, sweeps: int, args: argparse.Namespace) -> R
 
 
 def baum_welch(corpus: Corpus, args: argparse.Namespace) -> Run:
-    path = args.out / f"hmm-baum-welch-{args.runs}-{args.tokens}.checkpoint"
+    path = args.out / f"hmm-{args.emissions}-{args.data_seed}-baum-welch-{args.runs}-{args.tokens}.checkpoint"
     with Threads(args.threads) as engine:
         if path.exists():
             run = Run.load(path, engine)
@@ -89,7 +109,7 @@ def baum_welch(corpus: Corpus, args: argparse.Namespace) -> Run:
 
 
 def hmm(args: argparse.Namespace) -> dict[str, Any]:
-    corpus = datasets.make("hmm", args.data_seed, tokens=args.tokens)
+    corpus = sequence(args)
     data = Sequences(corpus.words, corpus.offsets)
     with Threads(1) as engine:
         ground = truth_of(corpus).log_likelihood(data, engine)
@@ -99,7 +119,7 @@ def hmm(args: argparse.Namespace) -> dict[str, Any]:
           f"{args.runs}, of which {sum(s > best - 1 for s in em.scores)} are within 1)", flush=True)  # fmt: skip
     results: dict[str, Any] = {}
     for sweeps in args.sweeps:
-        runs = {name: stage(corpus, name, sweeps, args) for name in CONFIGURATIONS}
+        runs = {name: stage(corpus, name, sweeps, args) for name in args.configurations}
         results = {"ground": ground, "baum-welch": sorted(em.scores), "symbols": corpus.n_tokens, "runs": {}}
         for name, run in runs.items():
             results["runs"][name] = summarise(run, best, corpus)
@@ -171,13 +191,14 @@ def _draw_hmm(runs: dict[str, Run], results: dict[str, Any], corpus: Corpus, arg
     figure.savefig(args.out / "multipath-hmm-figure-2.png", dpi=120)
     pyplot.close(figure)
     figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.5), sharey=True)
-    found = np.array(results["runs"]["C 5"]["emissions of the best"])
+    last = args.configurations[-1] if "C 5" not in args.configurations else "C 5"
+    found = np.array(results["runs"][last]["emissions of the best"])
     truth = corpus.truth["emissions"]
     if np.abs(found - truth).max() > np.abs(found[::-1] - truth).max():
         found = found[::-1]
     for state, axis in enumerate(axes):
         axis.plot(truth[state], marker="o", label="ground")
-        axis.plot(found[state], marker="x", label="C 5, highest likelihood")
+        axis.plot(found[state], marker="x", label=f"{last}, highest likelihood")
         axis.set_title(f"emissions of state {state}")
     axes[0].legend()
     figure.tight_layout()
@@ -258,11 +279,14 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=16)
     parser.add_argument("--tokens", type=int, default=200_000)
     parser.add_argument("--data-seed", type=int, default=1, help="of the one sequence that all runs share")
+    parser.add_argument("--emissions", choices=["linear", "bands", "random"], default="linear")
+    parser.add_argument("--configurations", default=",".join(CONFIGURATIONS), help="of " + ", ".join(CONFIGURATIONS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=20, help="of Baum-Welch, beside hmmlearn")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="hours become seconds: a test that everything runs")
     args = parser.parse_args()
+    args.configurations = [name for name in CONFIGURATIONS if name in args.configurations.split(",")]
     args.sweeps = [int(number) for number in args.sweeps.split(",")]
     if args.quick:
         args.sweeps, args.runs, args.tokens, args.rounds = [100, 200], 3, 5_000, 3

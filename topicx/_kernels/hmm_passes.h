@@ -101,7 +101,6 @@ TX_INLINE void hmm_backward_of(const hmm_parameters *p, int64_t S, const uint32_
 TX_CLONES static double hmm_forward(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows) {
     if (p->S == 2) return hmm_forward_of(p, 2, words, n, 0, rows);
     if (p->S == 4) return hmm_forward_of(p, 4, words, n, 0, rows);
-    if (p->S == 8) return hmm_forward_of(p, 8, words, n, 0, rows);
     return hmm_forward_of(p, p->S, words, n, 0, rows);
 }
 
@@ -117,7 +116,6 @@ TX_CLONES static double hmm_expect(const hmm_parameters *p, const uint32_t *word
                                    double *trans, double *emit, double *gamma, double *room) {
     if (p->S == 2) return hmm_expect_of(p, 2, words, n, rows, start, trans, emit, gamma, room);
     if (p->S == 4) return hmm_expect_of(p, 4, words, n, rows, start, trans, emit, gamma, room);
-    if (p->S == 8) return hmm_expect_of(p, 8, words, n, rows, start, trans, emit, gamma, room);
     return hmm_expect_of(p, p->S, words, n, rows, start, trans, emit, gamma, room);
 }
 
