@@ -6,7 +6,9 @@ import itertools
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +17,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from tests import foreign
+from tests import foreign, harness
 from tests.conftest import Run
 from tests.twins import cgsp as twin
+from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import Soft, estimate, theta
 from topicx.estimate.align import align, topic_distances
 from topicx.estimate.average import average, permutations
+from topicx.evaluate.infer import Documents, Inference
 from topicx.model import Model
 from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
@@ -391,3 +395,42 @@ def test_the_reproduction_runs(tmp_path: Path) -> None:
     assert (tmp_path / "runs-quick.jsonl").read_text() == cells
     worth = json.loads((tmp_path / "results-quick.json").read_text())["figures"]["kos 20"]["worth"]
     assert worth["φ"] > 1.2  # one θ^p sample beats one θ sample
+
+
+class Recording(Threads):
+    """An engine of two threads that tells what it was given to do."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.done: list[str] = []
+
+    def map(self, work: Any, items: Any) -> list[Any]:
+        self.done.append("map")
+        return super().map(work, items)
+
+    def stream(self, work: Any, items: Any) -> Iterator[Any]:
+        self.done.append("stream")
+        return super().stream(work, items)
+
+
+def test_an_engine_does_the_work_of_estimating_and_inferring() -> None:
+    """And gives what its threads give by themselves."""
+    state = harness.synthetic(documents=30)
+    method = harness.make_method("sparse", state)
+    method.start(random=True)
+    method.sweep(0)
+    state = method.sync()
+    with Recording() as engine:
+        soft = Conditionals(state, engine)
+        mine = soft.words(max_entries=500)
+        assert {"map", "stream"} <= set(engine.done)
+        engine.done.clear()
+        model = estimate(state, threads=engine)
+        assert "map" in engine.done
+        engine.done.clear()
+        documents = Documents(state.ids, state.words, state.offsets, np.zeros(state.n_documents, np.int64))
+        theta = [part.theta for part in Inference(model, burn_in=2, samples=1, threads=engine).stream([documents])]
+        assert engine.done == ["stream"]
+    assert np.array_equal(mine.values, Conditionals(state, 1).words(max_entries=500).values)
+    alone = Inference(model, burn_in=2, samples=1, threads=1).stream([documents])
+    assert np.array_equal(np.concatenate(theta), np.concatenate([part.theta for part in alone]))

@@ -191,6 +191,33 @@ def test_icm_raises_the_likelihood(name: str) -> None:
     assert method.score() > before
 
 
+@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize("name", ["dense", "sparse", "light", "alias", "tree", "partial", "partial:sparse_phi=1"])
+def test_paths_are_documents_that_are_there_more_than_once(name: str, partitions: int) -> None:
+    """Three paths over a corpus: the bits of a run over the corpus three times, whose exactness other tests show."""
+    random = np.random.default_rng(4)
+    docs = [random.integers(0, 30, 1 + random.poisson(12)).tolist() for _ in range(20)]
+    alpha, groups = random.uniform(0.05, 0.5, (2, 14)), random.integers(0, 2, 20).tolist()
+    seeds = [(0, 3, 2), (5, 0, 4)]
+    beta = np.full(30, 0.1)
+    runs = []
+    for times, paths in ((1, 3), (3, 1)):
+        state = harness.make_state(docs * times, alpha, beta, groups * times, seeds)
+        state.paths = paths
+        state.z = np.full(3 * sum(map(len, docs)), harness.NONE, np.uint16)
+        method = harness.make_method(name, state, threads=2, partitions=partitions)
+        method.start(random=False)
+        figures = [method.sweep(step, share) for step, share in enumerate((0.3, 1.0, 1.0, 1.0))]
+        if hasattr(method, "verify"):
+            method.verify()
+        runs.append((method.sync().z, figures, method.score(), method.word_topics(), method.document_topics()))
+    (z, figures, score, words, documents), (z3, figures3, score3, words3, documents3) = runs
+    assert np.array_equal(z, z3)
+    assert (figures, score) == (figures3, score3)
+    for mine, theirs in zip((*words, *documents), (*words3, *documents3), strict=True):
+        assert np.array_equal(mine, theirs)
+
+
 SCRIPT = """
 import sys, hashlib
 from tests import harness

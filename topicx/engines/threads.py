@@ -5,8 +5,9 @@ who runs a piece, and how many at a time, never changes a result. This one uses 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 Item = TypeVar("Item")
@@ -23,6 +24,10 @@ class Engine(Protocol):
         """work(item) for every item, in any order and place; the results in the items' order."""
         ...
 
+    def stream(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """As `map`, for items that come one by one: a few are ahead of the result that is taken."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -36,9 +41,28 @@ class Threads:
     def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         if self.threads == 1 or len(items) == 1:
             return [work(item) for item in items]
+        return list(self._threads().map(work, items))
+
+    def stream(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        if self.threads == 1:
+            yield from map(work, items)
+            return
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(self._threads().submit(work, item))
+                if len(waiting) > 2 * self.threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="topicx")
-        return list(self._pool.map(work, items))
+        return self._pool
 
     def close(self) -> None:
         if self._pool is not None:
@@ -50,6 +74,11 @@ class Threads:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+
+def engine_of(threads: int | Engine) -> Engine:
+    """The engine itself, or one of so many threads (0: all cores)."""
+    return Threads(threads) if isinstance(threads, int) else threads
 
 
 def available_cores() -> int:

@@ -8,7 +8,7 @@ with p_dj the full conditional of token j of document d, its own count left out 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels import estimate as kernel
-from topicx.engines.threads import Threads
+from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.state import Csr, State, document_topics
 
@@ -51,14 +51,15 @@ class DumpCounts:
 class Conditionals:
     """The full conditionals of every token of a state, ready to be summed by document and by word.
 
-    The work over documents comes first; what it leaves for the words is kept: 16 bytes a distinct pair, 18 a token.
+    `threads` is their number (0: all cores), or an engine. The work over documents comes first; what it leaves for the
+    words is kept: 16 bytes a distinct pair, 18 a token.
     """
 
-    def __init__(self, state: State, threads: int = 0, counts: DumpCounts | None = None) -> None:
+    def __init__(self, state: State, threads: int | Engine = 0, counts: DumpCounts | None = None) -> None:
         if state.n_tokens >= 1 << 32:
             raise InputError(f"{state.n_tokens:,} tokens: estimators take fewer than {1 << 32:,} at once")
         self.state = state
-        self.engine = Threads(threads)
+        self.engine = engine_of(threads)
         topics = state.n_topics
         self._size = -(-topics // 16) * 16
         self._alpha = np.zeros((len(state.alpha), self._size))
@@ -226,7 +227,7 @@ class Conditionals:
             return histogram
 
         histogram = np.zeros(1 << 14, np.int64)
-        for found in _mapped(self.engine, tally, blocks):
+        for found in self.engine.stream(tally, blocks):
             histogram += found
         from_above = np.cumsum(histogram[::-1])[::-1]
         fits = np.flatnonzero(from_above <= max_entries)
@@ -240,27 +241,20 @@ class Conditionals:
             number = kernel.keep_large(block, least, length, columns, values, of_word, of_topic)
             return length, columns[:number].copy(), values[:number].copy(), of_word, of_topic
 
-        found = list(_mapped(self.engine, large, blocks))
+        kept = list(self.engine.stream(large, blocks))
         indptr = np.zeros(words + 1, np.int64)
-        np.cumsum(np.concatenate([part[0] for part in found]), out=indptr[1:])
+        np.cumsum(np.concatenate([part[0] for part in kept]), out=indptr[1:])
         share = np.zeros(topics)
-        for part in found:
+        for part in kept:
             share += part[4]
         total = share.sum()
         return WordCounts(
             indptr,
-            np.concatenate([part[1] for part in found]),
-            np.concatenate([part[2] for part in found]),
-            np.concatenate([part[3] for part in found]),
+            np.concatenate([part[1] for part in kept]),
+            np.concatenate([part[2] for part in kept]),
+            np.concatenate([part[3] for part in kept]),
             share / total if total > 0 else np.full(topics, 1 / topics),
         )
-
-
-def _mapped(engine: Threads, work: Callable[[tuple[int, int]], Any], parts: list[tuple[int, int]]) -> Iterator[Any]:
-    """work(part) in order, a few parts at a time, so that their results need not be in memory all at once."""
-    step = max(engine.threads, 1)
-    for at in range(0, len(parts), step):
-        yield from engine.map(work, parts[at : at + step])
 
 
 def parts(offsets: NDArray[np.int64], number: int, begin: int = 0, end: int | None = None) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import cgs
 from topicx.estimate.cgsp import MAX_ENTRIES, Conditionals, DumpCounts, ThetaRows
@@ -29,7 +30,7 @@ def estimate(
     *,
     theta: str = "cgsp",
     phi: str = "cgsp",
-    threads: int = 0,
+    threads: int | Engine = 0,
     max_entries: int = MAX_ENTRIES,
     examples: int = 20,
     documents: Callable[[int, NDArray[np.float64]], Any] | None = None,
@@ -39,7 +40,7 @@ def estimate(
 
     `documents` is called with the first document's number and a batch of rows of θ, in order: both come from one pass.
     A φ^p of more than `max_entries` numbers keeps its largest entries and, for each word, the mass of the others
-    (`Model.remainder`). The result never depends on `threads`.
+    (`Model.remainder`). The result never depends on `threads`: how many (0: all cores), or an engine.
 
     `counts` are for a state without assignments (every z is 65535), whose counts a dump gives: cgsp then leaves no
     token's own count out, and cgs takes the dump's counts.
@@ -85,7 +86,7 @@ def estimate(
     return model
 
 
-def theta_rows(state: State, estimator: str = "cgsp", *, threads: int = 0) -> Iterator[ThetaRows]:
+def theta_rows(state: State, estimator: str = "cgsp", *, threads: int | Engine = 0) -> Iterator[ThetaRows]:
     """θ of the state's own documents in batches: the number of the first document, and a row a document."""
     _check("estimator", estimator)
     if estimator == "cgsp":
@@ -94,7 +95,7 @@ def theta_rows(state: State, estimator: str = "cgsp", *, threads: int = 0) -> It
     yield from cgs.theta_rows(state)
 
 
-def theta(state: State, estimator: str = "cgsp", *, threads: int = 0) -> NDArray[np.float64]:
+def theta(state: State, estimator: str = "cgsp", *, threads: int | Engine = 0) -> NDArray[np.float64]:
     """θ as one array, documents × topics."""
     rows = np.empty((state.n_documents, state.n_topics))
     for begin, batch in theta_rows(state, estimator, threads=threads):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import infer as kernel
 from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.evaluate.heldout import HeldOut, held_out
 from topicx.model import Model
@@ -28,7 +29,7 @@ def chib(
     burn_in: int = 50,
     seed: int = 1,
     groups: NDArray[np.uint32] | None = None,
-    threads: int = 1,
+    threads: int | Engine = 1,
 ) -> HeldOut:
     """log p(w) of every document, with a chain of `samples` states around a z* found by `burn_in` sweeps."""
     for name, value in (("samples", samples), ("burn-in", burn_in)):

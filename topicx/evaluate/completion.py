@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import infer as kernel
 from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.evaluate.infer import document_keys, in_batches, priors
 from topicx.evaluate.likelihood import divisors
@@ -54,7 +55,7 @@ def completion(
     samples: int = 25,
     lag: int = 2,
     groups: NDArray[np.uint32] | None = None,
-    threads: int = 1,
+    threads: int | Engine = 1,
 ) -> Completion:
     """Score the held-out part of every document. `share`: "half" (the first half of the words the model knows
     estimates θ), or a number in (0, 1): that share of them, drawn at random, does. alpha None: the model's own.

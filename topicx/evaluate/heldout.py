@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.evaluate.infer import document_keys, in_batches, priors
 from topicx.evaluate.likelihood import divisors
@@ -52,7 +53,7 @@ def held_out(
     *,
     seed: int,
     groups: NDArray[np.uint32] | None,
-    threads: int,
+    threads: int | Engine,
 ) -> HeldOut:
     """Run `kernel(words, offsets, keys, rows, alpha, groups)` over all documents; rows' divisors are added here."""
     if isinstance(phi, Model) and alpha is None and groups is None:

@@ -12,9 +12,7 @@ the documents beside it nor on their order, the batches, the threads or the CPU.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -25,7 +23,7 @@ from topicx import files
 from topicx._kernels import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.stored import StoredCorpus
-from topicx.engines.threads import available_cores
+from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.model import Model
@@ -77,7 +75,7 @@ class Inference:
         chains: int = 1,
         theta: str | None = None,
         seed: int = 1,
-        threads: int = 0,
+        threads: int | Engine = 0,
         group: str | int | None = None,
     ) -> None:
         """`burn_in` sweeps come before the first of `samples` samples, which are `lag` sweeps apart; `iterations` is
@@ -96,7 +94,7 @@ class Inference:
             raise InputError(f"theta: {theta!r} is not an estimator; there are cgs and cgsp")
         if not 0 <= seed < 2**63:
             raise InputError(f"seed: {seed} must be from 0 to 2^63 - 1")
-        self.theta, self.seed, self.threads = theta, seed, threads or available_cores()
+        self.theta, self.seed, self.engine = theta, seed, engine_of(threads)
         # Documents of no known collection get the mean of all rows of α.
         alpha = model.alpha if len(model.alpha) == 1 else np.vstack([model.alpha, model.alpha.mean(axis=0)])
         self.topics = FixedTopics(model, alpha)
@@ -150,9 +148,9 @@ class Inference:
         if self.topics.fits:
             self.topics.rows_for(np.zeros(0, np.uint32))  # made once, before the threads start
         else:
-            tokens = max(self.topics.most_words // self.threads, 1)
+            tokens = max(self.topics.most_words // self.engine.threads, 1)
         pieces = (piece for batch in batches for piece in _pieces(batch, tokens, most))
-        yield from in_order(self.run, pieces, self.threads)
+        yield from self.engine.stream(self.run, pieces)
 
     # -- where documents come from -------------------------------------------------------------------------------
 
@@ -281,36 +279,20 @@ def runs(offsets: NDArray[np.int64], tokens: int, documents: int) -> Iterator[tu
         begin = end
 
 
-def in_order(work: Callable[[Any], Result], jobs: Iterable[Any], threads: int) -> Iterator[Result]:
-    """work(job) for each job, in order, on some threads, with few jobs ahead (the kernels release the GIL)."""
-    if threads <= 1:
-        for job in jobs:
-            yield work(job)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Result]] = deque()
-        for job in jobs:
-            waiting.append(pool.submit(work, job))
-            if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
 def in_batches(
     work: Callable[[int, int], Result],
     offsets: NDArray[np.int64],
     topics: FixedTopics,
-    threads: int,
+    threads: int | Engine,
     tokens: int = BATCH_TOKENS,
 ) -> Iterator[Result]:
-    """work(begin, end) over batches of documents, in order, on some threads."""
-    threads = threads or available_cores()
-    tokens = tokens if topics.fits else max(topics.most_words // threads, 1)
+    """work(begin, end) over batches of documents, in order, on some threads (0: all cores) or an engine."""
+    engine = engine_of(threads)
+    tokens = tokens if topics.fits else max(topics.most_words // engine.threads, 1)
     if topics.fits:
         topics.rows_for(np.zeros(0, np.uint32))
     most = max(min(BATCH_DOCUMENTS, THETA_ENTRIES // topics.n_topics), 1)
-    yield from in_order(lambda job: work(*job), runs(offsets, tokens, most), threads)
+    yield from engine.stream(lambda job: work(*job), runs(offsets, tokens, most))
 
 
 def _pieces(documents: Documents, tokens: int, most: int) -> Iterator[Documents]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import infer as kernel
 from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.evaluate.heldout import HeldOut, held_out
 from topicx.model import Model
@@ -30,7 +31,7 @@ def left_to_right(
     resample: bool = True,
     seed: int = 1,
     groups: NDArray[np.uint32] | None = None,
-    threads: int = 1,
+    threads: int | Engine = 1,
 ) -> HeldOut:
     """log p(w) of every document. `form`: "sequential" (unbiased) or "wallach"; `further` holds both.
 

@@ -14,7 +14,7 @@ from topicx.sampling import streams
 from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
-from topicx.sampling.schedule import Schedule
+from topicx.sampling.schedule import Schedule, over_paths
 from topicx.state import NONE, Csr, State, document_topics, topic_totals, word_topics
 
 PHI_BYTES, TOKEN_BYTES = 1 << 26, 16
@@ -36,12 +36,12 @@ class Assignments(Method):
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
         if not random:
-            z = np.full(state.n_tokens, NONE, np.uint16)
+            z = np.full(state.paths * state.n_tokens, NONE, np.uint16)
         elif np.any(state.z != NONE):
             z = state.z.copy()
         else:
             draw = streams.generator(options.seed, options.chain, streams.START)
-            z = draw.integers(0, state.n_topics, state.n_tokens, dtype=np.uint16)
+            z = draw.integers(0, state.n_topics, state.paths * state.n_tokens, dtype=np.uint16)
         self._adopt(z)
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
@@ -54,15 +54,17 @@ class Assignments(Method):
     def score(self) -> float:
         state = self.state
         return joint_log_likelihood(
-            self.z, state.offsets, self.word_topics(), topic_totals(self.z, state.n_topics, state.seeds),
-            state.alpha, state.groups, state.beta, state.seeds,
+            self.z, over_paths(state.offsets, state.paths), self.word_topics(),
+            topic_totals(self.z, state.n_topics, state.seeds), state.alpha, np.tile(state.groups, state.paths),
+            state.beta, state.seeds,
         )  # fmt: skip
 
     def document_topics(self) -> Csr:
-        return document_topics(self.z, self.state.offsets, self.state.n_topics)
+        return document_topics(self.z, over_paths(self.state.offsets, self.state.paths), self.state.n_topics)
 
     def word_topics(self) -> Csr:
-        return word_topics(self.words, self.z, self.state.n_words, self.state.n_topics, self.state.seeds)
+        words = np.tile(self.words, self.state.paths) if self.state.paths > 1 else self.words
+        return word_topics(words, self.z, self.state.n_words, self.state.n_topics, self.state.seeds)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {}
@@ -97,10 +99,12 @@ class Partial(Assignments):
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
         self._row = (state.n_topics + 15) // 16 * 16
-        budget = max(PHI_BYTES, TOKEN_BYTES * state.n_tokens)
+        budget = max(PHI_BYTES, TOKEN_BYTES * state.paths * state.n_tokens)
         blocks = 1 if options.sparse_phi else -(-state.n_words * self._row * 4 // budget)
-        blocks = max(1, min(blocks, state.n_documents, state.n_words, 1024))
-        self.schedule = Schedule(state.words, state.offsets, state.n_words, blocks, options.seed, options.chain)
+        blocks = max(1, min(blocks, state.paths * state.n_documents, state.n_words, 1024))
+        self.schedule = Schedule(
+            state.words, state.offsets, state.n_words, blocks, options.seed, options.chain, state.paths
+        )
         self.words = self.schedule.arranged(state.words)
         self.set_priors(state.alpha, state.beta)
 
@@ -114,7 +118,7 @@ class Partial(Assignments):
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         blocks = self.schedule.partitions
         documents = np.concatenate([self.schedule.active(shard, share) for shard in range(blocks)])
-        tokens = int(self.state.lengths[documents].sum())
+        tokens = int(self.state.lengths[documents % max(self.state.n_documents, 1)].sum())
         chunks = np.array_split(documents, max(1, min(tokens // CHUNK_TOKENS, len(documents))))
         counts = self.word_topics()
         changed = 0
@@ -132,7 +136,7 @@ class Partial(Assignments):
                 row_of = np.zeros(self.state.n_words, np.int32)
                 row_of[self._block_words(block)] = np.arange(len(phi))
                 changed += self._documents(step, chunks, block, row_of, phi, sums, *empty)
-        return {"changed": changed / max(self.state.n_tokens, 1)}
+        return {"changed": changed / max(len(self.z), 1)}
 
     def _block_words(self, block: int) -> NDArray[np.uint32]:
         return np.flatnonzero(self.schedule.block_of_word == block).astype(np.uint32)
