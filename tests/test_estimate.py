@@ -22,7 +22,7 @@ from tests.conftest import Run
 from tests.twins import cgsp as twin
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.estimate import Soft, estimate, theta
+from topicx.estimate import Conditionals, estimate, theta
 from topicx.estimate.align import align, topic_distances
 from topicx.estimate.average import average, permutations
 from topicx.evaluate.infer import Documents, Inference
@@ -69,7 +69,7 @@ def test_both_estimators_are_algorithm_1(seed: int, alpha: int, beta: int, **sha
     state = random_state(seed, alpha=10.0**alpha, beta=10.0**beta, **shape)  # type: ignore[arg-type]
     state.verify()
     documents, words = twin.soft_counts(state)
-    soft = Soft(state, threads=2)
+    soft = Conditionals(state, threads=2)
     got = np.concatenate([rows for _, rows in soft.documents(proportions=False)])
     assert np.allclose(got, documents, rtol=0, atol=1e-10)
     counts = soft.words()
@@ -219,7 +219,7 @@ def test_hard_and_soft_counts_come_nearer_as_the_chain_converges() -> None:
     gaps = []
     for iterations in (1, 60):
         state = LDA(topics=6, iterations=iterations, seed=2, start="random").fit(corpus).state
-        soft = np.concatenate([rows for _, rows in Soft(state).documents(proportions=False)])
+        soft = np.concatenate([rows for _, rows in Conditionals(state).documents(proportions=False)])
         indptr, topics, counts = state.document_topics()
         soft[np.repeat(np.arange(state.n_documents), np.diff(indptr)), topics] -= counts
         gaps.append(np.abs(soft).sum() / state.n_documents)
