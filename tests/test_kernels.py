@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.twins import gibbs
-from topicx._kernels import dense, rows, sparse
+from tests.twins import gibbs, proposals
+from topicx._kernels import dense, light, rows, sparse, tree
 from topicx._kernels.cell import Cell, FixedFactor
 
 NONE = 0xFFFF
@@ -136,6 +136,43 @@ def test_twin(kernel, name):
         case.verify()
         for one in (case, twin):
             rows.rebalance(*one.rows, one.K, one.freq, *one.forms)
+
+
+def same(case, twin):
+    for mine, theirs in (
+        (case.z, twin.z),
+        (case.totals, twin.totals),
+        *zip(case.rows[1:3], twin.rows[1:3], strict=True),
+    ):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_twin_of_the_tree(name):
+    case = Case(**CASES[name])
+    twin = case.copy()
+    for number in range(2):
+        assert case.sweep(tree.sweep, number) == twin.sweep(proposals.tree_sweep, number)
+        same(case, twin)
+        case.verify()
+
+
+PLACED = [name for name in CASES if not CASES[name].get("missing") and not CASES[name].get("pseudo")]
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_twin_of_light(name):
+    case = Case(**CASES[name])
+    twin = case.copy()
+    start, places = light.index_words(case.words, np.zeros(0, np.uint32), np.zeros(0, np.int64), len(case.freq))
+    tallies = [np.zeros(4, np.int64) for _ in range(2)]
+    asked = {"word_start": start, "word_places": places, "steps": 2}
+    for number in range(2):
+        changed = case.sweep(light.sweep, number, tally=tallies[0], **asked)
+        assert changed == twin.sweep(proposals.light_sweep, number, tally=tallies[1], **asked)
+        same(case, twin)
+        np.testing.assert_array_equal(*tallies)
+        case.verify()
 
 
 @pytest.mark.parametrize("name", ["K=1", "K=17", "segments, groups", "unplaced", "repeats"])

@@ -120,6 +120,31 @@ class Rows:
             moved = True
         return moved
 
+    def move_apart(self, w: int, old: int, new: int) -> None:
+        """As `move`, in two steps: a token less (rows.pxd, row_remove), a token more (row_add)."""
+        row = self.row(w)
+        if self.dense(w):
+            row[old] -= 1
+        else:
+            at = self.find(w, old)
+            row[at] -= 1 << self.bits
+            if int(row[at]) >> self.bits == 0:
+                self.length[w] -= 1
+                row[at] = row[self.length[w]]
+                row[self.length[w]] = 0
+        self.move(w, -1, new)
+
+    def put(self, w: int, counts: np.ndarray, order: list[int]) -> None:
+        """Write a row anew; a sparse one in this order of topics."""
+        row = self.row(w)
+        if self.dense(w):
+            row[: len(counts)] = counts
+            return
+        entries = [int(counts[k]) << self.bits | k for k in order if counts[k]]
+        row[: max(self.length[w], len(entries))] = 0
+        row[: len(entries)] = entries
+        self.length[w] = len(entries)
+
 
 def heaviest(q, counts, beta: np.float32, old: int, q_less: np.float32) -> int:
     """argmax, the lowest of equals."""
