@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.twins import gibbs, proposals
-from topicx._kernels import dense, light, rows, sparse, tree
+from topicx._kernels import alias, dense, light, rows, sparse, tree, warp
 from topicx._kernels.cell import Cell, FixedFactor
 
 NONE = 0xFFFF
@@ -173,6 +173,51 @@ def test_twin_of_light(name):
         same(case, twin)
         np.testing.assert_array_equal(*tallies)
         case.verify()
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_twin_of_alias(name):
+    case = Case(**CASES[name])
+    twin = case.copy()
+    tallies = [np.zeros(2, np.int64) for _ in range(2)]
+    for number in range(2):
+        changed = case.sweep(alias.sweep, number, tally=tallies[0], steps=2)
+        assert changed == twin.sweep(proposals.alias_sweep, number, tally=tallies[1], steps=2)
+        same(case, twin)
+        np.testing.assert_array_equal(*tallies)
+        case.verify()
+
+
+@pytest.mark.parametrize("name", ["K=1", "K=17", "segments, groups", "repeats", "tiny beta"])
+def test_twins_of_warp(name):
+    """Both phases, by turns, with a few seeds' pseudo-counts."""
+    case = Case(**CASES[name])
+    words = len(case.freq)
+    every = np.arange(case.D, dtype=np.uint32)
+    start, places = warp.index_words(case.words, case.offsets, every, words)
+    seed_start = np.repeat([0, 1, 3], [1, 3, words - 3]).astype(np.int64)
+    seed_topics, seed_counts = np.array([0, case.K - 1, case.K // 2], np.uint16), np.array([4, 1, 2], np.int64)
+    first = np.repeat(case.z[:, None], 3, axis=1)
+    sides = [(warp, first.copy(), np.zeros((4, 2), np.int64)), (proposals, first.copy(), np.zeros((4, 2), np.int64))]
+    for kernels, records, tally in sides:
+        totals = np.bincount(case.z, minlength=case.K)
+        for turn in range(4):
+            moved, inverse = np.zeros(case.K, np.int64), (1 / (totals + case.beta_sum)).astype(np.float32)
+            if turn % 2 == 0:
+                changed = kernels.word_phase(
+                    records, start, places, 0, words, case.beta, seed_start, seed_topics, seed_counts, inverse, moved,
+                    turn + 7, tally[turn],
+                )  # fmt: skip
+            else:
+                changed = kernels.document_phase(
+                    records, case.offsets, every, case.alpha, case.groups, inverse, moved, turn + 7, tally[turn]
+                )
+            totals = totals + moved
+            np.testing.assert_array_equal(totals, np.bincount(records[:, 0], minlength=case.K))
+            assert changed >= np.abs(moved).sum() / 2
+    np.testing.assert_array_equal(sides[0][1], sides[1][1])
+    np.testing.assert_array_equal(sides[0][2], sides[1][2])
+    assert case.K == 1 or (sides[0][1] != first).any()
 
 
 @pytest.mark.parametrize("name", ["K=1", "K=17", "segments, groups", "unplaced", "repeats"])

@@ -121,7 +121,11 @@ class Rows:
         return moved
 
     def move_apart(self, w: int, old: int, new: int) -> None:
-        """As `move`, in two steps: a token less (rows.pxd, row_remove), a token more (row_add)."""
+        """As `move`, in two steps: a token less, a token more (rows.pxd, row_remove and row_add)."""
+        self.take(w, old)
+        self.move(w, -1, new)
+
+    def take(self, w: int, old: int) -> None:
         row = self.row(w)
         if self.dense(w):
             row[old] -= 1
@@ -132,7 +136,6 @@ class Rows:
                 self.length[w] -= 1
                 row[at] = row[self.length[w]]
                 row[self.length[w]] = 0
-        self.move(w, -1, new)
 
     def put(self, w: int, counts: np.ndarray, order: list[int]) -> None:
         """Write a row anew; a sparse one in this order of topics."""

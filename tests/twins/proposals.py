@@ -78,8 +78,8 @@ def light_sweep(cell: Any, documents: Any, block: int, key: int) -> int:
                 w, old = int(c.words[t]), int(z[t])
                 now, less, row = old, inverse(totals[old] - 1, c.beta_sum), c.rows.counts(w, topics)
 
-                def by_documents(k: int, old: int = old, less: Any = less) -> Any:
-                    return (prior[k] + f32(counts[k] - (k == old))) * (less if k == old else inverses[k])
+                def by_documents(k: int, old: int = old, less: Any = less, of: Any = (prior, counts)) -> Any:
+                    return (of[0][k] + f32(of[1][k] - (k == old))) * (less if k == old else inverses[k])
 
                 def by_words(k: int, old: int = old, less: Any = less, row: Any = row, w: int = w) -> Any:
                     return (f32(row[k]) - f32(k == old) + c.beta[w]) * (less if k == old else inverses[k])
@@ -238,4 +238,200 @@ def tree_sweep(cell: Any, documents: Any, block: int, key: int) -> int:
             z[t] = new
         c.rows.put(w, counts, touched)
         tree.levels[0][:topics] = most * np.array(inverses, f32)
+    return changed
+
+
+# -- WarpLDA -------------------------------------------------------------------------------------------------------
+
+
+def judged(record: Any, counts: Any, prior: Any, inverses: Any, stream: Stream, tally: Any) -> int:
+    """The topic of a token after its proposals; counts leave it out."""
+    now = int(record[0])
+    for new in map(int, record[1:]):
+        if new != now:
+            tally[0] += 1
+            chance = f32(stream.next() >> 40) * CHANCE
+            if chance * ((counts[now] + prior[now]) * inverses[now]) < (counts[new] + prior[new]) * inverses[new]:
+                tally[1] += 1
+                now = new
+    return now
+
+
+def judge_all(
+    records: Any, of: Any, counts: Any, prior: Any, inverses: Any, moved: Any, stream: Any, tally: Any
+) -> int:
+    changed = 0
+    for t in of:
+        old = int(records[t, 0])
+        counts[old] -= f32(1)
+        new = judged(records[t], counts, prior, inverses, stream, tally)
+        counts[new] += f32(1)
+        if new != old:
+            records[t, 0] = new
+            changed += 1
+            moved[old] -= 1
+            moved[new] += 1
+    return changed
+
+
+def word_phase(
+    records: Any, start: Any, places: Any, first: int, last: int, beta: Any, seed_start: Any, seed_topics: Any,
+    seed_counts: Any, inverses: Any, moved: Any, key: int, tally: Any,
+) -> int:  # fmt: skip
+    """topicx._kernels.warp.word_phase."""
+    stream, topics, changed = Stream(key), len(inverses), 0
+    for w in range(first, last):
+        tokens = places[start[w] : start[w + 1]]
+        n = len(tokens)
+        if n == 0:
+            continue
+        counts = np.bincount(records[tokens, 0], minlength=topics).astype(f32)
+        seeds = [(int(seed_topics[i]), int(seed_counts[i])) for i in range(seed_start[w], seed_start[w + 1])]
+        for topic, count in seeds:
+            counts[topic] += f32(count)
+        pseudo = sum(count for _, count in seeds)
+        changed += judge_all(records, tokens, counts, np.full(topics, beta[w]), inverses, moved, stream, tally)
+        mass = n + pseudo + topics * float(beta[w])
+        current = records[tokens, 0].copy()
+        for t in tokens:
+            for m in range(1, records.shape[1]):
+                x = stream.uniform() * mass
+                if x < n:
+                    records[t, m] = current[int(x)]
+                elif x < n + pseudo:
+                    owners = [topic for topic, count in seeds for _ in range(count)]
+                    records[t, m] = owners[int(x - n)]
+                else:
+                    records[t, m] = min(int((x - n - pseudo) / float(beta[w])), topics - 1)
+    return changed
+
+
+def document_phase(
+    records: Any, offsets: Any, docs: Any, alpha: Any, groups: Any, inverses: Any, moved: Any, key: int, tally: Any
+) -> int:
+    """topicx._kernels.warp.document_phase."""
+    stream, topics, changed = Stream(key), len(inverses), 0
+    for d in docs:
+        tokens = range(offsets[d], offsets[d + 1])
+        n = len(tokens)
+        if n == 0:
+            continue
+        prior = alpha[groups[d] if len(groups) else 0].astype(f32)
+        table = Table(prior)
+        counts = np.bincount(records[tokens.start : tokens.stop, 0], minlength=topics).astype(f32)
+        changed += judge_all(records, tokens, counts, prior, inverses, moved, stream, tally)
+        mass = n + table.total
+        for t in tokens:
+            for m in range(1, records.shape[1]):
+                x = stream.uniform() * mass
+                if x < n:
+                    records[t, m] = records[tokens.start + int(x), 0]
+                else:
+                    records[t, m] = table.draw((x - n) / table.total)
+    return changed
+
+
+# -- AliasLDA ------------------------------------------------------------------------------------------------------
+
+
+def mixed(key: int, part: int) -> int:
+    """streams.key, one number more."""
+    word = (1 << 64) - 1
+    x = ((key ^ part) + 0x9E3779B97F4A7C15) & word
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & word
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & word
+    return x ^ (x >> 31)
+
+
+def alias_sweep(cell: Any, documents: Any, block: int, key: int) -> int:
+    """topicx._kernels.alias.sweep."""
+    changed, n = 0, len(documents)
+    for batch in range(8):
+        part = documents[batch * n // 8 : (batch + 1) * n // 8]
+        if len(part):
+            changed += alias_batch(Cell(cell, part, block), Stream(mixed(mixed(0, key), batch)))
+    return changed
+
+
+def alias_batch(c: Cell, stream: Stream) -> int:
+    topics, totals, rows, changed = c.n_topics, c.totals, c.rows, 0
+    padded = (topics + 15) // 16 * 16
+    tokens = [(d, t, int(c.words[t])) for d in c.documents for t in range(d.first, d.last)]
+    for d, t, w in tokens:
+        rows.take(w, int(d.z[t]))
+        totals[d.z[t]] -= 1
+    smooth = np.zeros(topics, f32)
+    for k in range(topics):
+        for row in c.alpha:
+            smooth[k] += f32(row[k] / len(c.alpha))
+        smooth[k] = f32(float(smooth[k]) / (float(totals[k]) + c.beta_sum))
+    everywhere = Table(smooth)
+    stale = {}
+    for w in dict.fromkeys(w for _, _, w in tokens):
+        counts = rows.counts(w, topics)
+        entries = [(k, int(counts[k])) for k in range(topics) if counts[k]] if rows.dense(w) else rows.entries(w)
+        table = Table(np.array([f32(m) * smooth[k] for k, m in entries], f32))
+        stale[w] = ([k for k, _ in entries], dict(entries), table)
+    for d, t, w in tokens:
+        rows.move(w, -1, int(d.z[t]))
+        totals[d.z[t]] += 1
+    inverses = np.array([inverse(m, c.beta_sum) for m in totals] + [f32(0)] * (padded - topics), f32)
+    for d in c.documents:
+        mine = list(dict.fromkeys(d.placed()))
+        own_counts = np.bincount(d.placed(), minlength=topics)
+        for t in range(d.first, d.last):
+            w, old = int(c.words[t]), int(d.z[t])
+            now, beta, counts = old, c.beta[w], rows.counts(w, topics)
+            counts[old] -= 1
+            own_counts[old] -= 1
+            inverse_old, inverses[old] = inverses[old], inverse(totals[old] - 1, c.beta_sum)
+            inverse_less = inverses[old]
+            sums = np.zeros(((len(mine) + 15) // 16, 16), f32)
+            for at, k in enumerate(mine):
+                sums[at // 16, at % 16] = f32(own_counts[k]) * ((f32(counts[k]) + beta) * inverses[k])
+            sums = np.add.accumulate(sums, axis=0, dtype=f32)
+            own = float(scan(sums[-1])[15])
+            order, older, table = stale[w]
+            stale_word = float(f32(table.total))
+            mass = own + stale_word + float(beta * f32(everywhere.total))
+
+            def densities(k: int, of: Any = (counts, own_counts, older, beta, d.prior)) -> tuple[Any, Any]:
+                counts, own_counts, older, beta, prior = of
+                c_k = (f32(counts[k]) + beta) * inverses[k]
+                q = f32(own_counts[k]) * c_k + smooth[k] * (f32(older.get(k, 0)) + beta)
+                return c_k * (f32(own_counts[k]) + prior[k]), q
+
+            for _ in range(c.steps):
+                x, new = stream.uniform() * mass, -1
+                if x < own:
+                    at = find_in_lanes(sums, f32(x))
+                    new = mine[at] if at >= 0 else -1
+                elif x < own + stale_word:
+                    new = order[table.draw(stream.uniform())]
+                if new < 0:
+                    new = everywhere.draw(stream.uniform())
+                x = stream.uniform()
+                if new == now:
+                    continue
+                c.tally[0] += 1
+                (p_now, q_now), (p_new, q_new) = densities(now), densities(new)
+                if x * float(p_now * q_new) < float(p_new * q_now):
+                    c.tally[1] += 1
+                    now = new
+            own_counts[now] += 1
+            if now == old:
+                inverses[old] = inverse_old
+                continue
+            changed += 1
+            rows.move_apart(w, old, now)
+            totals[old] -= 1
+            totals[now] += 1
+            inverses[old], inverses[now] = inverse_less, inverse(totals[now], c.beta_sum)
+            if own_counts[old] == 0:
+                at, last = mine.index(old), mine.pop()
+                if at < len(mine):
+                    mine[at] = last
+            if now not in mine:
+                mine.append(now)
+            d.z[t] = now
     return changed
