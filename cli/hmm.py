@@ -54,7 +54,7 @@ def command() -> None:
     \b
     Examples:
       topicx hmm train texts.corpus -k 4 --paths 5 -o texts.hmm
-      topicx hmm train texts.corpus -k 4 --sampler baum-welch --restarts 20 -o texts.hmm
+      topicx hmm train texts.corpus -k 4 --sampler baum-welch --restarts 4 -o texts.hmm
       topicx hmm decode texts.hmm new.corpus -o states.tsv
       topicx hmm evaluate texts.hmm new.corpus
     """
