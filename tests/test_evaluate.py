@@ -20,7 +20,7 @@ from topicx._kernels import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.evaluate.chib import chib
-from topicx.evaluate.coherence import MEASURES, Counts, coherence
+from topicx.evaluate.coherence import MEASURES, WindowCounts, coherence
 from topicx.evaluate.completion import completion, completion_perplexity
 from topicx.evaluate.diagnostics import MALLET, duplicates, infer_state, topic_diagnostics
 from topicx.evaluate.infer import infer
@@ -201,7 +201,7 @@ def texts_and_topics() -> tuple[list[list[str]], list[list[str]], Corpus]:
 @pytest.mark.parametrize("size", [1, 2, 10, 50, 0])
 def test_windows_are_counted_exactly(size: int) -> None:
     texts, topics, corpus = texts_and_topics()
-    found = Counts(topics, corpus, size)
+    found = WindowCounts(topics, corpus, size)
     total, together = 0, {}
     for text in texts:
         if not text:
