@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +25,9 @@ import numpy as np
 OUTPUTS = {
     "--output-state": "state.gz", "--output-topic-keys": "keys.txt", "--output-doc-topics": "doc-topics.txt",
     "--topic-word-weights-file": "weights.txt", "--word-topic-counts-file": "counts.txt",
-    "--diagnostics-file": "diagnostics.xml", "--xml-topic-report": "report.xml", "--output-topic-docs": "topic-docs.txt",
+    "--diagnostics-file": "diagnostics.xml", "--xml-topic-report": "report.xml",
+    "--output-topic-docs": "topic-docs.txt",
 }  # fmt: skip
-NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:E-?\d+)?|NaN|Infinity)")
 
 
 def draw(path: Path, documents: int, words: int, tokens: int, seed: int) -> None:
@@ -47,8 +46,8 @@ def draw(path: Path, documents: int, words: int, tokens: int, seed: int) -> None
             out.write(f"{d}\t0\t{' '.join(names[ids])}\n")
 
 
-def measured(command: list[str], folder: Path, memory: str) -> tuple[float, float, str]:
-    """Seconds, the most memory in MB, and standard error."""
+def measured(command: list[str], folder: Path, memory: str) -> tuple[float, float, float, str]:
+    """Seconds by the clock and of the processor, the most memory in MB, and standard error."""
     begin = time.monotonic()
     with (folder / "messages").open("w+") as messages:
         process = subprocess.Popen(
@@ -61,25 +60,22 @@ def measured(command: list[str], folder: Path, memory: str) -> tuple[float, floa
         text = messages.read()
     if process.returncode:
         sys.exit(f"{' '.join(command)}: exit status {process.returncode}\n{text[-2000:]}")
-    return seconds, usage.ru_maxrss / 1024, text
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, text
 
 
-def shapes(path: Path) -> Iterator[tuple[str, str]]:
-    """Each line as it would look with its words and digits left out, and the line."""
+def lines(path: Path) -> list[str]:
     data = path.read_bytes()
-    text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-    for line in text.split("\n"):
-        yield NUMBER.sub("0", re.sub(r"[^\W\d_]+", "w", line)), line
+    return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode().split("\n")
 
 
 def compare(ours: Path, theirs: Path) -> str:
     """What one parser finds in both: lines, fields and the notation of numbers."""
-    rows = [[line for _, line in shapes(path)] for path in (ours, theirs)]
+    rows = [lines(path) for path in (ours, theirs)]
     parts = re.compile("\t" if "\t" in rows[0][min(3, len(rows[0]) - 1)] else "[ ='<>\"]")
     kinds = [{notation(field) for line in found[:20000] for field in parts.split(line)} for found in rows]
-    lines = f"{len(rows[0]):,} and {len(rows[1]):,} lines"
+    size = f"{len(rows[0]):,} and {len(rows[1]):,} lines"
     only = sorted(kinds[0] ^ kinds[1])
-    return lines + (", the same notations" if not only else f", notations of one alone: {', '.join(only[:5])}")
+    return size + (", the same notations" if not only else f", notations of one alone: {', '.join(only[:5])}")
 
 
 def notation(field: str) -> str:
@@ -119,7 +115,7 @@ def main() -> None:
 def run(programs: dict[str, list[str]], texts: Path, folder: Path, given: argparse.Namespace) -> None:
     words = ["--remove-stopwords"] if given.keep_words else ["--preserve-case", "--token-regex", r"\S+"]
     outputs = OUTPUTS if given.all_files else {"--word-topic-counts-file": "counts.txt", "--output-doc-topics": "d.txt"}
-    print("program  step           seconds  memory MB  LL/token")
+    print("program  step           seconds  of CPU  memory MB  LL/token")
     for name, command in programs.items():
         own = folder / name
         own.mkdir()
@@ -133,10 +129,10 @@ def run(programs: dict[str, list[str]], texts: Path, folder: Path, given: argpar
             ],
         }  # fmt: skip
         for step, arguments in calls.items():
-            seconds, memory, text = measured([*command, step, *arguments], own, given.memory)
+            seconds, processor, memory, text = measured([*command, step, *arguments], own, given.memory)
             likelihoods = re.findall(r"LL/token: (\S+)", text)
-            print(f"{name:8} {step:13} {seconds:8.1f} {memory:10,.0f}  {likelihoods[-1] if likelihoods else ''}",
-                  flush=True)  # fmt: skip
+            last = likelihoods[-1] if likelihoods else ""
+            print(f"{name:8} {step:13} {seconds:8.1f} {processor:7.1f} {memory:10,.0f}  {last}", flush=True)
     if len(programs) == 2:
         for file in outputs.values():
             print(f"{file}: {compare(folder / 'topicx' / file, folder / 'MALLET' / file)}")
