@@ -141,6 +141,10 @@ CALLS = {
     "export --doc-topics-threshold": (
         "export news.state --format mallet-doc-topics -o out -q", "--doc-topics-threshold 0.3"
     ),
+    "export --doc-topics-max": (
+        "export news.state --format mallet-doc-topics --doc-topics-threshold 0.001 -o out -q", "--doc-topics-max 1"
+    ),
+    "export --documents": ("export news.state --format mallet-topic-docs -o out -q", "--documents 2"),
     "topics --probabilities": ("topics news.model", "--probabilities"),
     "datasets --collections": ("datasets make compound-drawn --documents 9 -o out -q", "--collections 3"),
     "datasets --exponent": ("datasets make zipf --documents 9 -o out -q", "--exponent 1.5"),
