@@ -232,7 +232,7 @@ def test_every_command_refuses_a_lie(topicx: Run, tmp_path: Path) -> None:
     state = changed(STORED / "v1.state", tmp_path / "x.state", put("z", 0, 60000)).name
     good = STORED / "v1.model"
     for line in (
-        ["train", corpus, "-k", 2, "-o", "y"], ["train", corpus, "-k", 2, "-o", "y", "--sampler", "scvb0", "--stream"],
+        ["train", corpus, "-o", "y"], ["train", corpus, "-o", "y", "--sampler", "scvb0", "--stream"],
         ["infer", good, corpus], ["info", corpus], ["export", corpus, "--format", "uci", "-o", "y"],
         ["evaluate", good, corpus], ["evaluate", good, state], ["prune", corpus, "-o", "y"],
         ["split", corpus, "-o", "y"],
