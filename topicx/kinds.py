@@ -144,6 +144,8 @@ def _checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
         require(isinstance(meta.get(name), dict), f"the metadata {name!r}, which must be a map")
     for name in ("sampler", "start"):
         require(isinstance(meta.get(name), str), f"the metadata {name!r}, which must be a text")
+    figures = meta.get("figures", {})
+    require(isinstance(figures, dict) and all(number(one) for one in figures.values()), "the metadata 'figures'")
     require(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
     require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
     require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
@@ -159,6 +161,10 @@ CHECKPOINT = Schema(
         Array("sample.*.alpha", "float64", "groups sample.*.topics", low=LOWEST, high=HIGHEST, required=False),
         Array("sample.*.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
         Array("sample.*.z", "uint16", "paths*tokens", below="sample.*.topics", none=True, required=False),
+        Array("sample.*", ANY, None, required=False),
+        Array("start.alpha", "float64", "groups start.topics", low=LOWEST, high=HIGHEST, required=False),
+        Array("start.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
+        Array("start.*", ANY, None, required=False),
         Many("method.", "method", (Array("method.*", ANY, None),)),  # each method says what its own must be
         Many("update.", "updates", (Array("update.*", ANY, None),)),
         Many("start.", "start", (Array("start.*", ANY, None),)),  # what the next chain begins with
@@ -169,4 +175,42 @@ CHECKPOINT = Schema(
 )
 """A state, and what its chain needs beyond it."""
 
-KINDS = {schema.kind: schema for schema in (CORPUS, STATE, MODEL, CHECKPOINT)}
+
+def _hmm_checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+    require(isinstance(meta.get("options"), dict), "the metadata 'options', which must be a map")
+    require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
+    require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
+
+
+_SWEEPS = (
+    Array("trace.sweep", "int64", "records", low=0, high=COUNT),
+    Array("trace.log_likelihood", "float64", "records restarts", empty=0),
+)
+HMM = Schema(
+    "hmm",
+    (
+        _VOCABULARY,
+        Array("startprob", "float64", "states", low=0, high=1.000001),
+        Array("transmat", "float64", "states states", low=0, high=1.000001),
+        Array("emissionprob", "float64", "states words", low=0, high=1.000001),
+        Many("trace.", "trace", _SWEEPS),
+    ),
+    {"states": (1, 0xFF)},
+)
+HMM_CHECKPOINT = Schema(
+    "hmm-checkpoint",
+    (
+        _VOCABULARY,
+        *_WORDS,
+        Array("restart.*.z", "uint8", "paths tokens", below="states", required=False),
+        Array("restart.*.start", "float64", "states", low=0, high=1.000001, required=False),
+        Array("restart.*.trans", "float64", "states states", low=0, high=1.000001, required=False),
+        Array("restart.*.emit", "float64", "words states", low=0, high=1.000001, required=False),
+        Array("restart.*.last", "float64", "2", required=False),
+        Many("trace.", "trace", _SWEEPS),
+    ),
+    {"states": (1, 0xFF)},
+    _hmm_checkpoint,
+)
+
+KINDS = {schema.kind: schema for schema in (CORPUS, STATE, MODEL, CHECKPOINT, HMM, HMM_CHECKPOINT)}

@@ -327,6 +327,8 @@ class Check:
     def __init__(self, one: Array, sizes: Mapping[str, int]) -> None:
         self.one = one
         self.low = one.low
+        for size in (one.below, one.ends, one.total):
+            require(not size or size in sizes, f"{one.name!r}, and nothing that says how many {size} there are")
         self.high = sizes[one.below] - 1 if one.below else one.high
         self.end = sizes[one.ends] if one.ends else None
         self.sum_wanted = sizes[one.total] if one.total else None

@@ -375,9 +375,8 @@ class Scvb0(Method):
         learner.nw, learner.totals = arrays["nw"].copy(), arrays["totals"].copy()
         loop.gain, loop.cost = arrays["gain"].copy(), arrays["cost"].copy()
         scale, step, fit, done = arrays["numbers"].tolist()
-        require(
-            1e-7 <= scale <= 1 and min(step, done) >= 0, f"{scale:g}, {step:g}, {done:g} for scale, batches, sweeps"
-        )
+        require(1e-7 <= scale <= 1, f"a scale of {scale:g}")
+        require(min(step, done) >= 0, f"{step:g} batches in {done:g} sweeps")
         learner.scale, learner.step, loop.fit, loop.done = scale, int(step), fit, int(done)
 
     def sync(self) -> State:
