@@ -161,10 +161,8 @@ CHECKPOINT = Schema(
         Array("sample.*.alpha", "float64", "groups sample.*.topics", low=LOWEST, high=HIGHEST, required=False),
         Array("sample.*.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
         Array("sample.*.z", "uint16", "paths*tokens", below="sample.*.topics", none=True, required=False),
-        Array("sample.*", ANY, None, required=False),
         Array("start.alpha", "float64", "groups start.topics", low=LOWEST, high=HIGHEST, required=False),
         Array("start.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
-        Array("start.*", ANY, None, required=False),
         Many("method.", "method", (Array("method.*", ANY, None),)),  # each method says what its own must be
         Many("update.", "updates", (Array("update.*", ANY, None),)),
         Many("start.", "start", (Array("start.*", ANY, None),)),  # what the next chain begins with
