@@ -225,7 +225,7 @@ CHECKPOINT_LIES: list[tuple[str, str, Callable[[dict[str, Any]], None]]] = [
     ("sparse", "counts of word number", lambda a: a.update({"method.row_cells": a["method.row_cells"][:-16]})),
     ("sparse", "counts of word number", put("z", 0, 65535)),
     ("sparse", "no array 'row_len'", lambda a: a.pop("method.row_len")),
-    ("sparse", "'sample.5.z'", lambda a: a.pop("sample.5.alpha")),
+    ("sparse", "'sample.5.alpha' of", lambda a: a.update({"sample.5.alpha": np.ones((1, 4))})),
     ("sparse", r"sample.5.z\[2\] = 3", put("sample.5.z", 2, 3)),
     ("sparse", "'trace.b' of", lambda a: a.update({"trace.a": np.zeros(8), "trace.b": np.zeros(9)})),
     ("warp", r"proposals\[4\] = 60000", put("method.proposals", (2, 0), 60000)),

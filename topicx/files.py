@@ -464,6 +464,8 @@ def _parse(name: str, handle: IO[bytes]) -> File:
     try:
         header = json.loads(raw)
         metadata = header.pop("__metadata__")
+        if not all(isinstance(metadata[name], str) for name in ("software", "created", "content")):
+            raise damaged
         kind = metadata["format"].removeprefix("topicx-")
         version = int(metadata["version"])
         if version > FORMAT_VERSION:

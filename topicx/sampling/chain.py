@@ -146,6 +146,7 @@ class Chain:
         self.options = options
         self.engine = engine
         needs = model.needs(options) | ({registry.GROUPS} if len(state.alpha) > 1 else frozenset())
+        needs |= {registry.PATHS} if state.paths > 1 else frozenset()
         self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}")
         options.check_sampler(self.sampler)
         method_class = self.sampler.load()
