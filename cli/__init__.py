@@ -4,6 +4,8 @@ only when it is called, so that `topicx --help` answers at once.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import re
 import signal
@@ -35,6 +37,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+class _ReaderLeft(Exception):
+    """Whoever read standard output has closed it: `topicx topics MODEL | head` is no mistake."""
+
+
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -48,6 +54,12 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would make a failure of it
+            raise _ReaderLeft from None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         try:
@@ -82,6 +94,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line: every expected mistake is one line on standard error, never a traceback."""
     from topicx.errors import TopicxError
 
+    _open_standard_streams()
     try:
         status = cli.main(arguments, prog_name="topicx", standalone_mode=False)
         if sys.stdout is not None:
@@ -101,7 +114,7 @@ def main(arguments: list[str] | None = None) -> None:
         _fail("interrupted", 130)
     except TopicxError as error:
         _fail(_spelt(str(error)), error.exit_status)
-    except BrokenPipeError:  # `topicx topics MODEL | head` is no mistake
+    except (BrokenPipeError, _ReaderLeft):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(128 + signal.SIGPIPE)
     except MemoryError as error:
@@ -110,10 +123,35 @@ def main(arguments: list[str] | None = None) -> None:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}", 1)
     except Exception as error:
+        if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+            _fail("the system gives no more threads (ulimit -u, -v): --threads 1 needs the fewest", 1)
         if os.environ.get("TOPICX_TRACEBACK"):
             raise
         kind = type(error).__name__
         _fail(f"unexpected {kind}: {error} (a defect of topicx: TOPICX_TRACEBACK=1 shows where)", 1)
+
+
+class _Closed(io.RawIOBase):
+    """Standard output that the caller has closed (`>&-`)."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        raise OSError(errno.EBADF, "cannot be written: it is closed", "standard output")
+
+
+def _open_standard_streams() -> None:
+    """Something stands where a standard stream is closed, so that no file of ours gets its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Closed(), 1), "utf-8", write_through=True)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
 
 
 def _spelt(message: str) -> str:
@@ -129,5 +167,7 @@ def _spelt(message: str) -> str:
 
 def _fail(message: str, status: int) -> None:
     if sys.stderr is not None:
-        print("topicx: " + " ".join(message.split()), file=sys.stderr)
+        from topicx.strings import one_line
+
+        print("topicx: " + one_line(" ".join(message.split())), file=sys.stderr)
     sys.exit(status)

@@ -72,13 +72,14 @@ def stack(*decorators: Callable[[Function], Function]) -> Callable[[Function], F
 def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
     """Refuse before hours of work what could not be written after them, or would destroy something."""
     from topicx.errors import InputError
+    from topicx.output import resolved
 
     seen: set[str] = set()
-    read = {str(Path(name).resolve()): name for name in inputs if name and name != "-" and Path(name).exists()}
+    read = {str(resolved(name)): name for name in inputs if name and name != "-" and Path(name).exists()}
     for path in outputs:
         if not path:
             continue
-        place = path if path == "-" else str(Path(path).resolve())
+        place = path if path == "-" else str(resolved(path))
         if place in seen:
             where = "standard output" if path == "-" else "the same file"
             raise InputError(f"{path}: two outputs cannot both be {where}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import check_fit, json_output, option, print_json, quiet, say, seed, stack, threads
+from topicx.strings import one_line
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
@@ -207,7 +208,7 @@ def _print(method: str, result: Any) -> None:
         click.echo("topic   tokens  coherence  exclusivity  eff_words  corpus_dist  rank_1  nearest        top words")
         for row in result:
             near = f"{row['nearest']['topic']} ({row['nearest']['cosine']:.2f})"
-            words = " ".join(word["word"] for word in row["words"][:6])
+            words = one_line(" ".join(word["word"] for word in row["words"][:6]))
             click.echo(
                 f"{row['topic']:>5} {row['tokens']:>8.0f} {row['coherence']:>10.1f} {row['exclusivity']:>12.3f} "
                 f"{row['eff_num_words']:>10.1f} {row['corpus_dist']:>12.3f} {row['rank_1_docs']:>7.3f}  "

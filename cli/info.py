@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import json_output, option, print_json
+from topicx.strings import one_line
 
 if TYPE_CHECKING:
     from topicx.corpus.stored import StoredCorpus
@@ -150,29 +151,29 @@ def _is_text(start: bytes) -> bool:
 
 def _show(about: dict[str, Any], arrays: bool) -> None:
     """As lines for people."""
-    click.echo(f"{about['file']}: " + (about["what"] if "what" in about else f"a topicx {about['kind']}"))
+    click.echo(one_line(f"{about['file']}: ") + (about["what"] if "what" in about else f"a topicx {about['kind']}"))
     for key in ("created", "software", "digest", "bytes", "first_line"):
         if about.get(key) not in (None, ""):
             value = f"{about[key]:,}" if isinstance(about[key], int) else about[key]
-            click.echo(f"  {key.replace('_', ' ')}: {value}")
+            click.echo(one_line(f"  {key.replace('_', ' ')}: {value}"))
     for role, digest in about.get("parents", {}).items():
-        click.echo(f"  made from the {role}: {digest}")
+        click.echo(one_line(f"  made from the {role}: {digest}"))
     for key in ("corpus", "meta"):
         if about.get(key):
             _tree(about[key], 1)
     if arrays:
         for name, array in about.get("arrays", {}).items():
-            click.echo(f"  array {name}: {array['dtype']} {' × '.join(map(str, array['shape']))}")
+            click.echo(one_line(f"  array {name}: {array['dtype']} {' × '.join(map(str, array['shape']))}"))
 
 
 def _tree(values: dict[str, Any], depth: int) -> None:
     for key, value in values.items():
         pad, title = "  " * depth, str(key).replace("_", " ")
         if isinstance(value, dict) and value:
-            click.echo(f"{pad}{title}:")
+            click.echo(one_line(f"{pad}{title}:"))
             _tree(value, depth + 1)
         else:
-            click.echo(f"{pad}{title}: {_short(value)}")
+            click.echo(one_line(f"{pad}{title}: {_short(value)}"))
 
 
 def _short(value: Any) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import json_output, option, print_json, refuse
+from topicx.strings import one_line
 
 if TYPE_CHECKING:
     from topicx.model import Model
@@ -53,10 +54,10 @@ def command(
     width = len(str(loaded.n_topics - 1))
     for row in rows:
         named = (f"{w['word']} ({w['probability']:.4f})" if probabilities else w["word"] for w in row["words"])
-        click.echo(f"{row['topic']:>{width}}  {row['weight']:6.2%}  {' '.join(named)}")
+        click.echo(one_line(f"{row['topic']:>{width}}  {row['weight']:6.2%}  {' '.join(named)}"))
         for document in row["documents"]:
             text = f"  {document['snippet']}" if document["snippet"] else ""
-            click.echo(f"{'':>{width}}    {document['weight']:4.0%}  {document['id']}{text}")
+            click.echo(one_line(f"{'':>{width}}    {document['weight']:4.0%}  {document['id']}{text}"))
 
 
 def describe(model: Model, words: int = 10, documents: int = 3) -> list[dict[str, Any]]:
@@ -105,8 +106,8 @@ def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[in
         first = "-" if row["topic"] is None else row["topic"]
         second = "-" if row["other"] is None else row["other"]
         distance = "" if row["distance"] is None else f"  distance {row['distance']:.3f}"
-        click.echo(f"{first} ~ {second}{distance}  {' '.join(row['kept'])}")
+        click.echo(f"{first} ~ {second}{distance}  {one_line(' '.join(row['kept']))}")
         if row["new"]:
-            click.echo(f"    + {' '.join(row['new'])}")
+            click.echo(f"    + {one_line(' '.join(row['new']))}")
         if row["gone"]:
-            click.echo(f"    - {' '.join(row['gone'])}")
+            click.echo(f"    - {one_line(' '.join(row['gone']))}")

@@ -111,7 +111,7 @@ def command(
         return
     _refuse_idle(settings, resume)
     default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
-    checkpoints = Checkpoints(checkpoint or default, checkpoint_interval)
+    checkpoints = Checkpoints(checkpoint or default, checkpoint_interval, warn=say)
     wanted.checkpoint = f" --checkpoint {shlex.quote(checkpoint)}" if checkpoint else ""
     wanted.checkpoint += f" --checkpoint-interval {checkpoint_interval}" if checkpoint_interval else ""
     series = Series(chains, keep)
@@ -120,9 +120,9 @@ def command(
         if resume:
             run = _resumed(resume, settings, given, engine)
             notes = run.chain.notes  # empty, if a Python program saved it
-            wanted.theta, wanted.phi = wanted.theta or notes.get("theta"), wanted.phi or notes.get("phi")
             before = run.options.chain
-            series = Series.of(notes["series"]) if notes else Series(before + 1, "best", [-math.inf] * before)
+            series = Series.of(notes) if notes else Series(before + 1, "best", [-math.inf] * before)
+            wanted.theta, wanted.phi = wanted.theta or notes.get("theta"), wanted.phi or notes.get("phi")
         wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
         for number in range(len(series.scores), series.chains):
             if run is None:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import say
+from topicx.errors import InputError
 from topicx.sampling.registry import GROWS
+from topicx.schema import lists, whole
 
 if TYPE_CHECKING:
     from topicx.run import Run
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """The signals that end a chain after its sweep, with a checkpoint."""
+HANGUP = getattr(signal, "SIGHUP", None)
 
 
 @dataclass
@@ -34,8 +37,19 @@ class Series:
 
     @classmethod
     def of(cls, notes: Mapping[str, Any]) -> Series:
-        """From a checkpoint's notes."""
-        return cls(int(notes["chains"]), str(notes["keep"]), [float(score) for score in notes["scores"]])
+        """From a checkpoint's notes: those that 'topicx train' made, not others."""
+        series = notes.get("series")
+        good = (
+            isinstance(series, dict)
+            and whole(series.get("chains"), 1, 1000)
+            and series.get("keep") in ("best", "all")
+            and lists(series.get("scores"), (int, float))
+            and notes.get("theta") in (None, "cgs", "cgsp")
+            and notes.get("phi") in (None, "auto", "cgs", "cgsp")
+        )
+        if not good or not isinstance(series, dict):
+            raise InputError("--resume: the checkpoint has notes that are not those of 'topicx train'")
+        return cls(series["chains"], series["keep"], [float(score) for score in series["scores"]])
 
     def add(self, run: Run, number: int, wanted: Wanted, quiet: bool) -> None:
         """A chain has ended: write it, if it is to be kept."""
@@ -131,7 +145,8 @@ def train_one(run: Run, checkpoints: Checkpoints, wanted: Wanted, quiet: bool, v
         stopping = True
         say("finishing the sweep (once more: stop at once) …", quiet=quiet)
 
-    previous = {number: signal.signal(number, stop) for number in STOPPING}
+    heard = [number for number in STOPPING if number != HANGUP or signal.getsignal(number) != signal.SIG_IGN]  # nohup
+    previous = {number: signal.signal(number, stop) for number in heard}
     try:
         if not quiet:
             _announce(run)

@@ -15,6 +15,7 @@ The date is the only thing that differs between two runs. SOURCE_DATE_EPOCH fixe
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
@@ -51,11 +52,21 @@ _NUMPY = {code: np.dtype(name) for name, code in _DTYPES.items()}
 class Spool:
     """A one-dimensional array that grows on disk: what a streaming writer fills when it does not fit in memory."""
 
-    def __init__(self, dtype: Any, directory: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, dtype: Any, directory: str | os.PathLike[str] | None = None, output: str | None = None) -> None:
+        """It lies in `directory`; an error names `output`, for which it is gathered."""
         self.dtype = np.dtype(dtype)
         self.size = 0
         self._hash = hashlib.sha256()
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory, prefix=".topicx-")  # noqa: SIM115
+        self._for = output or os.fspath(directory or tempfile.gettempdir())
+        with self._named_errors():
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory, prefix=".topicx-")  # noqa: SIM115
+
+    @contextlib.contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise TopicxError(f"{self._for}: writing failed: {error.strerror or error}") from error
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -63,14 +74,16 @@ class Spool:
 
     def append(self, values: Any) -> None:
         data = np.ascontiguousarray(values, dtype=self.dtype)
-        self._file.write(data.data)
+        with self._named_errors():
+            self._file.write(data.data)
         self._hash.update(data.data)
         self.size += data.size
 
     def chunks(self, size: int = 1 << 20) -> Iterator[NDArray[Any]]:
         """The values again, from the beginning, at most `size` at a time."""
-        self._file.flush()
-        self._file.seek(0)
+        with self._named_errors():
+            self._file.flush()
+            self._file.seek(0)
         while data := self._file.read(size * self.dtype.itemsize):
             yield np.frombuffer(data, dtype=self.dtype)
 
@@ -78,7 +91,8 @@ class Spool:
         return self._hash.hexdigest()
 
     def close(self) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # what a full disk did not take is not wanted any more
+            self._file.close()
 
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
@@ -392,6 +406,8 @@ def starts_topicx(start: bytes) -> bool:
 
 def _open_seekable(name: str) -> IO[bytes]:
     try:
+        if name == "-" and sys.stdin is None:
+            raise InputError("standard input is closed")
         stream: IO[bytes] = sys.stdin.buffer if name == "-" else Path(name).open("rb")  # noqa: SIM115
         if name != "-" and stream.seekable():
             packed = stream.read(2) == b"\x1f\x8b"
@@ -406,12 +422,32 @@ def _open_seekable(name: str) -> IO[bytes]:
 
 def _kept_on_disk(blocks: Iterable[bytes]) -> IO[bytes]:
     """A copy of standard input or of a pipe: on disk, not in memory."""
-    copy = tempfile.NamedTemporaryFile(prefix="topicx-")  # noqa: SIM115
+    try:
+        copy: IO[bytes] = tempfile.TemporaryFile(prefix="topicx-")  # noqa: SIM115
+        if not Path(_path_of(copy)).exists():
+            copy = cast(IO[bytes], tempfile.NamedTemporaryFile(prefix="topicx-"))  # noqa: SIM115
+    except OSError as error:
+        raise _no_room(error) from error
     for data in blocks:
-        copy.write(data)
-    copy.flush()
+        try:
+            copy.write(data)
+        except OSError as error:
+            raise _no_room(error) from error
+    try:
+        copy.flush()
+    except OSError as error:
+        raise _no_room(error) from error
     copy.seek(0)
     return copy
+
+
+def _no_room(error: OSError) -> TopicxError:
+    return TopicxError(f"{tempfile.gettempdir()}: writing temporary data failed: {error.strerror or error}")
+
+
+def _path_of(handle: IO[bytes]) -> str:
+    """A name under which an open file can be opened again."""
+    return f"/proc/self/fd/{handle.fileno()}" if isinstance(handle.name, int) else handle.name
 
 
 def _parse(name: str, handle: IO[bytes]) -> File:
@@ -428,6 +464,8 @@ def _parse(name: str, handle: IO[bytes]) -> File:
     try:
         header = json.loads(raw)
         metadata = header.pop("__metadata__")
+        if not all(isinstance(metadata[name], str) for name in ("software", "created", "content")):
+            raise damaged
         kind = metadata["format"].removeprefix("topicx-")
         version = int(metadata["version"])
         if version > FORMAT_VERSION:
@@ -452,7 +490,7 @@ def _parse(name: str, handle: IO[bytes]) -> File:
     if size > 8 + length + end:
         raise InputError(f"{name}: the file is damaged ({size - 8 - length - end} bytes too many)")
     try:
-        with safe_open(handle.name, framework="numpy"):
+        with safe_open(_path_of(handle), framework="numpy"):
             pass
     except SafetensorError as error:
         raise InputError(f"{name}: the file is damaged ({error})") from None

@@ -43,6 +43,11 @@ def _tokenizer(value: Any) -> bool:
     )
 
 
+def _options(value: Any) -> bool:
+    own, model = (value.get("own", {}), value.get("model", "")) if isinstance(value, dict) else (None, None)
+    return isinstance(own, dict) and isinstance(model, str)
+
+
 _META = {
     "tokenizer": _tokenizer,
     "columns": lists,
@@ -50,7 +55,9 @@ _META = {
     "notes": lists,
     "time": lambda value: value in ("number", "date"),
     "counts": lambda value: isinstance(value, dict),
-    "options": lambda value: isinstance(value, dict),
+    "options": _options,
+    "model": lambda value: isinstance(value, str),
+    "own": lambda value: isinstance(value, dict),
     "estimator": lambda value: isinstance(value, dict),
     "documents": whole,
     "tokens": whole,
@@ -58,6 +65,9 @@ _META = {
     "seed_counts": lambda value: isinstance(value, list) and all(number(one, 0, COUNT) for one in value),
 }
 """What members of the metadata are, where code relies on them."""
+
+
+_RUN = ("options", "model", "own", "estimator", "documents", "tokens")
 
 
 def _common(*names: str) -> Any:
@@ -113,8 +123,11 @@ _STATE: tuple[Part, ...] = (
     Ragged("allowed", Array("allowed.topics", "uint16", "allowed.topics", below="topics"), "documents"),
     _SIDE,
 )
-STATE = Schema("state", _STATE, _SIZES, _common("tokenizer", "time", "notes", "types_without_tokens", "seed_counts"))
+STATE = Schema(
+    "state", _STATE, _SIZES, _common("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", *_RUN)
+)
 
+_EXAMPLES = "example_documents"
 MODEL = Schema(
     "model",
     (
@@ -124,10 +137,10 @@ MODEL = Schema(
         Array("topics", "uint16", "entries", below="topics"),
         Array("values", "int64 float32 float64", "entries", low=0, high=1e30),
         Array("remainder", "float64", "words", low=0, high=1e30, empty=0),
-        Array("remainder_share", "float64", "topics", low=0, high=1.000001, empty=0),
+        Array("remainder_share", "float64", "topics", low=0, high=1.000001, empty=0, partner="remainder"),
         Array("example_documents", "int64", "topics examples", low=-1, high=COUNT, empty=0),
-        Array("example_weights", "float64", "topics examples", low=0, high=1.000001, empty=0),
-        Texts("example_ids", "topics*examples", empty=True),
+        Array("example_weights", "float64", "topics examples", low=0, high=1.000001, empty=0, partner=_EXAMPLES),
+        Texts("example_ids", "topics*examples", empty=True, partner=_EXAMPLES),
         Texts("example_snippets", "topics*examples", empty=True),
         Texts("group_names", "groups", empty=True, since=2),
         Texts("topic_names", "topics", empty=True, since=2),
@@ -135,7 +148,7 @@ MODEL = Schema(
         _SIDE,
     ),
     _SIZES,
-    _common("tokenizer", "groups", "estimator", "options", "documents", "tokens", "seed_counts"),
+    _common("tokenizer", "groups", "seed_counts", *_RUN),
 )
 
 
@@ -144,6 +157,9 @@ def _checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
         require(isinstance(meta.get(name), dict), f"the metadata {name!r}, which must be a map")
     for name in ("sampler", "start"):
         require(isinstance(meta.get(name), str), f"the metadata {name!r}, which must be a text")
+    figures = meta.get("figures", {})
+    require(isinstance(figures, dict) and all(number(one) for one in figures.values()), "the metadata 'figures'")
+    require(_options(meta["options"]), "the metadata 'options' in a form that topicx does not write")
     require(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
     require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
     require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
@@ -156,10 +172,14 @@ CHECKPOINT = Schema(
     (
         *_STATE,
         _TRACE,
-        Array("sample.*.alpha", "float64", "groups sample.*.topics", low=LOWEST, high=HIGHEST, required=False),
+        Array("sample.*.alpha", "float64", "groups topics", low=LOWEST, high=HIGHEST, required=False),
         Array("sample.*.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
-        Array("sample.*.z", "uint16", "paths*tokens", below="sample.*.topics", none=True, required=False),
-        Many("method.", "method", (Array("method.*", ANY, None),)),  # each method says what its own must be
+        Array("sample.*.z", "uint16", "paths*tokens", below="topics", required=False),
+        Array("start.alpha", "float64", "groups start.topics", low=LOWEST, high=HIGHEST, required=False),
+        Array("start.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
+        Many(
+            "method.", "method", (Array("method.*", ANY, None, low=-FINITE, high=FINITE),)
+        ),  # each method says what its own must be
         Many("update.", "updates", (Array("update.*", ANY, None),)),
         Many("start.", "start", (Array("start.*", ANY, None),)),  # what the next chain begins with
         Many("side_sample.", "side_samples", (Array("side_sample.*", ANY, None),)),
@@ -169,4 +189,42 @@ CHECKPOINT = Schema(
 )
 """A state, and what its chain needs beyond it."""
 
-KINDS = {schema.kind: schema for schema in (CORPUS, STATE, MODEL, CHECKPOINT)}
+
+def _hmm_checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+    require(isinstance(meta.get("options"), dict), "the metadata 'options', which must be a map")
+    require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
+    require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
+
+
+_SWEEPS = (
+    Array("trace.sweep", "int64", "records", low=0, high=COUNT),
+    Array("trace.log_likelihood", "float64", "records restarts", empty=0),
+)
+HMM = Schema(
+    "hmm",
+    (
+        _VOCABULARY,
+        Array("startprob", "float64", "states", low=0, high=1.000001),
+        Array("transmat", "float64", "states states", low=0, high=1.000001),
+        Array("emissionprob", "float64", "states words", low=0, high=1.000001),
+        Many("trace.", "trace", _SWEEPS),
+    ),
+    {"states": (1, 0xFF)},
+)
+HMM_CHECKPOINT = Schema(
+    "hmm-checkpoint",
+    (
+        _VOCABULARY,
+        *_WORDS,
+        Array("restart.*.z", "uint8", "paths tokens", below="states", required=False),
+        Array("restart.*.start", "float64", "states", low=0, high=1.000001, required=False),
+        Array("restart.*.trans", "float64", "states states", low=0, high=1.000001, required=False),
+        Array("restart.*.emit", "float64", "words states", low=0, high=1.000001, required=False),
+        Array("restart.*.last", "float64", "2", required=False),
+        Many("trace.", "trace", _SWEEPS),
+    ),
+    {"states": (1, 0xFF)},
+    _hmm_checkpoint,
+)
+
+KINDS = {schema.kind: schema for schema in (CORPUS, STATE, MODEL, CHECKPOINT, HMM, HMM_CHECKPOINT)}

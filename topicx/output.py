@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import io
 import os
+import secrets
 import stat
 import sys
 import tempfile
@@ -15,10 +16,16 @@ from typing import IO, Any, BinaryIO, cast
 
 from topicx.errors import InputError, TopicxError
 
+try:
+    import fcntl
+except ImportError:  # not a system with such locks
+    fcntl = None  # type: ignore[assignment]
+
 
 @contextlib.contextmanager
 def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Iterator[IO[Any]]:
-    """Open an output that appears whole or not at all: a temporary neighbour, synced, then renamed.
+    """Open an output that appears whole or not at all: it has no name (or that of a temporary neighbour) until it is
+    synced.
 
     `-` is standard output; a name that ends in `.gz` is compressed (without a date in it, so equal text gives equal
     bytes). Devices and pipes (/dev/stdout, a FIFO) are written directly.
@@ -29,7 +36,7 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
         with _text_or_binary(stream, binary, keep_open=True) as out:
             yield out
         return
-    target = Path(name)
+    target = resolved(name)  # a link keeps pointing at its file
     try:
         if target.is_dir():
             raise InputError(f"{name}: is a directory, not a file to write")
@@ -37,15 +44,13 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
             with target.open("wb") as device, _text_or_binary(device, binary, keep_open=True) as out:
                 yield out
             return
-        target = target.resolve()  # a link keeps pointing at its file
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:80]}.", suffix=".tmp", dir=target.parent)
+        waiting = _Waiting(target)
+    except BrokenPipeError:  # whoever read the pipe has seen enough
+        raise
     except OSError as error:
         raise _cannot_write(name, error) from error
     try:
-        mask = os.umask(0)
-        os.umask(mask)
-        os.fchmod(handle, 0o666 & ~mask)
-        with os.fdopen(handle, "wb") as raw:
+        with os.fdopen(waiting.handle, "wb") as raw:
             if name.endswith(".gz"):
                 with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
                     with _text_or_binary(cast(BinaryIO, packed), binary, keep_open=True) as out:
@@ -55,15 +60,118 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
                     yield out
             raw.flush()
             os.fsync(raw.fileno())
-        os.replace(temporary, target)
+            waiting.appear()
         _sync_directory(target.parent)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        if error.filename not in (None, temporary, str(target)):  # the caller's trouble with another file
+        if error.filename not in (None, str(target), *waiting.names):  # the caller's trouble with another file
             raise
         raise _cannot_write(name, error) from error
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        waiting.clear()
+
+
+def resolved(name: str | os.PathLike[str]) -> Path:
+    """The file behind links."""
+    try:
+        return Path(name).resolve()
+    except (OSError, RuntimeError):
+        raise InputError(f"{os.fspath(name)}: cannot be written: it is a loop of links") from None
+
+
+class _Waiting:
+    """A file that is being written, and is not there yet.
+
+    Where the system has files without a name (O_TMPFILE), a process that is killed leaves nothing. Elsewhere it has a
+    name beside the target's, and a lock as long as its process lives: what nobody holds is cleared by the next writer.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.names: list[str] = []
+        self._prefix = f".{target.name[:80]}."
+        self._clear_stale()
+        self.handle = self._unnamed()
+        if self.handle < 0:
+            self.handle = self._named()
+
+    def _unnamed(self) -> int:
+        if not hasattr(os, "O_TMPFILE"):
+            return -1
+        try:
+            handle = os.open(self.target.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+        except OSError:  # not on this file system; what else is wrong the other way finds out
+            return -1
+        if not Path(f"/proc/self/fd/{handle}").exists() or not _lock(handle):  # it could not be given a name
+            os.close(handle)
+            return -1
+        return handle
+
+    def _named(self) -> int:
+        while True:
+            handle, name = tempfile.mkstemp(prefix=self._prefix, suffix=".tmp", dir=self.target.parent)
+            if _lock(handle) and os.fstat(handle).st_nlink:  # another writer may have found it before it was locked
+                break
+            os.close(handle)
+        self.names.append(name)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)  # noqa: PTH101
+        return handle
+
+    def appear(self) -> None:
+        """Give the file its name, in place of what has it."""
+        if not self.names:
+            if self._link(self.target):
+                return
+            while True:  # a name that is taken cannot be linked to: another one first
+                name = self.target.with_name(f"{self._prefix}{secrets.token_hex(4)}.tmp")
+                self.names.append(str(name))
+                if self._link(name):
+                    break
+        os.replace(self.names[-1], self.target)
+
+    def _link(self, name: Path) -> bool:
+        here = os.open("/proc/self/fd", os.O_RDONLY)
+        try:
+            os.link(str(self.handle), name, src_dir_fd=here, follow_symlinks=True)
+        except FileExistsError:
+            return False
+        finally:
+            os.close(here)
+        return True
+
+    def clear(self) -> None:
+        for name in self.names:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)
+
+    def _clear_stale(self) -> None:
+        """Remove what processes that are dead have left of this target."""
+        with contextlib.suppress(OSError), os.scandir(self.target.parent) as entries:
+            stale = [entry.path for entry in entries if entry.name.startswith(self._prefix)]
+            for name in (name for name in stale if name.endswith(".tmp")):
+                with contextlib.suppress(OSError):
+                    handle = os.open(name, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+                    try:
+                        if _lock(handle):
+                            os.unlink(name)
+                    finally:
+                        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Whether this process has the file for itself now."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
 
 
 @contextlib.contextmanager

@@ -75,10 +75,10 @@ class Run:
 
         chain = Chain.load(path, engine, iterations, model_of)
         options, state = chain.options, chain.state
-        first = chain.start_arrays or {  # a file of version 0.1 has none
+        first = {  # a file of version 0.1 has none
             "alpha": np.tile(options.alpha_vector(), (len(state.alpha), 1)),
             "beta": np.full(state.n_words, float(options.beta)),
-        }
+        } | chain.start_arrays
         side = {name.removeprefix("side."): array for name, array in first.items() if name.startswith("side.")}
         initial = replace(beginning(state), alpha=first["alpha"], beta=first["beta"], side=side)
         return cls(found[0], chain, initial)

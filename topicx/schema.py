@@ -62,6 +62,8 @@ class Array:
     """The sum of all values is this size."""
     empty: int | None = None
     """How many entries it has where there is nothing to say; `shape` does not bind then."""
+    partner: str = ""
+    """The array that is empty if, and only if, this one is."""
     attribute: str = ""
     """Where the object keeps it, if not under the array's name."""
     since: int = 1
@@ -102,11 +104,11 @@ class Array:
         return replace(self, shape=self.shape and self.shape.replace("*", part), **texts) if part else self
 
 
-def texts(name: str, count: str, empty: bool = False) -> tuple[Array, Array]:
+def texts(name: str, count: str, empty: bool = False, partner: str = "") -> tuple[Array, Array]:
     """The two arrays of strings, of which there are `count` (or, where `empty`, none)."""
     size = f"{name}.bytes"
     return (
-        Array(f"{name}.offsets", "int64", f"{count}@1", ends=size, empty=1 if empty else None),
+        Array(f"{name}.offsets", "int64", f"{count}@1", ends=size, empty=1 if empty else None, partner=partner),
         Array(f"{name}.bytes", "uint8", size),
     )
 
@@ -118,6 +120,7 @@ class Texts:
     name: str
     count: str
     empty: bool = False
+    partner: str = ""
     attribute: str = ""
     since: int = 1
 
@@ -127,7 +130,7 @@ class Texts:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        found = texts(self.name, self.count, self.empty)
+        found = texts(self.name, self.count, self.empty, self.partner)
         return found if self.since == 1 else tuple(replace(a, since=self.since, required=False) for a in found)
 
     def put(self, value: Strings) -> dict[str, Any]:
@@ -261,6 +264,10 @@ class Schema:
             partner = f"{name.removesuffix('bytes')}offsets" if name.endswith(".bytes") else partner
             require(not partner or partner in table, f"no array {partner!r}")
             _fit(one, *table[name], known)
+        for name, one in chosen.items():
+            if one.partner in chosen:
+                nothing = [math.prod(table[each][1]) == chosen[each].empty for each in (name, one.partner)]
+                require(nothing[0] == nothing[1], f"{name!r} without {one.partner!r}, or the other way round")
         for name, (low, high) in self.limits.items():
             size = known.get(name, low)
             require(low <= size <= high, f"{size:,} {name}, where {low:,} to {high:,} are possible")
@@ -327,6 +334,8 @@ class Check:
     def __init__(self, one: Array, sizes: Mapping[str, int]) -> None:
         self.one = one
         self.low = one.low
+        for size in (one.below, one.ends, one.total):
+            require(not size or size in sizes, f"{one.name!r}, and nothing that says how many {size} there are")
         self.high = sizes[one.below] - 1 if one.below else one.high
         self.end = sizes[one.ends] if one.ends else None
         self.sum_wanted = sizes[one.total] if one.total else None
@@ -368,7 +377,8 @@ class Check:
                 least, most = np.fmin.reduce(values), np.fmax.reduce(values)
             good = bool(np.isnan(least)) or ((low is None or least >= low) and (high is None or most <= high))
         else:  # a NaN is the minimum, and no comparison holds with it
-            good = (low is None or values.min() >= low) and (high is None or values.max() <= high)
+            least, most = values.min().item(), values.max().item()
+            good = (low is None or least >= low) and (high is None or most <= high)
         if not good:
             raise Inconsistent(self._found(values))
 
@@ -376,8 +386,9 @@ class Check:
         """The first value that is out of range."""
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
+        numbers = values.astype(np.float64) if values.dtype.kind == "f" else values
         with np.errstate(invalid="ignore"):
-            bad = ~((values >= low) & (values <= high))
+            bad = ~((numbers >= low) & (numbers <= high))
         if self.one.none:
             bad &= values != np.iinfo(values.dtype).max
         if self.one.nan:

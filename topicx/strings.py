@@ -8,6 +8,14 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), "�")
+_CONTROLS |= dict.fromkeys((*b"\t\n\v\f\r", 0x85, 0x2028, 0x2029), " ")
+
+
+def one_line(text: str) -> str:
+    """A text as a terminal or a table may have it: white space becomes blanks, other control characters are marked."""
+    return text if text.isascii() and text.isprintable() else text.translate(_CONTROLS)
+
 
 class Strings(Sequence[str]):
     """An immutable sequence of strings that costs its bytes plus eight, not a Python object each."""

@@ -262,3 +262,63 @@ def check(row_start, row_cells, row_len, int topic_bits, int n_topics, words, z,
             word = int(np.searchsorted(want[0], entry, side="right")) - 1
             return f"word {word}: the {what} of its row differ from those of its tokens"
     return ""
+
+
+def strange_row(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const int32_t[::1] row_len,
+                const uint32_t[::1] cells, const int32_t[::1] length, const int64_t[::1] word_total, int topic_bits,
+                int n_topics) -> int:
+    """The first word whose row in `cells` and `length` is not its row in `row_cells` and `row_len` (which are right) in
+    another order or form; -1: there is none. `cells` and `length` may hold anything."""
+    cdef int64_t V = row_len.shape[0], w, i, slot, left, strange = -1
+    cdef int64_t padded = (n_topics + 15) // 16 * 16, limit = <int64_t> 1 << (32 - topic_bits)
+    cdef uint32_t mask = (<uint32_t> 1 << topic_bits) - 1, topic
+    cdef const uint32_t *good
+    cdef const uint32_t *row
+    if cells.shape[0] != row_cells.shape[0] or length.shape[0] != V:
+        return 0
+    counts_array = np.zeros(padded, dtype=np.uint32)
+    cdef uint32_t[::1] counts = counts_array
+    with nogil:
+        for w in range(V):
+            slot = row_start[w + 1] - row_start[w]
+            good = &row_cells[0] + row_start[w]
+            row = &cells[0] + row_start[w]
+            if length[w] < DENSE or length[w] > slot or (length[w] == DENSE and slot < padded):
+                strange = w
+                break
+            if length[w] != DENSE and slot >= padded and word_total[w] >= limit:
+                strange = w  # its counts may outgrow a packed entry
+                break
+            left = 0
+            if row_len[w] == DENSE:
+                for i in range(n_topics):
+                    counts[i] = good[i]
+                    left += good[i] != 0
+            else:
+                left = row_len[w]
+                for i in range(left):
+                    counts[good[i] & mask] = good[i] >> topic_bits
+            if length[w] == DENSE:
+                for i in range(slot):
+                    if row[i] != (counts[i] if i < n_topics else 0):
+                        strange = w
+                    if i < n_topics:
+                        counts[i] = 0
+            else:
+                if length[w] != left:
+                    strange = w
+                for i in range(slot):
+                    if strange >= 0:
+                        break
+                    if i >= length[w]:
+                        if row[i]:
+                            strange = w
+                        continue
+                    topic = row[i] & mask
+                    if topic >= <uint32_t> n_topics or not counts[topic] or counts[topic] != row[i] >> topic_bits:
+                        strange = w
+                    else:
+                        counts[topic] = 0
+            if strange >= 0:
+                break
+    return strange

@@ -173,7 +173,10 @@ def _parquet(corpus: Corpus, out: str) -> None:
 def _time(value: float, dates: bool) -> str | float | int | None:
     if not dates or np.isnan(value):
         return _number(value)
-    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=value)
+    try:
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=value)
+    except OverflowError:  # not in a calendar
+        return _number(value)
     return moment.date().isoformat() if value.is_integer() else moment.isoformat()
 
 

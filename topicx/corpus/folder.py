@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from topicx.corpus.read import Batch, ReadOptions
@@ -11,15 +11,18 @@ from topicx.corpus.source import BLOCK, Source
 from topicx.errors import InputError
 
 
-def read(root: str, options: ReadOptions) -> Iterator[tuple[Batch, int]]:
+def read(
+    root: str, options: ReadOptions, say: Callable[[str], None] = lambda text: None
+) -> Iterator[tuple[Batch, int]]:
     """Batches, and the bytes that each took. Files are read in the order of their names; hidden ones are left
-    out."""
+    out, and links that lead out of the folder."""
     ids: list[str | None] = []
     texts: list[str] = []
     labels: list[tuple[str, ...]] = []
     size = taken = 0
     found = False
-    for name in _walk(Path(root)):
+    outside: list[Path] = []
+    for name in _walk(Path(root), Path(root).resolve(), outside):
         found = True
         with Source(str(name)) as source:
             text = "".join(source.texts(options.encoding, options.encoding_errors))
@@ -33,13 +36,16 @@ def read(root: str, options: ReadOptions) -> Iterator[tuple[Batch, int]]:
         if size >= BLOCK or len(texts) >= 10_000:
             yield Batch(root, None, texts, ids, labels), taken
             ids, texts, labels, size, taken = [], [], [], 0, 0
+    if outside:
+        more = f" and {len(outside) - 1:,} others" if len(outside) > 1 else ""
+        say(f"{root}: left out {outside[0]}{more}: links that lead out of the folder")
     if not found:
         raise InputError(f"{root}: has no files in it")
     if texts:
         yield Batch(root, None, texts, ids, labels), taken
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, root: Path, outside: list[Path]) -> Iterator[Path]:
     try:
         with os.scandir(folder) as entries:
             names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
@@ -50,6 +56,9 @@ def _walk(folder: Path) -> Iterator[Path]:
             continue
         path = folder / name
         if is_folder:
-            yield from _walk(path)
+            yield from _walk(path, root, outside)
         elif path.is_file():
-            yield path
+            if path.is_symlink() and not path.resolve().is_relative_to(root):
+                outside.append(path)
+            else:
+                yield path

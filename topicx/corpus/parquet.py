@@ -30,6 +30,6 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
                 rows = part.to_pylist()
                 yield from from_rows(source.shown, list(range(row, row + len(rows))), rows, fields, options)
                 row += len(rows)
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{source.shown}: is not a readable Parquet table: {reason}") from None

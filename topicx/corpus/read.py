@@ -155,7 +155,7 @@ class Reader:
         if self.options.format not in ("auto", "dir"):
             raise InputError(f"{name}: is a directory, but --format {self.options.format} reads files")
         self._note(name, "dir", "")
-        for batch, size in folder.read(name, self._options("dir")):
+        for batch, size in folder.read(name, self._options("dir"), self.say):
             self._done += size
             yield batch
 

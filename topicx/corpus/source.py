@@ -30,6 +30,8 @@ class Source:
         self.shown = "standard input" if name == "-" else name
         self.size: int | None = None
         try:
+            if name == "-" and sys.stdin is None:
+                raise InputError("standard input is closed")
             if name == "-":
                 self._raw: IO[bytes] = getattr(
                     sys.stdin.buffer, "raw", sys.stdin.buffer

@@ -22,9 +22,9 @@ class StateWriter:
     def __init__(self, path: str, model: Model, alpha: NDArray[np.float64], about: dict[str, Any]) -> None:
         folder = os.path.dirname(os.path.abspath(path)) if path != "-" else None  # noqa: PTH100, PTH120
         self.path, self.model, self.alpha, self.about = path, model, alpha, about
-        self.words, self.z = files.Spool(np.uint32, folder), files.Spool(np.uint16, folder)
-        self.offsets, self.groups = files.Spool(np.int64, folder), files.Spool(np.uint32, folder)
-        self.names, self.places = files.Spool(np.uint8, folder), files.Spool(np.int64, folder)
+        self.words, self.z = files.Spool(np.uint32, folder, path), files.Spool(np.uint16, folder, path)
+        self.offsets, self.groups = files.Spool(np.int64, folder, path), files.Spool(np.uint32, folder, path)
+        self.names, self.places = files.Spool(np.uint8, folder, path), files.Spool(np.int64, folder, path)
         self.offsets.append([0])
         self.places.append([0])
         self.n_tokens = self.n_bytes = self.n_documents = 0

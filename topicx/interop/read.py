@@ -48,7 +48,10 @@ def read_state(
         state = tomotopy.read(name)
     else:
         state = lightlda.read(name, alpha=alpha, beta=beta, topics=topics)
-    state.verify()
+    try:
+        state.verify()
+    except InputError as problem:
+        raise InputError(f"{name}: {problem}") from None
     return state
 
 

@@ -70,13 +70,15 @@ def number(text: str, where: str, what: str, *, low: int = 0, high: int = (1 << 
 
 
 def positive(text: str, where: str, what: str) -> float:
-    """A finite number above 0."""
+    """A number above 0 that training takes as a prior weight, too."""
     try:
         value = float(text) if "_" not in text else math.nan
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
         raise InputError(f"{where}: {what} must be a positive number, not {shown(text)}")
+    if not 1e-30 <= value <= 1e30:
+        raise InputError(f"{where}: {what} must be from 1e-30 to 1e30, not {shown(text)}")
     return value
 
 

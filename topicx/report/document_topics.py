@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx.errors import InputError
 from topicx.state import State
-from topicx.strings import Strings
+from topicx.strings import Strings, one_line
 
 Values = Sequence[Sequence[Any]]
 Integers = NDArray[np.int64]
@@ -317,4 +317,4 @@ def digits(theta: NDArray[np.float32]) -> NDArray[np.uint8]:
 
 
 def _plain(name: str) -> str:
-    return name if name.isprintable() else " ".join(name.split())
+    return name if name.isprintable() else one_line(" ".join(name.split()))

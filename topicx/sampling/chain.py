@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import os
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -17,13 +18,13 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx.engines.threads import Engine
 from topicx.errors import InputError, TopicxError
+from topicx.kinds import CHECKPOINT
 from topicx.sampling import registry, streams
 from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Method, Update
 from topicx.sampling.options import Options
+from topicx.schema import Inconsistent, require
 from topicx.state import NONE, State
-
-KIND = "checkpoint"
 
 GROWTH = ((0.02, 100), (0.04, 60), (0.08, 50), (0.16, 40), (0.32, 20), (0.6, 10))
 """A growing start: shares of the documents and the sweeps over each, before the whole corpus is swept."""
@@ -106,6 +107,8 @@ class Checkpoints:
     """Sweeps between checkpoints, those of a growing start included; 0: only when interrupted."""
     written: bool = False
     """Whether the chain has saved itself there."""
+    warn: Callable[[str], object] = warnings.warn
+    """Told when one could not be written (a full disk): the run goes on."""
 
 
 class Interrupted(Exception):
@@ -143,6 +146,7 @@ class Chain:
         self.options = options
         self.engine = engine
         needs = model.needs(options) | ({registry.GROUPS} if len(state.alpha) > 1 else frozenset())
+        needs |= {registry.PATHS} if state.paths > 1 else frozenset()
         self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}")
         options.check_sampler(self.sampler)
         method_class = self.sampler.load()
@@ -198,12 +202,20 @@ class Chain:
             stopping = stop() and not last
             interval = checkpoints.interval if checkpoints else 0
             if checkpoints and (stopping or (interval and (last or self.position % interval == 0))):
-                self.save(checkpoints.path)
-                checkpoints.written = True
+                self._save(checkpoints, needed=stopping)
             if stopping:
                 raise Interrupted
             if settled:
                 break
+
+    def _save(self, checkpoints: Checkpoints, needed: bool) -> None:
+        try:
+            self.save(checkpoints.path)
+            checkpoints.written = True
+        except TopicxError as error:
+            if needed:
+                raise
+            checkpoints.warn(f"warning: no checkpoint after step {self.position}: {error}; the run goes on")
 
     def _update(self, step: Step, position: int) -> None:
         for number, update in enumerate(self.updates):
@@ -253,7 +265,7 @@ class Chain:
             "notes": self.notes,
             "state": state.meta,
         }
-        files.write(path, KIND, arrays, meta, state.parents)
+        files.write(path, CHECKPOINT, arrays, meta, state.parents)
 
     @classmethod
     def load(
@@ -264,29 +276,42 @@ class Chain:
         model_of: Callable[[Options], Model | None] = lambda options: None,
     ) -> Chain:
         """Continue from a checkpoint, perhaps to another number of sweeps. `model_of` knows the options' model."""
-        file = files.read(path, KIND)
+        file = files.read(path, CHECKPOINT)
         try:
-            options = Options.from_meta(file.meta["options"] | {"sampler": file.meta["sampler"]})
-            position, start = int(file.meta["position"]), str(file.meta["start"])
-            named = str(file.meta["options"]["sampler"])
-            state = State.from_file(replace(file, meta=file.meta["state"]))
+            return cls._restored(file, engine, iterations, model_of)
+        except Inconsistent as problem:
+            raise InputError(f"{file.path}: the checkpoint is not consistent: it has {problem}") from None
         except KeyError as missing:
             raise InputError(f"{file.path}: the checkpoint lacks {missing}") from None
+
+    @classmethod
+    def _restored(
+        cls, file: files.File, engine: Engine, iterations: int | None, model_of: Callable[[Options], Model | None]
+    ) -> Chain:
+        meta = file.meta
+        try:
+            options = Options.from_meta(meta["options"] | {"sampler": meta["sampler"]})
+        except (InputError, TypeError, ValueError) as error:
+            raise InputError(f"{file.path}: the checkpoint's options: {error}") from None
+        position, start, named = meta["position"], meta["start"], meta["options"]["sampler"]
+        require(position <= len(plan(options, start)), f"position {position}, beyond the end of its plan")
+        state = State.from_file(replace(file, meta=meta["state"]))
         if iterations is not None and iterations != options.iterations:
             _check_more(file.path, options, start, position, iterations)
             options = replace(options, iterations=iterations)
         chain = cls(state, options, engine, model_of(options))
         chain.options = chain.method.options = replace(options, sampler=named)
         chain.start, chain.steps, chain.position = start, plan(options, start), position
-        chain.seconds = float(file.meta["seconds"])
-        chain.figures = dict(file.meta.get("figures", {}))
-        chain.notes = dict(file.meta["notes"])
+        chain.seconds = float(meta["seconds"])
+        chain.figures, chain.notes = dict(meta.get("figures", {})), dict(meta["notes"])
         chain.start_arrays = _under("start.", file.arrays)
         chain.trace = Trace({name: array.tolist() for name, array in _under("trace.", file.arrays).items()})
         if position < len(chain.steps):
             chain.trace.keep(lambda sweep: sweep % options.trace_interval == 0)  # not what was the last sweep then
         chain._restore_samples(file)
-        chain.method.restore(_under("method.", file.arrays))
+        own = _under("method.", file.arrays)
+        chain.method.verify_arrays(own)
+        chain.method.restore(own)
         for update in chain.updates:
             update.restore(_under(f"update.{update.name}.", file.arrays))
         return chain

@@ -22,6 +22,7 @@ from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell, Schedule, default_partitions, over_paths
+from topicx.schema import Array, require
 from topicx.state import NONE, Csr, State, document_topics, topic_totals
 
 
@@ -147,10 +148,18 @@ class Gibbs(Method):
         # The order of a row's entries is history, and decides which topic a number falls on: kept verbatim.
         return {"row_cells": self.row_cells, "row_len": self.row_len}
 
+    def declared(self) -> tuple[Array, ...]:
+        return Array("row_cells", "uint32", "entries"), Array("row_len", "int32", "words", low=-1)
+
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         self._adopt(self.state.z)
-        self.row_cells = rows.as_aligned(arrays["row_cells"])
-        self.row_len = arrays["row_len"].copy()
+        cells, length = rows.as_aligned(arrays["row_cells"]), arrays["row_len"].copy()
+        strange = rows.strange_row(
+            self.row_start, self.row_cells, self.row_len, cells, length, self.row_capacity, self.topic_bits,
+            self.state.n_topics,
+        )  # fmt: skip
+        require(strange < 0, f"counts of word number {strange} that are not those of its tokens")
+        self.row_cells, self.row_len = cells, length
 
     def sync(self) -> State:
         self.state.z = self.schedule.restored(self.z)

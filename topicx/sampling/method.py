@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from topicx.engines.threads import Engine
 from topicx.sampling.hyper import CountedDocuments, CountedWords, DocumentStatistics, WordStatistics
 from topicx.sampling.options import Options
+from topicx.schema import Array, Schema
 from topicx.state import Csr, State
 
 
@@ -75,9 +76,25 @@ class Method(ABC):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything beyond `state` that the next sweep depends on, bit for bit: for a checkpoint."""
 
+    def declared(self) -> tuple[Array, ...]:
+        """What `arrays` must be, in the sizes of `sizes`; what only the method can tell, `restore` checks."""
+        return ()
+
+    def sizes(self) -> dict[str, int]:
+        """The sizes that `declared` may name."""
+        state = self.state
+        return {
+            "documents": state.n_documents, "tokens": state.n_tokens, "words": state.n_words,
+            "topics": state.n_topics, "padded": (state.n_topics + 15) // 16 * 16, "groups": len(state.alpha),
+        }  # fmt: skip
+
+    def verify_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Inconsistent, unless these are arrays of such a method."""
+        Schema("method", self.declared()).verify(arrays, self.sizes())
+
     @abstractmethod
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Continue from `arrays()` and the state of a checkpoint."""
+        """Continue from `arrays()` (verified as declared) and the state of a checkpoint."""
 
     @abstractmethod
     def sync(self) -> State:

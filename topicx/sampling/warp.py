@@ -12,6 +12,7 @@ from topicx.engines.threads import Engine
 from topicx.sampling import streams
 from topicx.sampling.options import Options
 from topicx.sampling.partial import Assignments
+from topicx.schema import Array, require
 from topicx.state import NONE, State, topic_totals
 
 CHUNK_TOKENS = 50_000
@@ -51,8 +52,14 @@ class Warp(Assignments):
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"proposals": self._records[:, 1:].copy()}
 
+    def declared(self) -> tuple[Array, ...]:
+        return (Array("proposals", "uint16", f"tokens {self.options.mh_steps}", below="topics", none=True),)
+
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)
+        placed = self._records[:, 0] != NONE
+        proposed = arrays["proposals"] != NONE
+        require(bool((proposed == placed[:, None]).all()), "proposals for tokens without a topic, or none for others")
         self._records[:, 1:] = arrays["proposals"]
 
     def _activate(self, share: float) -> None:

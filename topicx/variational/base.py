@@ -21,6 +21,7 @@ from topicx.sampling import streams
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.schema import Array
 from topicx.state import NONE, Csr, State
 from topicx.variational.statistics import ExpectedDocuments, ExpectedWords
 
@@ -142,6 +143,17 @@ class Soft(Method):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"nd": self.nd, "nw": self.nw, "totals": self.totals}
+
+    def declared(self) -> tuple[Array, ...]:
+        most = 1.01 * (self.state.n_tokens + float(self.state.seeds.counts.sum())) + 1
+        return (
+            Array("nd", "float32", "documents padded", low=-1, high=most),
+            Array("nw", "float32", "words padded", low=-1, high=most),
+            Array("totals", "float64", "topics", low=-1, high=most),
+        )
+
+    def sizes(self) -> dict[str, int]:
+        return super().sizes() | {"pairs": len(self.words)}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.nd, self.nw, self.totals = arrays["nd"].copy(), arrays["nw"].copy(), arrays["totals"].copy()

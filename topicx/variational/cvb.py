@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import soft
 from topicx.sampling.schedule import Cell
+from topicx.schema import Array
 from topicx.variational.base import Rows
 from topicx.variational.cvb0 import Stored
 
@@ -59,6 +60,15 @@ class Cvb(Stored):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return super().arrays() | {"vd": self.vd, "vw": self.vw, "variances": self.variances}
+
+    def declared(self) -> tuple[Array, ...]:
+        most = 1.01 * self.state.n_tokens + 1  # the variance of an indicator is at most a quarter
+        return (
+            *super().declared(),
+            Array("vd", "float32", "documents padded", low=-1, high=most),
+            Array("vw", "float32", "words padded", low=-1, high=most),
+            Array("variances", "float64", "topics", low=-1, high=most),
+        )
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import soft
 from topicx.sampling.schedule import Cell
+from topicx.schema import Array
 from topicx.variational.base import Rows, Soft, give_back_memory, require_memory
 from topicx.variational.scvb0 import Scvb0
 
@@ -112,6 +113,9 @@ class Stored(Soft):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return super().arrays() | {"gamma": self.gamma}
+
+    def declared(self) -> tuple[Array, ...]:
+        return *super().declared(), Array("gamma", "float32", f"pairs*topics@{SLACK}", low=0, high=1.001)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)

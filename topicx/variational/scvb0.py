@@ -33,6 +33,7 @@ from topicx.sampling import hyper, streams
 from topicx.sampling.hyper import DocumentStatistics
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
+from topicx.schema import Array, require
 from topicx.state import NONE, Csr, Seeds, State
 from topicx.strings import Strings
 from topicx.variational.base import WORD_PARTS, Rows, dense_csr, pair_up
@@ -359,11 +360,23 @@ class Scvb0(Method):
             "nw": learner.nw, "totals": learner.totals, "numbers": numbers, "gain": loop.gain, "cost": loop.cost,
         }  # fmt: skip
 
+    def declared(self) -> tuple[Array, ...]:
+        most = 1e7 * (self.state.n_tokens + float(self.state.seeds.counts.sum()) + 1)  # over a scale of 1e-6 or more
+        return (
+            Array("nw", "float32", "words padded", low=-1, high=most),
+            Array("totals", "float64", "topics", low=-1, high=most),
+            Array("numbers", "float64", "4", low=-1e18, high=1e18),
+            Array("gain", "float64", "groups topics", low=-1e18, high=1e18),
+            Array("cost", "float64", "groups", low=-1e18, high=1e18),
+        )
+
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         learner, loop = self.learner, self.loop
         learner.nw, learner.totals = arrays["nw"].copy(), arrays["totals"].copy()
         loop.gain, loop.cost = arrays["gain"].copy(), arrays["cost"].copy()
         scale, step, fit, done = arrays["numbers"].tolist()
+        require(1e-7 <= scale <= 1, f"a scale of {scale:g}")
+        require(min(step, done) >= 0, f"{step:g} batches in {done:g} sweeps")
         learner.scale, learner.step, loop.fit, loop.done = scale, int(step), fit, int(done)
 
     def sync(self) -> State:

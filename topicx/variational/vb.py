@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import soft
 from topicx.sampling.schedule import Cell
+from topicx.schema import Array
 from topicx.variational.base import Rows, Soft
 
 
@@ -79,6 +80,9 @@ class Vb(Soft):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return super().arrays() | {"entropy": np.array([self.entropy])}
+
+    def declared(self) -> tuple[Array, ...]:
+        return *super().declared(), Array("entropy", "float64", "1", low=-1e18, high=1e18)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)
