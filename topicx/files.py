@@ -408,8 +408,14 @@ def _kept_on_disk(blocks: Iterable[bytes]) -> IO[bytes]:
     """A copy of standard input or of a pipe: on disk, not in memory."""
     copy = tempfile.NamedTemporaryFile(prefix="topicx-")  # noqa: SIM115
     for data in blocks:
-        copy.write(data)
-    copy.flush()
+        try:
+            copy.write(data)
+            copy.flush()
+        except OSError as error:
+            raise TopicxError(
+                f"{tempfile.gettempdir()}: no room for a copy of what the pipe brings: {error.strerror} (TMPDIR names "
+                "another folder)"
+            ) from error
     copy.seek(0)
     return copy
 
