@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import check_fit, json_output, option, print_json, quiet, say, seed, stack, threads
+from topicx.cli.reading import is_corpus, read_corpus, reading
 from topicx.strings import one_line
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
+    from topicx.model import Model
     from topicx.state import State
 
 MEASURES = ("umass", "uci", "npmi", "cv")
@@ -48,7 +50,7 @@ class Share(click.ParamType):
 
 @click.command()
 @click.argument("model")
-@click.argument("corpus")
+@click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
 @stack(
     option("--method", "-m", "methods", type=click.Choice(METHODS), multiple=True, default=("completion",),
            help="What to measure (may be repeated; see above).", show_default="completion"),
@@ -71,6 +73,7 @@ class Share(click.ParamType):
     option("--top", type=click.IntRange(2), default=None, show_default="10; diagnostics: 20",
            help="coherence, diagnostics: top words of a topic."),
 )  # fmt: skip
+@reading("--input-format", "corpus")
 @json_output
 @seed
 @threads
@@ -78,11 +81,13 @@ class Share(click.ParamType):
 @click.pass_context
 def command(
     context: click.Context,
-    model: str, corpus: str, methods: tuple[str, ...], share: str | float, burn_in: int | None, samples: int | None,
-    particles: int, form: str, reference: str | None, measures: tuple[str, ...], window: int | None, convention: str,
-    top: int | None, as_json: bool, seed: int, threads: int, quiet: bool,
+    model: str, inputs: tuple[str, ...], methods: tuple[str, ...], share: str | float, burn_in: int | None,
+    samples: int | None, particles: int, form: str, reference: str | None, measures: tuple[str, ...],
+    window: int | None, convention: str, top: int | None, as_json: bool, seed: int, threads: int, quiet: bool,
+    **reading_options: Any,
 ) -> None:  # fmt: skip
-    """Measure MODEL on CORPUS: a corpus file, or a state file of its training.
+    """Measure MODEL on CORPUS: a corpus file, a state file of its training, or text in any format that 'topicx import'
+    reads, which is then split into words as the model's own corpus was.
 
     \b
     completion     perplexity of the rest of each document, given its beginning: how well it predicts (lower is better)
@@ -108,11 +113,12 @@ def command(
     from topicx.evaluate.likelihood import joint_log_likelihood, training_likelihood
     from topicx.model import Model
 
-    if model == "-" and corpus == "-":
+    if model == "-" and "-" in inputs:
         raise InputError("MODEL and CORPUS: only one of them can be standard input")
+    corpus = inputs[0]
     check_fit(context, USES, "--method", methods)
     loaded = Model.load(model)
-    documents, state = _load(corpus)
+    documents, state = _load(inputs, loaded, reading_options, quiet)
     given = {"burn_in": burn_in, "samples": samples}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if state is not None and chosen and not {"completion", "chib"} & set(methods):
@@ -140,7 +146,7 @@ def command(
         return figures if state is None else figures | {"joint_per_token": joint_log_likelihood(state)}
 
     def by_coherence() -> dict[str, Any]:
-        counted = documents if reference is None else _corpus(reference)
+        counted = documents if reference is None else _load((reference,), loaded, reading_options, quiet)[0]
         result: dict[str, Any] = {}
         for measure in measures:
             found = coherence(loaded, counted, measure, top=top or 10, window=window, convention=convention)
@@ -165,24 +171,30 @@ def command(
     if as_json:
         print_json(results)
     unknown = next((r["unknown"] for r in results.values() if isinstance(r, dict) and "unknown" in r), 0)
+    unknown += documents.meta.get("counts", {}).get("unknown_tokens", 0) if documents.meta.get("inputs_read") else 0
     if unknown:
         say(f"{unknown:,} tokens are words that the model does not know: they were left out", quiet=quiet)
 
 
-def _corpus(path: str) -> Corpus:
-    from topicx.corpus.corpus import Corpus
-
-    return Corpus.load(path)
-
-
-def _load(path: str) -> tuple[Corpus, State | None]:
-    """A corpus, or a state and its documents as a corpus."""
+def _load(
+    inputs: tuple[str, ...], model: Model, reading_options: dict[str, Any], quiet: bool
+) -> tuple[Corpus, State | None]:
+    """A corpus, or a state and its documents as a corpus; texts become a corpus with the model's words."""
     from topicx import files
     from topicx.corpus.corpus import Corpus
+    from topicx.corpus.tokenize import Tokenizer
+    from topicx.errors import InputError
     from topicx.kinds import CORPUS, STATE
     from topicx.state import State
 
-    file = files.read(path, (CORPUS, STATE))
+    if reading_options["input_format"] != "corpus" and not is_corpus(inputs):
+        like = Tokenizer.from_meta(model.meta.get("tokenizer")), list(model.vocabulary)
+        found = read_corpus(inputs, reading_options, quiet, like)
+        found.meta["inputs_read"] = True
+        return found, None
+    if len(inputs) > 1:
+        raise InputError(f"{inputs[1]}: a model is measured on one corpus or state at a time")
+    file = files.read(inputs[0], (CORPUS, STATE))
     if file.kind == "corpus":
         return Corpus.from_file(file), None
     state = State.from_file(file)

@@ -115,6 +115,9 @@ def _export(
         assert state is not None
         if format == "mallet-state":
             export.mallet_state(state, output)
+            lost = int((state.lengths[::-1] > 0).argmax()) if state.lengths.any() else state.n_documents
+            if lost:
+                say(f"the last {lost:,} documents are empty, which MALLET's state cannot say: it has lines for tokens")
         elif format == "warplda":
             return export.warplda.write(state, output)
         elif format == "mallet-topic-docs":

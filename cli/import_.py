@@ -7,59 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, check_fit, option, quiet, refuse, say, stack
+from topicx.cli.common import Number, option, quiet, refuse, say, stack, threads
+from topicx.cli.reading import check_reading, open_reader, reading, say_faults
 
 if TYPE_CHECKING:
     from topicx.corpus.tokenize import Tokenizer
-
-FORMATS = ("auto", "lines", "text", "dir", "jsonl", "csv", "tsv", "parquet", "uci", "ldac", "svmlight", "arff")
-GROUP = click.IntRange(0)
-
-reading = stack(
-    option("--format", "format_", type=click.Choice(FORMATS), default="auto",
-           help="Format of the inputs; auto looks at names and contents, and says what it found."),
-    option("--encoding", default="utf-8", help="Encoding of the text; a byte order mark is left out."),
-    option("--encoding-errors", type=click.Choice(["strict", "replace"]), default="strict",
-           help="What to do with bytes that the encoding does not have: stop, or put U+FFFD for them."),
-    option("--line-regex", default=None, metavar="REGEX",
-           help="lines: pattern of a line, with groups for name, label and text.",
-           show_default=r"^(\S*)[\s,]*(\S*)[\s,]*(.*)$, or by tabs"),
-    option("--name", type=GROUP, default=1, help="lines: group of the document's name (0: none)."),
-    option("--label", type=GROUP, default=2, help="lines: group of the label (0: none)."),
-    option("--data", type=click.IntRange(1), default=3, help="lines: group of the text."),
-    option("--text-field", metavar="FIELD", help="jsonl, csv, tsv, parquet: field of the text.", show_default="text"),
-    option("--id-field", metavar="FIELD", help="Field of the document's name.", show_default="id, if it is there"),
-    option("--label-field", metavar="FIELD", help="Field of the labels (arff: an attribute whose value is the label).",
-           show_default="label, if it is there"),
-    option("--collection-field", metavar="FIELD", help="Field of the collection.",
-           show_default="collection, if it is there"),
-    option("--time-field", metavar="FIELD", help="Field of the time: numbers (a year, say) or ISO dates.",
-           show_default="time, if it is there"),
-    option("--column", "columns", multiple=True, metavar="FIELD",
-           help="Keep a further field as a column of the corpus (may be repeated)."),
-    option("--label-delimiter", metavar="TEXT", help="Parts several labels in one field ('': one label).",
-           show_default="lines: a comma; others: one label"),
-    option("--no-label", multiple=True, metavar="LABEL", help="A label that means 'none' (may be repeated).",
-           show_default="lines: -"),
-    option("--label-names", metavar="FILE",
-           help="svmlight: the names of the labels 1, 2 …, one a line; arff: the XML file that says what is a label.",
-           show_default="X.labels for X; X.xml for X.arff, X-train.arff, X-test.arff"),
-    option("--delimiter", metavar="CHAR", help="csv: what parts the fields.", show_default="comma; tsv: tab"),
-    option("--no-header", is_flag=True, help="csv, tsv: there is no header; fields are named 1, 2, 3 …",
-           show_default=False),
-    option("--no-quotes", is_flag=True, help="csv, tsv: quotes are ordinary characters.", show_default=False),
-    option("--vocab", metavar="FILE", help="uci, ldac, svmlight: the words, one a line.",
-           show_default="vocab.X for docword.X, X.vocab for X; else words are numbers"),
-    option("--index-base", type=click.IntRange(0, 1), default=None,
-           help="ldac, svmlight: number of the first word.", show_default="0 for ldac, 1 for svmlight"),
-)  # fmt: skip
 
 stop_options = stack(
     option("--remove-stopwords", is_flag=False, flag_value="en", multiple=True, metavar="[LANG]",
            help="Drop the stop words of a language: de, en, es, fr, it, nl (several with commas). [LANG: en]",
            show_default=False),
     option("--stoplist-file", multiple=True, metavar="FILE", help="Drop the words in this file (may be repeated)."),
-    option("--extra-stopwords", multiple=True, metavar="WORDS", help="Drop these words, too (parted by commas)."),
+    option("--extra-stopwords", multiple=True, metavar="WORDS",
+           help="Drop these words, too (parted by commas, or the name of a file that has them)."),
 )  # fmt: skip
 
 tokenising = stack(
@@ -67,7 +27,19 @@ tokenising = stack(
            help="What a word is: a pattern of the regex package, or words (runs of letters, marks and digits, with "
                 "inner apostrophes), mallet (MALLET's pattern), whitespace (text that is tokenised already)."),
     option("--preserve-case", is_flag=True, help="Do not lower-case the text.", show_default=False),
+    option("--min-length", type=click.IntRange(1), default=None, metavar="N",
+           help="Drop words of fewer characters (a Chinese character or Korean syllable alone is a word).",
+           show_default="2; with another --token-regex 1"),
+    option("--keep-numbers/--drop-numbers", default=None, help="Whether words without a letter stay.",
+           show_default="they go; with another --token-regex they stay"),
+    option("--unicode", type=click.Choice(["NFKC", "NFC"], case_sensitive=False), default=None,
+           help="The form of Unicode: NFKC makes ligatures, wide letters and the like plain; NFC leaves them.",
+           show_default="NFKC; with --token-regex whitespace NFC"),
+    option("--dehyphenate", is_flag=True, show_default=False,
+           help="Join words that are hyphenated at a line's end (in scanned text, say)."),
     stop_options,
+    option("--keep-stopwords", is_flag=True, show_default=False,
+           help="Do not drop the stop words of the language that the texts are found to be in."),
     option("--bigrams", is_flag=True, show_default=False,
            help="Join pairs of words that are said together far more often than chance: new_york."),
     option("--bigram-min-count", type=click.IntRange(2), default=20, help="A joined pair occurs at least this often."),
@@ -82,20 +54,6 @@ limits = stack(
            help="Drop words in more than this share of the documents."),
     option("--drop-empty", is_flag=True, help="Drop documents that have no word left.", show_default=False),
 )  # fmt: skip
-
-
-FIELDS = ("jsonl", "csv", "tsv", "parquet")
-USES = {
-    **dict.fromkeys(("line_regex", "name", "label", "data"), ("lines",)),
-    **dict.fromkeys(("text_field", "id_field", "collection_field", "time_field", "columns"), FIELDS),
-    "label_field": (*FIELDS, "arff"),
-    "label_delimiter": ("lines", *FIELDS),
-    "label_names": ("svmlight", "arff"),
-    **dict.fromkeys(("delimiter", "no_header", "no_quotes"), ("csv", "tsv")),
-    "vocab": ("uci", "ldac", "svmlight"),
-    "index_base": ("ldac", "svmlight"),
-}
-"""The formats that an option is for."""
 
 
 class ImportCommand(click.Command):
@@ -115,7 +73,7 @@ class ImportCommand(click.Command):
 @click.command("import", cls=ImportCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @option("--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output.")
-@reading
+@reading("--format")
 @tokenising
 @limits
 @option(
@@ -130,18 +88,24 @@ class ImportCommand(click.Command):
     default=80,
     help="Keep this many characters of each text's beginning, for reports (0: none).",
 )
+@threads
 @quiet
-def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int, quiet: bool, **chosen: Any) -> None:
+def command(
+    inputs: tuple[str, ...], output: str, like: str | None, snippet: int, threads: int, quiet: bool, **chosen: Any
+) -> None:
     """Read text in many formats and write a corpus file.
 
-    INPUT is a file, a folder (a document a file, a folder a label) or - for standard input; .gz is unpacked.
-    Several inputs make one corpus. Memory is bounded by the vocabulary, however large the input.
+    INPUT is a file, a folder (a document a file, a folder a label; or JSON lines and tables in it) or - for standard
+    input. Files compressed by gzip, bzip2, xz and Zstandard are unpacked. Several inputs make one corpus; several text
+    files are a document each. Memory is bounded by the vocabulary, however large the input or a document.
+    Unless told otherwise it leaves out words of one letter, numbers, and stop words of the language it finds.
 
     \b
     Examples:
       topicx import texts.tsv -o texts.corpus --remove-stopwords --min-count 5
       topicx import docs.jsonl.gz --text-field body --label-field tags -o docs.corpus
-      topicx import letters/ -o letters.corpus --bigrams
+      topicx import letters/ -o letters.corpus --bigrams --chunk 300
+      topicx import letters/*.txt -o letters.corpus --dehyphenate
       topicx import new.txt --like texts.corpus -o new.corpus
     """
     import os
@@ -150,18 +114,8 @@ def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int
     from topicx import progress
     from topicx.corpus.bigrams import BigramOptions
     from topicx.corpus.build import Builder, BuildOptions
-    from topicx.corpus.read import COUNTS, ReadOptions, read_documents
+    from topicx.engines.threads import available_cores
 
-    options = ReadOptions(
-        format=chosen["format_"], header=not chosen["no_header"], quotes=not chosen["no_quotes"],
-        **{name: chosen[name] for name in (
-            "encoding", "encoding_errors", "name", "label", "data", "text_field", "id_field", "label_field",
-            "collection_field", "time_field", "columns", "label_delimiter", "no_label", "delimiter", "vocab",
-            "index_base", "label_names",
-        )},
-    )  # fmt: skip
-    if chosen["line_regex"] is not None:
-        options.line_regex = chosen["line_regex"]
     if not chosen["bigrams"]:
         refuse(("bigram_min_count", "bigram_npmi"), "is for --bigrams")
     vocabulary = None
@@ -170,14 +124,14 @@ def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int
         tokenizer, vocabulary = load_like(like)
     else:
         tokenizer = make_tokenizer(chosen)
-    bigrams = BigramOptions(chosen["bigram_min_count"], chosen["bigram_npmi"]) if chosen["bigrams"] else None
     building = BuildOptions(
         chosen["min_count"],
         chosen["min_doc_freq"],
         chosen["max_doc_freq"],
         chosen["drop_empty"],
         snippet,
-        bigrams,
+        BigramOptions(chosen["bigram_min_count"], chosen["bigram_npmi"]) if chosen["bigrams"] else None,
+        like is None and finds_stopwords(chosen),
     )
     folder = Path(output).resolve().parent if output != "-" else None
     if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
@@ -186,34 +140,35 @@ def command(inputs: tuple[str, ...], output: str, like: str | None, snippet: int
         if name != "-" and Path(name).is_file() and Path(output).is_file() and Path(name).samefile(output):
             raise click.BadParameter(f"{output} is an input: it would be overwritten", param_hint="--output")
     began = time.monotonic()
-    reader = read_documents(inputs, options, lambda text: say(text, quiet=quiet))
+    reader = open_reader(inputs, chosen, quiet)
     total = reader.total / 1e6 if reader.total is not None else None
-    with Builder(tokenizer, building, like=vocabulary, directory=folder) as builder:
+    with Builder(tokenizer, building, like=vocabulary, directory=folder, faults=reader.options.faults) as builder:
         bar = progress.for_terminal("reading", total, "MB", quiet=quiet)
         with bar:
             reader.say = bar.message if not quiet else reader.say
             done = 0
-            for batch in reader:
+            for _ in builder.add_all(reader, threads or available_cores()):
                 if not done and len(inputs) == 1:
-                    check_fit(click.get_current_context(), USES, "inputs read as", reader.formats)
-                builder.add(batch)
+                    check_reading(reader)
                 bar.advance((reader.consumed - done) / 1e6, f"{builder.n_tokens:,} tokens")
                 done = reader.consumed
-        if set(reader.formats) <= set(COUNTS) and like is None:
+        if reader.only_counts and like is None:
             builder.tokenizer = None
-        check_fit(click.get_current_context(), USES, "inputs read as", reader.formats)
+        check_reading(reader)
         meta: dict[str, Any] = {"inputs": list(inputs), "input_formats": reader.formats}
         if like is not None:
             meta["like"] = like
-        counts = builder.save(output, meta)["counts"]
-    _report(counts, output, time.monotonic() - began, like, quiet)
+        meta = builder.save(output, meta)
+    _report(meta, output, time.monotonic() - began, like, quiet)
+    say_faults(reader.options.faults, quiet)
 
 
 def _refuse_with_like() -> None:
     """--like brings its own words: options about them would be ignored, so they are mistakes."""
     context = click.get_current_context()
-    words = ("token_regex", "preserve_case", "remove_stopwords", "stoplist_file", "extra_stopwords", "bigrams",
-             "bigram_min_count", "bigram_npmi", "min_count", "min_doc_freq", "max_doc_freq")  # fmt: skip
+    words = ("token_regex", "preserve_case", "min_length", "keep_numbers", "unicode", "dehyphenate", "keep_stopwords",
+             "remove_stopwords", "stoplist_file", "extra_stopwords", "bigrams", "bigram_min_count",
+             "bigram_npmi", "min_count", "min_doc_freq", "max_doc_freq")  # fmt: skip
     for name in words:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             flag = "--" + name.replace("_", "-")
@@ -224,16 +179,40 @@ def make_tokenizer(chosen: dict[str, Any]) -> Tokenizer:
     """The tokenizer that the options describe."""
     from topicx.corpus.tokenize import Tokenizer
 
-    return Tokenizer(chosen["token_regex"], not chosen["preserve_case"], chosen_stopwords(chosen))
+    return Tokenizer(
+        chosen["token_regex"], not chosen["preserve_case"], chosen_stopwords(chosen),
+        min_length=chosen["min_length"], keep_numbers=chosen["keep_numbers"], unicode=chosen["unicode"],
+        dehyphenate=chosen["dehyphenate"],
+    )  # fmt: skip
+
+
+def finds_stopwords(chosen: dict[str, Any]) -> bool:
+    """Whether stop words of the texts' language are dropped without being asked for."""
+    if chosen["keep_stopwords"]:
+        refuse(("remove_stopwords", "stoplist_file"), "cannot go with --keep-stopwords")
+        return False
+    asked = chosen["remove_stopwords"] or chosen["stoplist_file"]
+    return chosen["token_regex"] == "words" and not asked
 
 
 def chosen_stopwords(chosen: dict[str, Any]) -> frozenset[str]:
     """The stop words that the options name."""
+    from pathlib import Path
+
     from topicx.corpus.tokenize import make_stopwords
+    from topicx.errors import InputError
 
     languages = [part for value in chosen["remove_stopwords"] for part in value.split(",") if part]
-    extra = [word for value in chosen["extra_stopwords"] for word in value.replace(",", " ").split()]
-    return make_stopwords(languages, chosen["stoplist_file"], extra)
+    extra: list[str] = []
+    stoplists = list(chosen["stoplist_file"])
+    for value in chosen["extra_stopwords"]:
+        if Path(value).is_file():
+            stoplists.append(value)
+        elif "/" in value:
+            raise InputError(f"--extra-stopwords {value}: there is no such file, and words have no '/'")
+        else:
+            extra += value.replace(",", " ").split()
+    return make_stopwords(languages, stoplists, extra)
 
 
 def load_like(path: str) -> tuple[Tokenizer, list[str]]:
@@ -246,8 +225,10 @@ def load_like(path: str) -> tuple[Tokenizer, list[str]]:
         return Tokenizer.from_meta(file.meta.get("tokenizer")), list(file.strings("vocabulary"))
 
 
-def _report(counts: dict[str, int], output: str, seconds: float, like: str | None, quiet: bool) -> None:
-    read = sum(counts[name] for name in ("tokens", "stopword_tokens", "unknown_tokens", "dropped_tokens"))
+def _report(meta: dict[str, Any], output: str, seconds: float, like: str | None, quiet: bool) -> None:
+    counts = meta["counts"]
+    kinds = ("tokens", "stopword_tokens", "noise_tokens", "unknown_tokens", "dropped_tokens")
+    read = sum(counts[name] for name in kinds)
     say(f"{output}: {many(counts['documents'], 'document')}, {many(counts['tokens'], 'token')}, "
         f"{many(counts['words'], 'word')} "
         f"({seconds:.1f} s, {read / max(seconds, 1e-9) / 1e6:.1f} M tokens/s)", quiet=quiet)  # fmt: skip
@@ -257,7 +238,13 @@ def _report(counts: dict[str, int], output: str, seconds: float, like: str | Non
         say(f"unknown to {like}: {many(counts['unknown_tokens'], 'token')} ({share:.1%})", quiet=quiet)
     left_out = []
     if counts["stopword_tokens"]:
-        left_out.append(f"{many(counts['stopword_tokens'], 'token')} of stop words")
+        found = f" (of {meta['stopwords_of']!r}: --keep-stopwords keeps them)" if "stopwords_of" in meta else ""
+        left_out.append(f"{many(counts['stopword_tokens'], 'token')} of stop words{found}")
+    if counts["noise_tokens"]:
+        rule = meta["tokenizer"] or {}
+        forms = [f"of less than {rule.get('min_length')} letters"] * (rule.get("min_length", 1) > 1)
+        forms += ["without a letter"] * (not rule.get("keep_numbers", True))
+        left_out.append(f"{many(counts['noise_tokens'], 'token')} {' or '.join(forms)}")
     if counts["dropped_words"]:
         tokens = many(counts["dropped_tokens"], "token")
         left_out.append(f"{many(counts['dropped_words'], 'word')} ({tokens}) by the limits")
@@ -265,6 +252,9 @@ def _report(counts: dict[str, int], output: str, seconds: float, like: str | Non
         left_out.append(many(counts["dropped_documents"], "empty document"))
     if left_out:
         say(f"left out: {', '.join(left_out)}", quiet=quiet)
+    if counts.get("doubled_ids"):
+        say(f"{many(counts['doubled_ids'], 'document')} with the name of another (the first: "
+            f"{meta['first_doubled_id']!r})", quiet=quiet)  # fmt: skip
     say_empty(counts["empty_documents"], quiet)
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import Number, check_outputs, option, quiet, refuse, say, seed, stack, threads
+from topicx.cli.reading import NAMES, check_reading, open_reader, reading, say_faults
 
 if TYPE_CHECKING:
+    from topicx.corpus.read import Reader
     from topicx.evaluate.infer import Inference
-
-INPUTS = ("auto", "corpus", "lines", "text", "jsonl", "csv", "tsv", "dir", "parquet", "uci", "ldac", "svmlight")
 
 chain = stack(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
@@ -40,11 +40,9 @@ output_options = stack(
 input_options = stack(
     option("--group", metavar="NAME", show_default="the document's collection; else the mean",
            help="Use this group's α (a collection or a number), where the model has several."),
-    option("--input-format", type=click.Choice(INPUTS), default="auto",
-           help="Format of CORPUS; auto takes corpus files as such, and looks at names and contents of others."),
-    option("--text-field", metavar="FIELD", help="jsonl, csv, tsv, parquet: field of the text.", show_default="text"),
-    option("--id-field", metavar="FIELD", help="jsonl, csv, tsv, parquet: field of the document's name.",
-           show_default="id, if it is there"),
+    option("--join-chunks", is_flag=True, show_default=False,
+           help="Write one row for each text that import or --chunk has cut up, by its chunks' lengths."),
+    reading("--input-format", "corpus"),
 )  # fmt: skip
 
 
@@ -60,8 +58,8 @@ input_options = stack(
 def command(
     model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int,
     state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int,
-    theta: str | None, group: str | None, input_format: str, text_field: str | None, id_field: str | None,
-    seed: int, threads: int, quiet: bool,
+    theta: str | None, group: str | None, join_chunks: bool, seed: int, threads: int, quiet: bool,
+    **reading_options: Any,
 ) -> None:  # fmt: skip
     """Topic proportions (θ) of new documents under MODEL, whose topics stay as they are.
 
@@ -77,6 +75,7 @@ def command(
       topicx infer news.model new.jsonl --text-field body -o new.parquet --threshold 0.01
     """
     from topicx import progress
+    from topicx.corpus.chunks import joining
     from topicx.evaluate.infer import Inference
     from topicx.evaluate.output import StateWriter
     from topicx.model import Model
@@ -94,7 +93,7 @@ def command(
     documents = tokens = unknown = empty = 0
     started = time.monotonic()
     with contextlib.ExitStack() as open_things:
-        source, total = _source(inference, inputs, input_format, text_field, id_field, quiet, open_things)
+        source, total, reader = _source(inference, inputs, reading_options, quiet, open_things)
         saved = None
         if state is not None:
             saved = open_things.enter_context(
@@ -102,6 +101,8 @@ def command(
             )
         columns = inference.definition.columns(loaded)
         add = open_things.enter_context(writer(output, chosen, loaded.n_topics, Selection(threshold, top), columns))
+        if join_chunks:
+            add = open_things.enter_context(joining(add))
         bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
         for part in inference.stream(source):
             lengths = part.documents.offsets[1:] - part.documents.offsets[:-1]
@@ -116,6 +117,9 @@ def command(
             bar.advance(len(lengths))
         if saved is not None:
             saved.finish()
+        if reader is not None:
+            check_reading(reader)
+            say_faults(reader.options.faults, quiet)
     seconds = max(time.monotonic() - started, 1e-9)
     share = unknown / (tokens + unknown) if tokens + unknown else 0
     say(
@@ -123,30 +127,31 @@ def command(
         f"{seconds:.1f} s, {documents / seconds:,.0f} documents/s",
         quiet=quiet,
     )
+    if unknown and not tokens:
+        say(f"the model knows none of the words (it knows words such as {loaded.vocabulary[0]!r})", quiet=quiet)
     if empty:
         say(f"{empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet)
 
 
 def _source(
-    inference: Inference, inputs: tuple[str, ...], input_format: str, text_field: str | None, id_field: str | None,
-    quiet: bool, open_things: contextlib.ExitStack,
-) -> tuple[Any, int | None]:  # fmt: skip
-    """The documents, and how many they are if that is known."""
+    inference: Inference, inputs: tuple[str, ...], reading_options: dict[str, Any], quiet: bool,
+    open_things: contextlib.ExitStack,
+) -> tuple[Any, int | None, Reader | None]:  # fmt: skip
+    """The documents, how many they are if that is known, and what reads them if they are texts. All inputs have been
+    looked into."""
     from topicx import files
     from topicx.errors import InputError
     from topicx.kinds import CORPUS
 
     corpora = [name != "-" and files.is_topicx(name) for name in inputs]
+    input_format = reading_options["input_format"]
     if input_format == "corpus" or (input_format == "auto" and all(corpora)):
         opened = [open_things.enter_context(files.open_file(name, CORPUS)) for name in inputs]
-        refuse(("text_field", "id_field"), "is for text, not for corpus files")
+        refuse([name for name in NAMES if name != "input_format"], "is for text, not for corpus files")
         total = sum(file.sizes["documents"] for file in opened)
-        return (batch for file in opened for batch in inference.corpus_file(file)), total
+        return (batch for file in opened for batch in inference.corpus_file(file)), total, None
     if any(corpora):
         name = inputs[corpora.index(True)]
         raise InputError(f"{name}: is a topicx file; give corpus files and text in separate runs")
-    from topicx.corpus.read import ReadOptions, read_documents
-
-    options = ReadOptions(format=input_format, text_field=text_field, id_field=id_field)
-    reader = read_documents(inputs, options, lambda text: say(text, quiet=quiet))
-    return inference.texts(reader), None
+    reader = open_reader(inputs, reading_options, quiet)
+    return inference.texts(reader), None, reader

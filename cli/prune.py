@@ -17,6 +17,9 @@ from topicx.cli.import_ import ImportCommand, limits, stop_options
 @option("--keep-most", type=click.IntRange(1), metavar="N", help="Keep the N most frequent of the words that are left.",
         show_default="all")  # fmt: skip
 @option("--words", metavar="FILE", help="Keep only the words in this file, one a line.", show_default="all")
+@option("--min-length", type=click.IntRange(1), default=1, metavar="N",
+        help="Drop words of fewer characters (a Chinese character or Korean syllable alone is a word).")  # fmt: skip
+@option("--drop-numbers", is_flag=True, help="Drop words without a letter.", show_default=False)
 @stop_options
 @quiet
 def command(corpus: str, output: str, keep_most: int | None, words: str | None, quiet: bool, **chosen: Any) -> None:
@@ -43,10 +46,15 @@ def command(corpus: str, output: str, keep_most: int | None, words: str | None, 
     pruned = whole.prune(
         min_count=chosen["min_count"], min_doc_freq=chosen["min_doc_freq"], max_doc_freq=chosen["max_doc_freq"],
         drop_empty=chosen["drop_empty"], stopwords=stop, words=wanted, keep_most=keep_most,
+        min_length=chosen["min_length"], drop_numbers=chosen["drop_numbers"],
     )  # fmt: skip
-    if stop and pruned.meta.get("tokenizer"):
+    if pruned.meta.get("tokenizer"):
         tokenizer = Tokenizer.from_meta(pruned.meta["tokenizer"])
-        pruned.meta["tokenizer"] = replace(tokenizer, stopwords=tokenizer.stopwords | stop).to_meta()
+        pruned.meta["tokenizer"] = replace(
+            tokenizer, stopwords=frozenset(tokenizer.stopwords) | stop,
+            min_length=max(tokenizer.min_length or 1, chosen["min_length"]),
+            keep_numbers=tokenizer.keep_numbers and not chosen["drop_numbers"],
+        ).to_meta()  # fmt: skip
     pruned.save(output, {"corpus": whole.digest})
     say(f"{output}: {pruned.n_documents:,} documents, {pruned.n_tokens:,} tokens, {pruned.n_words:,} words; left out "
         f"{whole.n_words - pruned.n_words:,} words, {whole.n_tokens - pruned.n_tokens:,} tokens, "

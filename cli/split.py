@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from topicx.cli.common import check_outputs, option, quiet, say, seed
+from topicx.cli.reading import is_corpus, read_corpus, reading
 
 
 @click.command("split")
-@click.argument("corpus")
+@click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
 @option("--output", "-o", "prefix", required=True, metavar="PREFIX",
         help="Beginning of the files' names: part NAME is written to PREFIX.NAME.corpus.")  # fmt: skip
 @option("--fractions", metavar="SHARES", show_default="0.9,0.1",
@@ -23,13 +25,17 @@ from topicx.cli.common import check_outputs, option, quiet, say, seed
 @option("--ids", multiple=True, metavar="FILE",
         help="Instead of shares: a file with the ids of a part's documents, one a line (the part has the file's "
              "name), or with lines 'id TAB part'. May be repeated.")  # fmt: skip
+@reading("--input-format", "corpus")
 @seed
 @quiet
 def command(
-    corpus: str, prefix: str, fractions: str | None, names: str | None, stratify: bool, ids: tuple[str, ...],
-    seed: int, quiet: bool,
+    inputs: tuple[str, ...], prefix: str, fractions: str | None, names: str | None, stratify: bool,
+    ids: tuple[str, ...], seed: int, quiet: bool, **reading_options: Any,
 ) -> None:  # fmt: skip
     """Split a corpus into parts (training and test, say).
+
+    CORPUS is a corpus file, or text in any format that 'topicx import' reads, with its words as by default. The chunks
+    of a text (import --chunk) stay together.
 
     The parts keep the vocabulary and the order of the documents. The same seed gives the same parts.
 
@@ -38,6 +44,7 @@ def command(
       topicx split texts.corpus -o texts                      texts.train.corpus, texts.test.corpus
       topicx split texts.corpus -o texts --fractions 0.8,0.1,0.1 --stratify
       topicx split texts.corpus -o texts --ids train.txt --ids test.txt
+      topicx split texts.jsonl.gz -o texts --text-field body
     """
     from topicx.corpus.convert import recount
     from topicx.corpus.corpus import Corpus
@@ -49,7 +56,12 @@ def command(
     shares = _shares(fractions or "0.9,0.1")
     check_fractions(shares)
     titles = _titles(names, len(shares))
-    whole = Corpus.load(corpus)
+    if reading_options["input_format"] == "corpus" or is_corpus(inputs):
+        if len(inputs) > 1:
+            raise InputError(f"{inputs[1]}: one corpus file can be split at a time")
+        whole = Corpus.load(inputs[0])
+    else:
+        whole = read_corpus(inputs, reading_options, quiet)
     missing: list[str] = []
     if ids:
         parts, missing = parts_by_ids(whole, ids)
@@ -64,14 +76,14 @@ def command(
             raise InputError(f"the part {title!r} would have no document of {whole.n_documents:,}")
     if prefix == "-":
         raise InputError("--output -: several files cannot go to standard output")
-    check_outputs([f"{prefix}.{title}.corpus" for title in parts], [corpus, *ids])
+    check_outputs([f"{prefix}.{title}.corpus" for title in parts], [*inputs, *ids])
     how = {"ids": list(ids)} if ids else {"fractions": shares, "stratify": stratify, "seed": seed}
     for title, documents in parts.items():
         part = whole.select(documents)
         part.meta["split"] = how | {"part": title, "of_documents": whole.n_documents}
         part.meta["counts"] = dict(part.meta.get("counts", {})) | recount(part)
         target = f"{prefix}.{title}.corpus"
-        part.save(target, {"corpus": whole.digest})
+        part.save(target, {"corpus": whole.digest} if whole.digest else None)
         say(f"{target}: {part.n_documents:,} documents, {part.n_tokens:,} tokens", quiet=quiet)
     left = whole.n_documents - sum(map(len, parts.values()))
     if left:

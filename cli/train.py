@@ -57,6 +57,8 @@ model_options = stack(
 )  # fmt: skip
 @option("--state", "state_path", default=None, metavar="FILE", help="Also write the state: every token's topic.")
 @option("--doc-topics", default=None, metavar="FILE", help="Also write θ of every document (tsv, jsonl, npz by name).")
+@option("--join-chunks", is_flag=True, show_default=False,
+        help="--doc-topics: one row for each text that import --chunk has cut up, by its chunks' lengths.")  # fmt: skip
 @option("--trace", "trace_path", default=None, metavar="FILE", help="Also write the trace, with seconds, as a table.")
 @option("--init-state", default=None, metavar="STATE", help="Start from the assignments of a state (ours, MALLET's …).")
 @option("--checkpoint", default=None, metavar="FILE", show_default="MODEL.checkpoint", help="Where to save the chain.")
@@ -81,9 +83,9 @@ model_options = stack(
 @click.pass_context
 def command(
     context: click.Context, corpus: str | None, output: str, chains: int, keep: str, estimator: str | None,
-    theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, trace_path: str | None,
-    init_state: str | None, checkpoint: str | None, checkpoint_interval: int, stream: bool, resume: str | None,
-    threads: int, quiet: bool, verbose: bool, **settings: Any,
+    theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, join_chunks: bool,
+    trace_path: str | None, init_state: str | None, checkpoint: str | None, checkpoint_interval: int, stream: bool,
+    resume: str | None, threads: int, quiet: bool, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Learn a topic model from CORPUS (a file that 'topicx import' wrote).
 
@@ -95,11 +97,15 @@ def command(
     The same corpus, options and seed give the same model, whatever the threads, and whether or not the run was
     interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint and says how to go on.
     """
+    from topicx.corpus.chunks import parent
     from topicx.engines.threads import Threads
     from topicx.sampling.chain import Checkpoints
 
     given = on_command_line(context)
     wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
+    wanted.join_chunks = join_chunks
+    if join_chunks and not doc_topics:
+        refuse(("join_chunks",), "is for --doc-topics")
     _check(corpus, init_state, resume, chains, keep, wanted)
     side_inputs = [settings[name] for name in ("alpha", "seed_words", "word_prior")]
     check_outputs([*wanted.files(), checkpoint if checkpoint != resume else None],
@@ -130,6 +136,8 @@ def command(
             elif run.options.chain != number:
                 run = run.next(number)
             run.check_phi(wanted.phi)
+            if join_chunks:
+                parent(run.chain.state.ids[0])  # before hours of work: are there chunks?
             run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
             train_one(run, checkpoints, wanted, quiet, verbose)
             series.add(run, number, wanted, quiet)

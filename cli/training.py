@@ -83,6 +83,8 @@ class Wanted:
     phi: str | None
     checkpoint: str = ""
     """The options that say where and how often the chain is saved."""
+    join_chunks: bool = False
+    """Whether θ is that of whole texts, where documents are chunks of them."""
 
     def files(self) -> list[str | None]:
         return [self.model, self.state, self.doc_topics, self.trace]
@@ -92,7 +94,9 @@ class Wanted:
         state, doc_topics, trace = (
             _numbered(name, number) if name else None for name in (self.state, self.doc_topics, self.trace)
         )
-        return Wanted(_numbered(self.model, number), state, doc_topics, trace, self.theta, self.phi)
+        numbered = Wanted(_numbered(self.model, number), state, doc_topics, trace, self.theta, self.phi)
+        numbered.join_chunks = self.join_chunks
+        return numbered
 
     def options(self) -> str:
         """The options that name them, as a shell takes them."""
@@ -197,7 +201,8 @@ def write(run: Run, wanted: Wanted, quiet: bool) -> None:
         if wanted.doc_topics:
             from topicx.report.document_topics import state_writer
 
-            add = open_things.enter_context(state_writer(wanted.doc_topics, state))
+            writer = state_writer(wanted.doc_topics, state, join_chunks=wanted.join_chunks)
+            add = open_things.enter_context(writer)
         result = run.result(theta=wanted.theta or "cgsp", phi=wanted.phi or "auto", documents=add)
     if wanted.state:
         result.model.parents["state"] = result.state.save(wanted.state)
@@ -207,4 +212,11 @@ def write(run: Run, wanted: Wanted, quiet: bool) -> None:
     if wanted.trace:
         run.chain.trace.write(wanted.trace)
     result.model.save(wanted.model)
+    if not quiet:
+        from topicx.report.noise import noise_message
+
+        words = [[word for word, _ in topic] for topic in result.model.top_words(10)]
+        noise = noise_message(words, result.model.meta)
+        if noise:
+            say(noise)
     say(f"wrote the model to {wanted.model}", quiet=quiet)

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from topicx import datasets
 from topicx.corpus.bigrams import BigramOptions
-from topicx.corpus.build import Builder, BuildOptions, parse_time, snippet
+from topicx.corpus.build import Builder, BuildOptions
+from topicx.corpus.carried import parse_time, snippet
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.export import FORMATS, export_corpus
 from topicx.corpus.read import Batch, ReadOptions, read_documents
@@ -79,7 +80,7 @@ def test_builder_agrees_with_its_twin(
     vocabulary, expected = twin(documents, **limits)
     options = BuildOptions(drop_empty=drop_empty, **limits)  # type: ignore[arg-type]
     keep = [i for i, document in enumerate(expected) if document or not drop_empty]
-    with Builder(Tokenizer(), options) as builder:
+    with Builder(Tokenizer(min_length=1, keep_numbers=True), options) as builder:
         for begin in range(0, len(documents), split):
             part = range(begin, min(begin + split, len(documents)))
             batch = Batch("x", part, [" ".join(documents[i]) for i in part])
@@ -108,7 +109,8 @@ def test_builder_agrees_with_its_twin(
 
 
 def test_pieces_larger_than_the_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicx.corpus.build._PIECE", 64)
+    for module in ("pieces", "build", "carried"):
+        monkeypatch.setattr(f"topicx.corpus.{module}.PIECE", 64)
     random = np.random.default_rng(1)
     documents = [[f"w{i}" for i in random.integers(0, 50, random.integers(0, 200))] for _ in range(300)]
     corpus = Corpus.from_texts(map(" ".join, documents), min_count=300, drop_empty=True, labels=["x"] * 300)
@@ -204,7 +206,7 @@ def test_matrix_round_trip(rows: list[list[int]]) -> None:
 
 
 def test_matrix_leaves_its_inputs_alone() -> None:
-    corpus = Corpus.from_texts(["b a b", "a"])
+    corpus = Corpus.from_documents([["b", "a", "b"], ["a"]])
     offsets, words = corpus.offsets.copy(), corpus.words.copy()
     corpus.to_matrix()
     assert np.array_equal(corpus.offsets, offsets) and np.array_equal(corpus.words, words)
@@ -228,8 +230,8 @@ def test_dataframe_round_trip() -> None:
     )
     for name, array in corpus.arrays().items():
         assert np.array_equal(again.arrays()[name], array, equal_nan=array.dtype.kind == "f"), name
-    texts = Corpus.from_dataframe(pandas.DataFrame({"text": ["a b", None], "year": [1990, 1991]}), time="year")
-    assert words_of(texts) == [["a", "b"], []] and texts.time.tolist() == [1990.0, 1991.0]
+    texts = Corpus.from_dataframe(pandas.DataFrame({"text": ["aa bb", None], "year": [1990, 1991]}), time="year")
+    assert words_of(texts) == [["aa", "bb"], []] and texts.time.tolist() == [1990.0, 1991.0]
 
 
 def test_documents_keep_a_given_vocabulary() -> None:
@@ -270,7 +272,7 @@ def test_documents_keep_a_given_vocabulary() -> None:
             "vocabulary has 1 words, but the matrix has 2 columns",
         ),
         (lambda: Corpus.from_dataframe(pandas.DataFrame({"t": ["a"]})), "no column 'text'; there are: t"),
-        (lambda: Corpus.from_texts(["a"]).prune(min_count=2), "nothing is left"),
+        (lambda: Corpus.from_texts(["aa"]).prune(min_count=2), "nothing is left"),
     ],
 )
 def test_python_mistakes(make: Any, message: str) -> None:
@@ -308,7 +310,7 @@ def test_prune_keeps_the_truth_aligned() -> None:
 
 
 def test_prune_by_words() -> None:
-    corpus = Corpus.from_texts(["a a a b b c c d"])
+    corpus = Corpus.from_documents([["a", "a", "a", "b", "b", "c", "c", "d"]])
     assert list(corpus.prune(keep_most=2).vocabulary) == ["a", "b"]
     assert list(corpus.prune(words=["d", "a", "x"]).vocabulary) == ["a", "d"]
     assert list(corpus.prune(stopwords=["a"], keep_most=2).vocabulary) == ["b", "c"]
@@ -327,7 +329,7 @@ def test_random_parts() -> None:
         assert abs((part < 20).sum() - 20 * share) <= 1
         assert abs(((part >= 20) & (part < 100)).sum() - 80 * share) <= 1
     with pytest.raises(InputError, match="needs labels"):
-        random_parts(Corpus.from_texts(["a"]), [0.5, 0.5], stratify=True)
+        random_parts(Corpus.from_texts(["aa"]), [0.5, 0.5], stratify=True)
 
 
 def test_every_document_is_as_likely_in_each_part() -> None:

@@ -320,7 +320,6 @@ def test_the_result_is_the_same_for_any_threads(topicx: Run, tmp_path: Path, mad
         (["m.model", "c.corpus", "--state", "-"], "standard output"),
         (["m.model", "c.corpus", "x.txt", "-o", "o.tsv"], "separate runs"),
         (["m.model", "other.corpus", "-o", "o.tsv"], "no word in common"),
-        (["m.model", "other.txt", "--input-format", "text", "-o", "o.tsv"], "no word in common"),
     ],
 )
 def test_mistakes(topicx: Run, tmp_path: Path, made: tuple[Model, Corpus], arguments: list[str], message: str) -> None:

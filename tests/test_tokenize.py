@@ -10,6 +10,8 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topicx._kernels.tokens import Words
+from topicx.corpus.language import find_language
 from topicx.corpus.tokenize import LANGUAGES, PATTERNS, Tokenizer, make_stopwords, stopwords
 from topicx.errors import InputError
 
@@ -18,11 +20,17 @@ EDGE = "abZ.é'’\u200c\u200d-_ \n\t0٣²हि्ा\u0301İΣςß\U0001d400\U
 TEXTS = st.text(st.one_of(st.sampled_from(EDGE), st.characters(exclude_categories=["Cs"])), max_size=60)
 
 
-def by_pattern(name: str, text: str, lowercase: bool = True) -> list[str]:
-    """The documented rule, word for word."""
-    text = normalize("NFC", text.lower() if lowercase else text)
-    found = regex.findall(PATTERNS[name], text)
-    return [word.replace("’", "'") for word in found] if name == "words" else found
+def by_pattern(
+    name: str, text: str, lowercase: bool = True, least: int | None = None, numbers: bool | None = None
+) -> list[str]:
+    """The documented rule, word for word, behind the preparation of the text."""
+    found = regex.findall(PATTERNS[name], Tokenizer(name, lowercase).prepare(text))
+    if name == "words":
+        found = [word.replace("’", "'") for word in found]
+    least = least or (2 if name == "words" else 1)
+    numbers = name != "words" if numbers is None else numbers
+    long = [word for word in found if len(word) >= least or regex.search(r"[\p{Han}\p{Hangul}]", word)]
+    return [word for word in long if numbers or regex.search(r"\p{L}", word)]
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS))
@@ -30,7 +38,29 @@ def by_pattern(name: str, text: str, lowercase: bool = True) -> list[str]:
 @given(text=TEXTS)
 @settings(max_examples=300, deadline=None)
 def test_kernel_equals_pattern(name: str, lowercase: bool, text: str) -> None:
+    assert kernel_words(Tokenizer(name, lowercase), text) == by_pattern(name, text, lowercase)
     assert Tokenizer(name, lowercase).tokenize(text) == by_pattern(name, text, lowercase)
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+@pytest.mark.parametrize("least, numbers", [(1, True), (3, True), (1, False), (4, False)])
+@given(text=TEXTS)
+@settings(max_examples=100, deadline=None)
+def test_words_that_are_left_out_for_their_form(name: str, least: int, numbers: bool, text: str) -> None:
+    tokenizer = Tokenizer(name, min_length=least, keep_numbers=numbers)
+    expected = by_pattern(name, text, least=least, numbers=numbers)
+    assert kernel_words(tokenizer, text) == tokenizer.tokenize(text) == expected
+    own = Tokenizer(PATTERNS[name], min_length=least, keep_numbers=numbers, unicode=tokenizer.unicode)
+    if name != "words" or "’" not in text:
+        assert kernel_words(own, text) == expected
+
+
+def kernel_words(tokenizer: Tokenizer, text: str) -> list[str]:
+    """The words of a text as import finds them."""
+    words = Words()
+    ids, lengths = tokenizer.ids([text], words)
+    assert lengths.tolist() == [len(ids)]
+    return [words.word(i) for i in ids.tolist() if i != words.noise]
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS))
@@ -46,8 +76,12 @@ def test_every_character_has_the_class_of_the_pattern(name: str) -> None:
         ("किताब हिन्दी में", ["किताब", "हिन्दी", "में"]),
         ("Don't stop—don’t!", ["don't", "stop", "don't"]),
         ("C3PO naïve nai\u0308ve", ["c3po", "naïve", "naïve"]),
-        ("'quoted' rock'n'roll dogs' '90s 5'6", ["quoted", "rock'n'roll", "dogs", "90s", "5", "6"]),
-        ("well-known snake_case e.g. 3.14", ["well", "known", "snake", "case", "e", "g", "3", "14"]),
+        ("'quoted' rock'n'roll dogs' '90s 5'6", ["quoted", "rock'n'roll", "dogs", "90s"]),
+        ("well-known snake_case e.g. 3.14", ["well", "known", "snake", "case"]),
+        ("a I 7 42 ½ x² 3rd é", ["x2", "3rd"]),
+        ("猫 が 집 山", ["猫", "집", "山"]),
+        ("ﬁnd ｆｕｌｌ ①② exam\u00adple ex\u00ad\nam", ["find", "full", "example", "exam"]),
+        ("l´art Acme™ ¨", ["l'art", "acme"]),
         ("می\u200cخواهم", ["می\u200cخواهم"]),
         ("ΟΔΟΣ ΟΔΟΣ", ["οδος", "οδος"]),
         ("Привет, мир! 你好 世界", ["привет", "мир", "你好", "世界"]),
@@ -85,7 +119,7 @@ def test_bad_pattern() -> None:
 
 
 def test_lone_surrogates_become_question_marks_or_nothing() -> None:
-    assert Tokenizer().tokenize("a\ud800b") == ["a", "b"]
+    assert Tokenizer(min_length=1).tokenize("a\ud800b") == ["a", "b"]
     assert Tokenizer("whitespace").tokenize("a\ud800b") == ["a?b"]
     assert Tokenizer(r"\S+").tokenize("a\ud800b") == ["a?b"]
 
@@ -95,7 +129,7 @@ def test_stop_words(language: str) -> None:
     words = stopwords(language)
     assert len(words) >= 250
     assert all(word == normalize("NFC", word.lower()) for word in words)
-    assert all(Tokenizer().tokenize(word) == [word] or word.endswith("'") for word in words)
+    assert all(Tokenizer(min_length=1).tokenize(word) == [word] or word.endswith("'") for word in words)
     with pytest.raises(InputError, match="no stop words for the language 'xx'"):
         stopwords("xx")
 
@@ -126,10 +160,53 @@ def test_phrases_and_meta() -> None:
     assert Tokenizer.from_meta(None) == Tokenizer()
 
 
-@given(st.lists(TEXTS, max_size=8), st.sets(st.sampled_from(["a", "aa", "é", "z", "0", "中の"])))
+def test_an_older_corpus_is_read_as_it_was() -> None:
+    meta = {"pattern": "words", "lowercase": True, "stopwords": ["the"], "phrases": []}
+    assert Tokenizer.from_meta(meta).tokenize("The 7 ﬁnds I") == ["7", "ﬁnds", "i"]
+
+
+def test_dehyphenate() -> None:
+    text = "The exam-\nple of the Anglo-\nSaxon well-known ex-  \r\n  ample, 3-\n4 ab\u2010\ncd"
+    tokenizer = Tokenizer(dehyphenate=True)
+    assert tokenizer.tokenize(text) == [
+        "the", "example", "of", "the", "anglo", "saxon", "well", "known", "example", "abcd"
+    ]  # fmt: skip
+    assert Tokenizer.from_meta(tokenizer.to_meta()) == tokenizer
+    assert "exam" in Tokenizer().tokenize(text)
+
+
+def test_languages_by_name() -> None:
+    assert Tokenizer(stopwords="en").tokenize("the cat and en") == ["cat", "en"]
+    assert Tokenizer(stopwords="de, en").stopwords == stopwords("de") | stopwords("en")
+    with pytest.raises(InputError, match="no stop words for the language 'the'"):
+        Tokenizer(stopwords="the")
+    for wrong in ({"unicode": "NFD"}, {"min_length": 0}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            Tokenizer(**wrong)  # type: ignore[arg-type]
+
+
+def language_of(text: str) -> str | None:
+    words = Tokenizer().tokenize(text)
+    return find_language(words.count, len(words))
+
+
+def test_the_language_is_found() -> None:
+    english = "This is what the people of the town said when they had been there for a while and it was over. " * 12
+    german = "Das ist es, was die Leute aus der Stadt sagten, als sie dort waren und es für sie vorbei war. " * 12
+    assert language_of(english) == "en" and language_of(german) == "de"
+    assert language_of("topic model corpus word token document " * 100) is None
+    assert language_of(english[:90]) is None
+
+
+@given(
+    st.lists(TEXTS, max_size=8),
+    st.sets(st.sampled_from(["a", "aa", "é", "0", "中の"])),
+    st.integers(1, 2),
+    st.booleans(),
+)
 @settings(max_examples=60, deadline=None)
-def test_encode_agrees_with_tokenize(texts: list[str], known: set[str]) -> None:
-    tokenizer = Tokenizer(stopwords=frozenset({"z"}), phrases=(("a", "a"),))
+def test_encode_agrees_with_tokenize(texts: list[str], known: set[str], least: int, numbers: bool) -> None:
+    tokenizer = Tokenizer(stopwords=frozenset({"z"}), phrases=(("a", "a"),), min_length=least, keep_numbers=numbers)
     vocabulary = sorted(known)
     words, offsets, unknown = tokenizer.encode(texts, vocabulary)
     missing = 0

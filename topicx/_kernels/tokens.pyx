@@ -3,7 +3,8 @@
 `Words` is a hash table from a word (as UTF-8) to its id, numbered by first appearance, and the scanner that fills it.
 A word is a maximal run of characters of one class, where a joiner (an apostrophe, a zero-width joiner) is part of the
 word between two characters that allow it; or, for MALLET's rule, such a run from its first letter to its last, if
-those are at least two places apart. topicx/corpus/tokenize.py gives the classes, states the same rule as a
+those are at least two places apart. Words that are too short or have no letter can be told apart on the way: they all
+get the one id `noise`, and no place in the table. topicx/corpus/tokenize.py gives the classes, states the same rule as a
 `regex` pattern, and the tests hold the two equal. Text is read in CPython's own representation (one, two or four
 bytes a character), so nothing is decoded or copied but the word itself.
 
@@ -27,6 +28,7 @@ cdef enum:
     AFTER = 4  # may stand after a joiner
     JOINER = 8  # joins
     FOLD = 16  # written as a straight apostrophe
+    WIDE = 32  # a word even when alone: an ideograph, a syllable
 
 cdef uint32_t NONE = 0xFFFFFFFF
 
@@ -64,9 +66,10 @@ cdef class Characters:
         self.known[page] = 1
         return 0
 
-    cdef inline int of(self, uint32_t character) except -1:
+    cdef inline int of(self, uint32_t character) except -1 nogil:
         if not self.known[character >> 8]:
-            self.fill(character >> 8)
+            with gil:
+                self.fill(character >> 8)
         return self.bits[character]
 
 
@@ -117,6 +120,9 @@ cdef class Words:
     cdef uint64_t mask
     cdef Py_ssize_t count
     cdef bint frozen
+    cdef readonly int64_t noise  # the id of all words that are left out for their form; -1: none was asked for
+    cdef readonly Py_ssize_t least
+    cdef readonly bint numbers
 
     def __cinit__(self):
         self.arena_room, self.starts_room, self.buffer_room, self.out_room = 1 << 16, 1 << 12, 1 << 10, 1 << 16
@@ -129,6 +135,7 @@ cdef class Words:
         if not (self.arena and self.starts and self.slots and self.buffer and self.out):
             raise MemoryError
         self.starts[0] = 0
+        self.noise, self.least, self.numbers = -1, 1, True
 
     def __dealloc__(self):
         free(self.arena)
@@ -140,6 +147,12 @@ cdef class Words:
     def __len__(self):
         return self.count
 
+    def leave_out(self, Py_ssize_t shorter_than, bint numbers):
+        """From now on words of fewer characters (unless one is WIDE), and words without a letter, are noise."""
+        self.least, self.numbers = shorter_than, not numbers
+        if self.noise < 0:
+            self.noise = self._text_id("\0")  # a place of its own, that no text can name
+
     def freeze(self):
         self.frozen = True
 
@@ -147,15 +160,17 @@ cdef class Words:
         """The word of an id."""
         return self.arena[self.starts[index] : self.starts[index + 1]].decode("utf-8")
 
-    def arrays(self):
-        """All words: their UTF-8 bytes and their offsets (copies)."""
-        data = np.empty(self.starts[self.count], dtype=np.uint8)
-        offsets = np.empty(self.count + 1, dtype=np.int64)
+    def arrays(self, Py_ssize_t first=0):
+        """All words from one on: their UTF-8 bytes and their offsets (copies)."""
+        cdef int64_t begin = self.starts[first]
+        data = np.empty(self.starts[self.count] - begin, dtype=np.uint8)
+        offsets = np.empty(self.count - first + 1, dtype=np.int64)
         cdef uint8_t[::1] to_data = data
         cdef int64_t[::1] to_offsets = offsets
         if len(data):
-            memcpy(&to_data[0], self.arena, len(data))
-        memcpy(&to_offsets[0], self.starts, (self.count + 1) * sizeof(int64_t))
+            memcpy(&to_data[0], self.arena + begin, len(data))
+        memcpy(&to_offsets[0], self.starts + first, (self.count - first + 1) * sizeof(int64_t))
+        offsets -= begin
         return data, offsets
 
     def add(self, str word):
@@ -175,29 +190,49 @@ cdef class Words:
         """The ids of all words of these texts, and the number of words of each."""
         lengths = np.empty(len(texts), dtype=np.int64)
         cdef int64_t[::1] counts = lengths
-        cdef Py_ssize_t i, before, n
+        cdef Py_ssize_t i, before, n_texts = len(texts)
         cdef str text
-        self.n_out = 0
-        for i in range(len(texts)):
+        places = np.empty((n_texts, 3), dtype=np.int64)  # where each text is, its length and its bytes a character
+        cdef int64_t[:, ::1] place = places
+        for i in range(n_texts):
             text = texts[i]
-            before = self.n_out
-            n = PyUnicode_GET_LENGTH(text)
-            self._reserve_buffer(4 * n)
-            if characters.trimmed:
-                if PyUnicode_KIND(text) == 1:
-                    self._scan_trimmed[uint8_t](<const uint8_t *>PyUnicode_DATA(text), n, characters)
-                elif PyUnicode_KIND(text) == 2:
-                    self._scan_trimmed[uint16_t](<const uint16_t *>PyUnicode_DATA(text), n, characters)
-                else:
-                    self._scan_trimmed[uint32_t](<const uint32_t *>PyUnicode_DATA(text), n, characters)
-            elif PyUnicode_KIND(text) == 1:
-                self._scan[uint8_t](<const uint8_t *>PyUnicode_DATA(text), n, characters)
-            elif PyUnicode_KIND(text) == 2:
-                self._scan[uint16_t](<const uint16_t *>PyUnicode_DATA(text), n, characters)
-            else:
-                self._scan[uint32_t](<const uint32_t *>PyUnicode_DATA(text), n, characters)
-            counts[i] = self.n_out - before
+            place[i, 0], place[i, 1] = <int64_t>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
+            place[i, 2] = PyUnicode_KIND(text)
+        self.n_out = 0
+        with nogil:
+            for i in range(n_texts):
+                before = self.n_out
+                self._reserve_buffer(4 * place[i, 1])
+                self._scan_text(<const void *>place[i, 0], place[i, 1], place[i, 2], characters)
+                counts[i] = self.n_out - before
         return self._taken(), lengths
+
+    cdef int _scan_text(self, const void *data, Py_ssize_t n, int64_t kind, Characters characters) except -1 nogil:
+        if characters.trimmed:
+            if kind == 1:
+                return self._scan_trimmed[uint8_t](<const uint8_t *>data, n, characters)
+            if kind == 2:
+                return self._scan_trimmed[uint16_t](<const uint16_t *>data, n, characters)
+            return self._scan_trimmed[uint32_t](<const uint32_t *>data, n, characters)
+        if kind == 1:
+            return self._scan[uint8_t](<const uint8_t *>data, n, characters)
+        if kind == 2:
+            return self._scan[uint16_t](<const uint16_t *>data, n, characters)
+        return self._scan[uint32_t](<const uint32_t *>data, n, characters)
+
+    def add_all(self, const uint8_t[::1] data, const int64_t[::1] offsets):
+        """The ids of words that another table has (`arrays`); those that are new are added, in their order."""
+        cdef Py_ssize_t i, n = offsets.shape[0] - 1, length
+        found = np.empty(n, dtype=np.uint32)
+        cdef uint32_t[::1] ids = found
+        with nogil:
+            for i in range(n):
+                length = offsets[i + 1] - offsets[i]
+                self._reserve_buffer(length)
+                if length:
+                    memcpy(self.buffer, &data[offsets[i]], length)
+                ids[i] = self._id(length)
+        return found
 
     def encode_words(self, list documents):
         """The same for documents that are already lists of words."""
@@ -218,7 +253,7 @@ cdef class Words:
             memcpy(&to[0], self.out, self.n_out * sizeof(uint32_t))
         return ids
 
-    cdef int _reserve_buffer(self, Py_ssize_t size) except -1:
+    cdef int _reserve_buffer(self, Py_ssize_t size) except -1 nogil:
         if size + 16 > self.buffer_room:
             self.buffer_room = 2 * size + 16
             self.buffer = <uint8_t *>_grown(self.buffer, self.buffer_room)
@@ -231,10 +266,10 @@ cdef class Words:
         memcpy(self.buffer, data, size)
         return self._id(size)
 
-    cdef int _scan(self, const unit *text, Py_ssize_t n, Characters characters) except -1:
-        cdef Py_ssize_t i = 0, length
+    cdef int _scan(self, const unit *text, Py_ssize_t n, Characters characters) except -1 nogil:
+        cdef Py_ssize_t i = 0, length, characters_read
         cdef uint32_t c
-        cdef int kind, last
+        cdef int kind, last, seen
         cdef const uint8_t *bits = characters.bits
         cdef uint8_t *buffer = self.buffer
         while i < n:
@@ -246,9 +281,11 @@ cdef class Words:
                 kind = characters.of(c)
             if not kind & WORD:
                 continue
-            length = 0
+            length = characters_read = seen = 0
             while True:
                 length = _put(buffer, length, c)
+                characters_read += 1
+                seen |= kind
                 if i >= n:
                     break
                 last = kind
@@ -262,25 +299,34 @@ cdef class Words:
                     continue
                 if kind & JOINER and last & BEFORE and i + 1 < n and characters.of(text[i + 1]) & AFTER:
                     length = _put(buffer, length, 39 if kind & FOLD else c)
+                    characters_read += 1
                     c = text[i + 1]
                     kind = characters.of(c)
                     i += 2
                     continue
                 i += 1
                 break
-            self._emit(self._id(length))
+            self._emit(self._kept(length, characters_read, seen))
         return 0
 
-    cdef int _scan_trimmed(self, const unit *text, Py_ssize_t n, Characters characters) except -1:
+    cdef inline uint32_t _kept(self, Py_ssize_t length, Py_ssize_t characters, int seen) except? 0xFFFFFFFE nogil:
+        """The id of the word in the buffer, or of noise. `seen` are the classes of its characters."""
+        if (characters < self.least and not seen & WIDE) or not (self.numbers or seen & AFTER):
+            return <uint32_t>self.noise
+        return self._id(length)
+
+    cdef int _scan_trimmed(self, const unit *text, Py_ssize_t n, Characters characters) except -1 nogil:
         """Runs of WORD characters, from the first AFTER character to the last, at least three characters long."""
         cdef Py_ssize_t i = 0, j, length, first, last
-        cdef int kind
+        cdef int kind, seen
         while i < n:
             first = last = -1
+            seen = 0
             while i < n:
                 kind = characters.of(text[i])
                 if not kind & WORD:
                     break
+                seen |= kind
                 if kind & AFTER:
                     last = i
                     if first < 0:
@@ -291,10 +337,10 @@ cdef class Words:
                 length = 0
                 for j in range(first, last + 1):
                     length = _put(self.buffer, length, text[j])
-                self._emit(self._id(length))
+                self._emit(self._kept(length, last + 1 - first, seen))
         return 0
 
-    cdef inline int _emit(self, uint32_t word) except -1:
+    cdef inline int _emit(self, uint32_t word) except -1 nogil:
         if self.n_out == self.out_room:
             self.out_room *= 2
             self.out = <uint32_t *>_grown(self.out, self.out_room * sizeof(uint32_t))
@@ -302,7 +348,7 @@ cdef class Words:
         self.n_out += 1
         return 0
 
-    cdef uint32_t _id(self, Py_ssize_t length) except? 0xFFFFFFFE:
+    cdef uint32_t _id(self, Py_ssize_t length) except? 0xFFFFFFFE nogil:
         """The id of the word in the buffer."""
         memset(self.buffer + length, 0, 8)
         cdef uint64_t h = _hash(self.buffer, length), at = h & self.mask, slot
@@ -313,7 +359,7 @@ cdef class Words:
             if slot == 0:
                 break
             if slot & 0xFFFFFFFF00000000ULL == upper:
-                word = <Py_ssize_t>(slot & 0xFFFFFFFF) - 1
+                word = <Py_ssize_t>(slot & 0xFFFFFFFFULL) - 1
                 if self.starts[word + 1] - self.starts[word] == length:
                     if memcmp(self.arena + self.starts[word], self.buffer, length) == 0:
                         return <uint32_t>word
@@ -321,8 +367,9 @@ cdef class Words:
         if self.frozen:
             return NONE
         word = self.count
-        if word >= 0xFFFFFF00:
-            raise OverflowError("more than four thousand million different words")
+        if word >= 0xFFFFFF00LL:
+            with gil:
+                raise OverflowError("more than four thousand million different words")
         if word + 2 > self.starts_room:
             self.starts_room *= 2
             self.starts = <int64_t *>_grown(self.starts, self.starts_room * sizeof(int64_t))
@@ -337,13 +384,14 @@ cdef class Words:
             self._rehash()
         return <uint32_t>word
 
-    cdef int _rehash(self) except -1:
+    cdef int _rehash(self) except -1 nogil:
         cdef uint64_t mask = 2 * self.mask + 1, at, h
         cdef uint64_t *slots = <uint64_t *>calloc(mask + 1, sizeof(uint64_t))
         cdef Py_ssize_t word, length
         cdef uint8_t *copy
         if slots == NULL:
-            raise MemoryError
+            with gil:
+                raise MemoryError
         for word in range(self.count):
             length = self.starts[word + 1] - self.starts[word]
             self._reserve_buffer(length)
@@ -360,10 +408,11 @@ cdef class Words:
         return 0
 
 
-cdef void *_grown(void *block, size_t size) except NULL:
+cdef void *_grown(void *block, size_t size) except NULL nogil:
     cdef void *new = realloc(block, size)
     if new == NULL:
-        raise MemoryError
+        with gil:
+            raise MemoryError
     return new
 
 
@@ -391,21 +440,23 @@ def settle(
     const uint32_t[::1] ids, const int64_t[::1] lengths, const uint8_t[::1] flags,
     const uint64_t[::1] pair_keys, const int64_t[::1] pair_words,
     int64_t document, int64_t[::1] tokens, int64_t[::1] documents, int64_t[::1] last,
-    uint32_t[::1] out, int64_t[::1] out_lengths,
+    uint32_t[::1] out, int64_t[::1] out_lengths, int64_t[::1] out_unknown,
 ):
-    """Join pairs, drop words with a flag (1: stop word, 2: unknown) and count the rest.
+    """Join pairs, drop words with a flag (1: stop word, 2: unknown, 3: noise) and count the rest.
 
     `tokens` and `documents` grow by each word's frequency and document frequency; `last` remembers the last document
-    of each word. Returns how many tokens were kept, how many were unknown, and how many were stop words.
+    of each word. `out_lengths` and `out_unknown` are the kept and the unknown tokens of each document. Returns how many
+    tokens were kept, how many were stop words, and how many were noise.
     """
     cdef Py_ssize_t d, i = 0, end = 0, kept = 0, before, at
     cdef Py_ssize_t n_pairs = pair_keys.shape[0]
-    cdef int64_t unknown = 0, stopped = 0
+    cdef int64_t unknown = 0, stopped = 0, noise = 0
     cdef uint32_t w
     with nogil:
         for d in range(lengths.shape[0]):
             end += lengths[d]
             before = kept
+            unknown = 0
             while i < end:
                 w = ids[i]
                 i += 1
@@ -418,6 +469,8 @@ def settle(
                     unknown += 1
                 elif flags[w] == 1:
                     stopped += 1
+                elif flags[w] == 3:
+                    noise += 1
                 else:
                     out[kept] = w
                     kept += 1
@@ -426,7 +479,8 @@ def settle(
                         last[w] = document + d
                         documents[w] += 1
             out_lengths[d] = kept - before
-    return kept, unknown, stopped
+            out_unknown[d] = unknown
+    return kept, stopped, noise
 
 
 def count_pairs(

@@ -17,7 +17,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from topicx.corpus.read import Batch, Counts, ReadOptions
-from topicx.corpus.source import BLOCK, Source, unpacked_name
+from topicx.corpus.source import BLOCK, Source
+from topicx.corpus.unpack import unpacked_name
 from topicx.errors import InputError
 
 _NAME = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s{},%]+"
@@ -47,7 +48,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     head = _Head()
     vocabulary: list[str] | None = None
     shown = source.shown
-    for first, lines in source.lines(options.encoding, options.encoding_errors):
+    for first, lines in source.lines(options.encoding, options.encoding_errors, options.faults):
         rows: list[tuple[int, dict[int, str]]] = []
         for number, line in enumerate(lines, first):
             text = line.strip()

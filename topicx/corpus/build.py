@@ -10,12 +10,12 @@ for the same input, and puts the words that samplers touch most into few cache l
 
 from __future__ import annotations
 
-import datetime
+import contextlib
 import math
 import os
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,17 +24,19 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx._kernels.tokens import Words, settle
 from topicx.corpus.bigrams import BigramOptions, find_bigrams
+from topicx.corpus.carried import Column, Names, Texts, Times, snippet
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.read import Batch, Counts, plain
-from topicx.corpus.tokenize import NONE, Encoder, PairTable, Tokenizer
-from topicx.errors import InputError
+from topicx.corpus.language import find_language
+from topicx.corpus.pieces import PIECE, Lengths, cut, loaded, offsets_of
+from topicx.corpus.read import Batch, Counts
+from topicx.corpus.source import Faults
+from topicx.corpus.tokenize import NONE, Encoder, PairTable, Tokenizer, stopwords
+from topicx.errors import InputError, TopicxError
 from topicx.kinds import CORPUS
 from topicx.strings import Strings
 
-_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
-_PLAIN = (str, int, float)
-_PIECE = 1 << 18
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
+MOST_THREADS = 4
+"""Reading and writing go on in one thread, which cannot feed more than this."""
 
 
 @dataclass
@@ -52,6 +54,8 @@ class BuildOptions:
     snippet: int = 80
     """Characters of the text's beginning to keep as the column `snippet`."""
     bigrams: BigramOptions | None = None
+    find_stopwords: bool = False
+    """Whether stop words of the language that the texts are found to be in are dropped."""
 
 
 class Builder:
@@ -65,6 +69,7 @@ class Builder:
         *,
         like: Sequence[str] | None = None,
         directory: str | os.PathLike[str] | None = None,
+        faults: Faults | None = None,
     ) -> None:
         self.tokenizer = tokenizer
         self.options = options or BuildOptions()
@@ -73,7 +78,8 @@ class Builder:
         self.encoder = Encoder(tokenizer or Tokenizer(), like) if like is not None else None
         self.words = self.encoder.words if self.encoder else Words()
         self.n_documents = 0
-        self.unknown = self.stopped = 0
+        self.unknown = self.stopped = self.noise = 0
+        self.language: str | None = None
         self._pairs = PairTable()
         self._flags = np.zeros(0, dtype=np.uint8)
         self._tokens = np.zeros(0, dtype=np.int64)
@@ -82,17 +88,16 @@ class Builder:
         self._known_words = 0
         self._spools: list[files.Spool] = []
         self._ids = self._spool(np.uint32)
-        self._lengths = self._spool(np.int64)
-        self._names = _Texts(self)
-        self._labels = _Names(self, many=True)
-        self._collections = _Names(self, many=False)
-        self._times = _Times(self)
-        self._columns: dict[str, _Column] = {}
-        self._snippets = _Texts(self) if self.options.snippet else None
-        self._texts_seen = False
+        self._lengths = Lengths(self._spool(np.int64))
+        self._names = Texts(self._spool)
+        self._labels = Names(self._spool, many=True)
+        self._collections = Names(self._spool, many=False)
+        self._times = Times(self._spool, faults)
+        self._columns: dict[str, Column] = {}
+        self._snippets = Texts(self._spool) if self.options.snippet else None
+        self._texts_seen = self._named = self._open = False
         self._map: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._map_of: Sequence[str] | None = None
-        self._numbered: dict[int, NDArray[np.int64]] = {}
 
     def _spool(self, dtype: Any) -> files.Spool:
         spool = files.Spool(dtype, self.directory)
@@ -116,8 +121,45 @@ class Builder:
 
     # -- adding --------------------------------------------------------------------------------------------------
 
+    @contextlib.contextmanager
+    def _waiting(self) -> Iterator[None]:
+        """Around what writes into the files that wait: a full disk is named."""
+        try:
+            yield
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            place = self.directory or tempfile.gettempdir()
+            raise TopicxError(
+                f"{place}: writing failed: {error.strerror or error} (what is read waits there for the end)"
+            ) from error
+
     def add(self, batch: Batch) -> None:
         """Add a batch of documents."""
+        with self._waiting():
+            self._add_batch(batch)
+
+    def add_all(self, batches: Iterable[Batch], threads: int = 1) -> Iterator[Batch]:
+        """Add all batches and give each back when it is in. Texts become words in some threads; words are ordered when
+        all is read, so the file does not depend on the threads."""
+        if self.encoder is not None or threads <= 1:
+            for batch in batches:
+                self.add(batch)
+                yield batch
+            return
+        from topicx.corpus.apart import encode_apart
+
+        threads = min(threads, MOST_THREADS)
+        for batch, table, ids, lengths in encode_apart(batches, self.tokenizer or Tokenizer(), threads):
+            with self._waiting():
+                if table is None:
+                    self._add_batch(batch)
+                else:
+                    self._texts_seen = True
+                    self._add(table.ids_in(self.words, ids), lengths, batch)
+            yield batch
+
+    def _add_batch(self, batch: Batch) -> None:
         if batch.counts is not None:
             ids, lengths = self._from_counts(batch.counts)
         elif batch.words is not None:
@@ -133,46 +175,54 @@ class Builder:
         self._add(ids, lengths, batch)
 
     def _add(self, ids: NDArray[np.uint32], lengths: NDArray[np.int64], batch: Batch) -> None:
-        n = len(lengths)
+        n, begun = len(lengths), int(batch.continues)
         if self.encoder:
-            ids, lengths = self.encoder.settle(ids, lengths)
-            self.unknown, self.stopped = self.encoder.unknown, self.encoder.stopped
+            ids, lengths = self.encoder.settle(ids, lengths, begun)
+            self.unknown, self.stopped, self.noise = self.encoder.unknown, self.encoder.stopped, self.encoder.noise
         elif self.options.bigrams is None:
-            ids, lengths = self._settle(ids, lengths)
+            ids, lengths = self._settle(ids, lengths, self.n_documents - begun)
         else:
             self._grow()
             self._tokens[: len(self.words)] += np.bincount(ids, minlength=len(self.words))
         self._ids.append(ids)
-        self._lengths.append(lengths)
-        start = self.n_documents
-        self._names.add([str(start + i) for i in range(n)] if batch.ids is None else [
-            str(start + i) if name is None else name for i, name in enumerate(batch.ids)
-        ])  # fmt: skip
-        self._labels.add(batch.labels, n)
-        self._collections.add(batch.collections, n)
-        self._times.add(batch, n)
+        self._lengths.add(lengths, batch.open)
+        if n > begun:
+            self._carry(batch, begun, n)
+        self.n_documents += n - begun
+
+    def _carry(self, batch: Batch, begun: int, n: int) -> None:
+        """What the documents `begun` to `n` of the batch carry."""
+        start = self.n_documents - begun
+        self._named = self._named or batch.ids is not None
+        ids = [None] * n if batch.ids is None else batch.ids
+        self._names.add([str(start + i) if ids[i] is None else str(ids[i]) for i in range(begun, n)])
+        self._labels.add(None if batch.labels is None else batch.labels[begun:], n - begun)
+        self._collections.add(None if batch.collections is None else batch.collections[begun:], n - begun)
+        self._times.add(batch, begun, n)
         for name, values in batch.columns.items():
             if name not in self._columns:
-                self._columns[name] = _Column(self, name)
-                self._columns[name].add([None] * start)
-            self._columns[name].add(values)
+                self._columns[name] = Column(self._spool, name, self._snippets is not None)
+                self._columns[name].add([None] * self.n_documents)
+            self._columns[name].add(values[begun:])
         for name, column in self._columns.items():
             if name not in batch.columns:
-                column.add([None] * n)
+                column.add([None] * (n - begun))
         if self._snippets is not None:
             size = self.options.snippet
             texts = batch.texts if batch.words is None else [" ".join(words[: size + 1]) for words in batch.words]
-            self._snippets.add([snippet(text, size) for text in texts] if texts else [""] * n)
-        self.n_documents += n
+            self._snippets.add([snippet(text, size) for text in texts[begun:]] if texts else [""] * (n - begun))
 
-    def _settle(self, ids: NDArray[np.uint32], lengths: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
+    def _settle(
+        self, ids: NDArray[np.uint32], lengths: NDArray[np.int64], document: int
+    ) -> tuple[Any, NDArray[np.int64]]:
         self._grow()
         out, out_lengths = np.empty(len(ids), dtype=np.uint32), np.empty(len(lengths), dtype=np.int64)
-        kept, _, stopped = settle(
-            ids, lengths, self._flags, self._pairs.keys, self._pairs.values, self.n_documents,
-            self._tokens, self._documents, self._last, out, out_lengths,
+        kept, stopped, noise = settle(
+            ids, lengths, self._flags, self._pairs.keys, self._pairs.values, document,
+            self._tokens, self._documents, self._last, out, out_lengths, np.empty(len(lengths), dtype=np.int64),
         )  # fmt: skip
         self.stopped += stopped
+        self.noise += noise
         return out[:kept], out_lengths
 
     def _grow(self) -> None:
@@ -187,24 +237,24 @@ class Builder:
         if self.tokenizer is not None and self.tokenizer.stopwords:
             for i in range(self._known_words, n):
                 self._flags[i] = self.tokenizer.is_stopword(self.words.word(i))
+        if self.words.noise >= 0:
+            self._flags[self.words.noise] = 3
         self._known_words = n
 
     def _from_counts(self, counts: Counts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Tokens from counts: each word as often as its count says, side by side."""
         if counts.vocabulary is None:
-            high = int(counts.words.max(initial=-1)) + 1
-            words = self._numbered.get(counts.base, np.zeros(0, np.int64))
-            new = [str(i + counts.base) for i in range(len(words), high)]
-            added = np.array([self.words.add(word) for word in new], dtype=np.int64)
-            words = self._numbered[counts.base] = np.concatenate([words, added])
+            numbers, places = np.unique(counts.words, return_inverse=True)
+            found = [self.words.add(str(number + counts.base)) for number in numbers.tolist()]
+            ids: NDArray[Any] = np.array(found, dtype=np.int64)[places.reshape(-1)]
         else:
             if counts.vocabulary is not self._map_of:
                 self._map = np.array([self.words.add(word) for word in counts.vocabulary], dtype=np.int64)
                 self._map_of = counts.vocabulary
-            words = self._map
+            ids = self._map[counts.words]
         if counts.counts.sum(dtype=np.float64) > 2**33:
             raise InputError("the counts of one batch of documents are more than eight thousand million tokens")
-        ids = np.repeat(words[counts.words].astype(np.uint32), counts.counts)
+        ids = np.repeat(ids.astype(np.uint32), counts.counts)
         ends = np.concatenate([[0], np.cumsum(counts.counts)])
         pairs = np.concatenate([[0], np.cumsum(counts.lengths)])
         return ids, np.diff(ends[pairs])
@@ -213,46 +263,55 @@ class Builder:
 
     def save(self, path: str | os.PathLike[str], meta: dict[str, Any] | None = None) -> dict[str, Any]:
         """Write the corpus file; returns its metadata."""
-        arrays, about = self._finish(meta or {})
+        with self._waiting():
+            arrays, about = self._finish(meta or {})
         files.write(path, CORPUS, arrays, about)
         return about
 
     def corpus(self, meta: dict[str, Any] | None = None) -> Corpus:
         """The corpus in memory."""
         arrays, about = self._finish(meta or {})
-        loaded = {name: _loaded(array) if isinstance(array, files.Spool) else array for name, array in arrays.items()}
-        return Corpus.from_arrays(loaded, about)
+        ready = {name: loaded(array) if isinstance(array, files.Spool) else array for name, array in arrays.items()}
+        return Corpus.from_arrays(ready, about)
 
     def _finish(self, meta: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         tokenizer = self.tokenizer
+        if self.options.find_stopwords and self._texts_seen and not self.encoder:
+            tokenizer = self._find_stopwords(tokenizer or Tokenizer())
         if self.options.bigrams is not None and not self.encoder:
             tokenizer = self._join_bigrams(tokenizer or Tokenizer())
         n = len(self.words)
         if self.encoder:
             tokens, documents = self.encoder.tokens[:n], self.encoder.documents[:n]
-            kept = np.arange(self.encoder.n_words)
+            kept, stopped = np.arange(self.encoder.n_words), 0
         else:
             self._grow()
             tokens, documents = self._tokens[:n], self._documents[:n]
             kept = self._kept_words(tokens, documents)
+            stopped = int(tokens[self._flags[:n] == 1].sum())  # found to be stop words after they were counted
+            self.stopped += stopped
         if not self.n_documents:
             raise InputError("no documents in the input")
         mapping = np.full(n, NONE, dtype=np.uint32)
         mapping[kept] = np.arange(len(kept), dtype=np.uint32)
         words, lengths = self._renumber(mapping)
-        if not words.size:
+        if not words.size and not self.encoder:
+            hint = ""
+            if self.noise and tokenizer is not None:
+                hint = f"; {self.noise:,} words are shorter than {tokenizer.min_length} characters (--min-length) or "
+                hint += "without a letter (--keep-numbers)"
             raise InputError(
-                f"nothing is left: {self.n_documents:,} documents, but none has a word that the options keep"
+                f"nothing is left: {self.n_documents:,} documents, but none has a word that the options keep{hint}"
             )
-        empty = sum(int((piece == 0).sum()) for piece in lengths.chunks(_PIECE))
+        empty = sum(int((piece == 0).sum()) for piece in lengths.chunks(PIECE))
         drop = self.options.drop_empty and empty > 0
 
         def mask() -> Iterator[NDArray[np.bool_]] | None:
-            return (piece > 0 for piece in lengths.chunks(_PIECE)) if drop else None
+            return (piece > 0 for piece in lengths.chunks(PIECE)) if drop else None
 
         arrays: dict[str, Any] = {
             "words": words,
-            "offsets": self._offsets(lengths, filled_only=drop),
+            "offsets": offsets_of(self._spool, lengths, filled_only=drop),
             "word_frequencies": np.ascontiguousarray(tokens[kept]),
             "document_frequencies": np.ascontiguousarray(documents[kept]),
             **self._vocabulary(kept).arrays("vocabulary"),
@@ -277,12 +336,18 @@ class Builder:
                 "dropped_documents": empty if drop else 0,
                 "tokens": words.size,
                 "words": len(kept),
-                "dropped_words": 0 if self.encoder else int((documents > 0).sum()) - len(kept),
-                "dropped_tokens": self._ids.size - words.size,
+                "dropped_words": 0 if self.encoder else int((documents > 0)[self._flags[:n] == 0].sum()) - len(kept),
+                "dropped_tokens": self._ids.size - words.size - stopped,
                 "stopword_tokens": self.stopped,
+                "noise_tokens": self.noise,
                 "unknown_tokens": self.unknown,
             },
         }
+        doubled, first = self._names.doubled() if self._named else (0, "")
+        if doubled:
+            about["counts"]["doubled_ids"], about["first_doubled_id"] = doubled, first
+        if self.language:
+            about["stopwords_of"] = self.language
         if self._times.kind:
             about["time"] = self._times.kind
         return arrays, about
@@ -291,6 +356,7 @@ class Builder:
         """The words within the limits, by falling frequency, ties by the word."""
         most = math.floor(self.options.max_doc_freq * self.n_documents + 1e-9)
         keep = (tokens >= max(self.options.min_count, 1)) & (documents >= self.options.min_doc_freq)
+        keep &= self._flags[: len(tokens)] == 0
         kept = np.flatnonzero(keep & (documents <= most))
         data, offsets = self.words.arrays()
         raw = data.tobytes()
@@ -306,297 +372,55 @@ class Builder:
         index = np.arange(new[-1]) + np.repeat(offsets[kept] - new[:-1], lengths)
         return Strings(data[index], new)
 
+    def _find_stopwords(self, tokenizer: Tokenizer) -> Tokenizer:
+        """The stop words of the language that most of the text is in, if it is clear, as flags of words."""
+        self._grow()
+
+        def frequency(word: str) -> int:
+            at = self.words.find(word)
+            return 0 if at == NONE else int(self._tokens[at])
+
+        plain = self._tokens[: len(self.words)][self._flags[: len(self.words)] != 3]
+        self.language = find_language(frequency, int(plain.sum()) + self.stopped)
+        if self.language is None:
+            return tokenizer
+        tokenizer = replace(tokenizer, stopwords=frozenset(tokenizer.stopwords) | stopwords(self.language))
+        for i in range(len(self.words)):
+            if not self._flags[i] and tokenizer.is_stopword(self.words.word(i)):
+                self._flags[i] = 1
+        return tokenizer
+
     def _renumber(self, mapping: NDArray[np.uint32]) -> tuple[files.Spool, files.Spool]:
         """Final word ids and document lengths, piece by piece."""
-        words, lengths = self._spool(np.uint32), self._spool(np.int64)
-        for piece_lengths, ids in _ragged(self._lengths, self._ids):
+        words, lengths = self._spool(np.uint32), Lengths(self._spool(np.int64))
+        for piece_lengths, ids, is_open in cut(self._lengths.spool, self._ids):
             final = mapping[ids]
             kept = final != NONE
             sums = np.concatenate([[0], np.cumsum(kept)])
             ends = np.concatenate([[0], np.cumsum(piece_lengths)])
             words.append(final[kept])
-            lengths.append(np.diff(sums[ends]))
-        return words, lengths
-
-    def _offsets(self, lengths: files.Spool, filled_only: bool = False) -> files.Spool:
-        """Offsets from lengths."""
-        offsets = self._spool(np.int64)
-        offsets.append(np.zeros(1, np.int64))
-        total = 0
-        for piece in lengths.chunks(_PIECE):
-            if filled_only:
-                piece = piece[piece > 0]
-            ends = np.cumsum(piece) + total
-            offsets.append(ends)
-            total = int(ends[-1]) if len(ends) else total
-        return offsets
+            lengths.add(np.diff(sums[ends]), is_open)
+        return words, lengths.spool
 
     def _join_bigrams(self, tokenizer: Tokenizer) -> Tokenizer:
         """The second and third pass over the waiting tokens: count pairs, then join the significant ones."""
-        from dataclasses import replace
-
         assert self.options.bigrams is not None
         self._grow()
         pairs = find_bigrams(
-            lambda: _ragged(self._lengths, self._ids),
+            lambda: ((lengths, ids) for lengths, ids, _ in cut(self._lengths.spool, self._ids)),
             self._tokens[: len(self.words)], self._flags[: len(self.words)], self.words, self.options.bigrams,
         )  # fmt: skip
         names = [(self.words.word(a), self.words.word(b)) for a, b in pairs]
         self._pairs = PairTable.of({pair: self.words.add(f"{a}_{b}") for pair, (a, b) in zip(pairs, names)})
         self._tokens[:] = 0
-        old_ids, old_lengths = self._ids, self._lengths
-        self._ids, self._lengths = self._spool(np.uint32), self._spool(np.int64)
-        total, self.n_documents = self.n_documents, 0
-        for lengths, ids in _ragged(old_lengths, old_ids):
-            ids, lengths = self._settle(ids, lengths)
+        old_ids, old_lengths = self._ids, self._lengths.spool
+        self._ids, self._lengths = self._spool(np.uint32), Lengths(self._spool(np.int64))
+        document = 0
+        for lengths, ids, is_open in cut(old_lengths, old_ids):
+            ids, new_lengths = self._settle(ids, lengths, document)
             self._ids.append(ids)
-            self._lengths.append(lengths)
-            self.n_documents += len(lengths)
-        assert self.n_documents == total
+            self._lengths.add(new_lengths, is_open)
+            document += len(lengths) - is_open
+        assert document == self.n_documents
         old_ids.close()
         return replace(tokenizer, phrases=tuple(names))
-
-
-# -- what documents carry ------------------------------------------------------------------------------------------
-
-
-class _Texts:
-    """A string a document."""
-
-    def __init__(self, builder: Builder) -> None:
-        self._builder = builder
-        self._data, self._lengths = builder._spool(np.uint8), builder._spool(np.int64)
-
-    def add(self, values: Sequence[str]) -> None:
-        joined = "".join(values)
-        if joined.isascii():
-            self._data.append(np.frombuffer(joined.encode(), dtype=np.uint8))
-            self._lengths.append(np.fromiter(map(len, values), dtype=np.int64, count=len(values)))
-            return
-        encoded = [value.encode("utf-8", "replace") for value in values]
-        self._data.append(np.frombuffer(b"".join(encoded), dtype=np.uint8))
-        self._lengths.append(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
-
-    def arrays(self, name: str, mask: Iterator[NDArray[np.bool_]] | None) -> dict[str, Any]:
-        data, lengths = self._data, self._lengths
-        if mask is not None:
-            data, lengths = _filtered(self._builder, lengths, data, mask)
-        return {f"{name}.bytes": data, f"{name}.offsets": self._builder._offsets(lengths)}
-
-    def values(self) -> Iterator[list[str]]:
-        """The strings again, some at a time."""
-        for lengths, data in _ragged(self._lengths, self._data):
-            raw, ends = data.tobytes(), np.cumsum(lengths).tolist()
-            yield [raw[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends)]
-
-
-class _Names:
-    """Names from a small set (labels, collections): a number each, sorted by name at the end."""
-
-    def __init__(self, builder: Builder, many: bool) -> None:
-        self._builder, self._many = builder, many
-        self._numbers: dict[str, int] = {}
-        self._ids = builder._spool(np.int32)
-        self._lengths = builder._spool(np.int64)
-        self._documents = 0
-
-    def add(self, values: Sequence[Any] | None, n: int) -> None:
-        """Labels (a sequence a document) or collections (a name or None); None: the batch has none."""
-        numbers = self._numbers
-        if not self._many:
-            if values is None or not any(value is not None for value in values):
-                self._ids.append(np.full(n, -1, np.int32))
-                return
-            self._ids.append([-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values])
-            return
-        if values is None:
-            self._lengths.append(np.zeros(n, np.int64))
-            return
-        self._ids.append([numbers.setdefault(name, len(numbers)) for names in values for name in names])
-        self._lengths.append(np.fromiter(map(len, values), dtype=np.int64, count=n))
-
-    def arrays(self, name: str, mask: Iterator[NDArray[np.bool_]] | None) -> dict[str, Any]:
-        """`name` is `label` or `collection`."""
-        order = sorted(self._numbers)
-        rank = np.empty(len(order) + 1, dtype=np.int32)
-        rank[[self._numbers[one] for one in order]] = np.arange(len(order), dtype=np.int32)
-        rank[-1] = -1
-        names = Strings.of([one.encode("utf-8", "replace").decode() for one in order]).arrays(f"{name}_names")
-        builder = self._builder
-        if self._many:
-            if not order:
-                return names | {"label_offsets": np.zeros(0, np.int64), "label_ids": np.zeros(0, np.uint32)}
-            data, lengths = self._ids, self._lengths
-            if mask is not None:
-                data, lengths = _filtered(builder, lengths, data, mask)
-            final = builder._spool(np.uint32)
-            for piece in data.chunks(_PIECE):
-                final.append(rank[piece].astype(np.uint32))
-            return names | {"label_offsets": builder._offsets(lengths), "label_ids": final}
-        if not order:
-            return names | {"collection": np.zeros(0, np.int32)}
-        final = builder._spool(np.int32)
-        for piece in self._ids.chunks(_PIECE):
-            final.append(rank[piece] if mask is None else rank[piece[next(mask)]])
-        return names | {"collection": final}
-
-
-class _Times:
-    """The time of each document: a number, or an ISO date as days since 1970. All of one corpus are of one
-    kind."""
-
-    def __init__(self, builder: Builder) -> None:
-        self._builder = builder
-        self._values = builder._spool(np.float64)
-        self.kind = ""
-        self._known: dict[Any, float] = {}
-
-    def add(self, batch: Batch, n: int) -> None:
-        if batch.times is None:
-            self._values.append(np.full(n, np.nan))
-            return
-        if len(self._known) > 100_000:
-            self._known.clear()
-        known = self._known  # times repeat, and parsing takes longer than looking up
-        self._values.append(
-            [
-                known[value] if type(value) in _PLAIN and value in known else self._parse(value, batch, i)
-                for i, value in enumerate(batch.times)
-            ]
-        )
-
-    def _parse(self, value: Any, batch: Batch, at: int) -> float:
-        if value is None or (isinstance(value, str) and not value.strip()):
-            return math.nan
-        try:
-            kind, number = parse_time(value)
-        except ValueError:
-            raise InputError(
-                f"{batch.place(at)}: the time {str(value)[:40]!r} is neither a number nor an ISO date"
-            ) from None
-        if self.kind and self.kind != kind:
-            was = "dates" if self.kind == "date" else "numbers"
-            raise InputError(f"{batch.place(at)}: the time {str(value)[:40]!r} is a {kind}, but those before are {was}")
-        self.kind = kind
-        if type(value) in _PLAIN:
-            self._known[value] = number
-        return number
-
-    def array(self, mask: Iterator[NDArray[np.bool_]] | None) -> Any:
-        if not self.kind:
-            return np.zeros(0, np.float64)
-        if mask is None:
-            return self._values
-        final = self._builder._spool(np.float64)
-        for piece in self._values.chunks(_PIECE):
-            final.append(piece[next(mask)])
-        return final
-
-
-class _Column:
-    """A further column: numbers if all values are numbers, else strings."""
-
-    def __init__(self, builder: Builder, name: str) -> None:
-        if not name or name.endswith((".bytes", ".offsets")):
-            raise InputError(f"--column {name!r}: a column cannot have this name in a corpus file")
-        if name == "snippet" and builder.options.snippet:
-            raise InputError("--column 'snippet': the corpus keeps snippets of its own there (--snippet 0 keeps none)")
-        self._builder = builder
-        self._texts = _Texts(builder)
-        self._numeric = True
-
-    def add(self, values: Sequence[Any]) -> None:
-        texts = [plain(value) for value in values]
-        if self._numeric:
-            self._numeric = all(not text or _NUMBER.fullmatch(text) for text in texts)
-        self._texts.add(texts)
-
-    def arrays(self, name: str, mask: Iterator[NDArray[np.bool_]] | None) -> dict[str, Any]:
-        if not self._numeric:
-            return self._texts.arrays(name, mask)
-        values = self._builder._spool(np.float64)
-        for texts in self._texts.values():
-            values.append([float(text) if text else math.nan for text in texts])
-        if mask is None:
-            return {name: values}
-        final = self._builder._spool(np.float64)
-        for piece in values.chunks(_PIECE):
-            final.append(piece[next(mask)])
-        return {name: final}
-
-
-def parse_time(value: Any) -> tuple[str, float]:
-    """`number` or `date`, and the value: a finite number; an ISO date (also 1990-05) as days since
-    1970-01-01."""
-    if isinstance(value, bool):
-        raise ValueError
-    if isinstance(value, datetime.date):  # a datetime too
-        text = value.isoformat()
-    elif isinstance(value, (int, float, np.integer, np.floating)):
-        text = repr(float(value))
-    else:
-        text = str(value).strip()
-    if _NUMBER.fullmatch(text):
-        number = float(text)
-        if not math.isfinite(number):
-            raise ValueError
-        return "number", number
-    if re.fullmatch(r"\d{4}-\d{2}", text, re.ASCII):
-        text += "-01"
-    moment = datetime.datetime.fromisoformat(text)
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.UTC)
-    seconds = moment.hour * 3600 + moment.minute * 60 + moment.second + moment.microsecond / 1e6
-    return "date", moment.toordinal() - _EPOCH + seconds / 86400
-
-
-def snippet(text: str, size: int) -> str:
-    """The beginning of a text on one line."""
-    found = " ".join(text[:size].split())
-    if len(found) < size < len(text) and found != text[:size].strip():
-        found = " ".join(text[: 8 * size].split())[:size].rstrip()
-    return found
-
-
-# -- pieces of spools ----------------------------------------------------------------------------------------------
-
-
-def _ragged(lengths: files.Spool, data: files.Spool) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """Runs of documents: their lengths and their data, about a million values at a time."""
-    held = np.empty(0, dtype=data.dtype)
-    pieces = data.chunks(_PIECE)
-    for all_lengths in lengths.chunks(_PIECE // 8):
-        begin, ends = 0, np.cumsum(all_lengths)
-        while begin < len(all_lengths):
-            before = int(ends[begin - 1]) if begin else 0
-            end = max(int(np.searchsorted(ends, before + _PIECE, side="right")), begin + 1)
-            need = int(ends[end - 1]) - before
-            parts = [held]
-            have = len(held)
-            while have < need:
-                parts.append(next(pieces))
-                have += len(parts[-1])
-            held = np.concatenate(parts)
-            yield all_lengths[begin:end], held[:need]
-            held = held[need:]
-            begin = end
-
-
-def _filtered(
-    builder: Builder, lengths: files.Spool, data: files.Spool, mask: Iterator[NDArray[np.bool_]]
-) -> tuple[files.Spool, files.Spool]:
-    """The data and lengths of the documents that the mask keeps."""
-    new_data, new_lengths = builder._spool(data.dtype), builder._spool(np.int64)
-    held = np.empty(0, dtype=bool)
-    for piece, values in _ragged(lengths, data):
-        while len(held) < len(piece):
-            held = np.concatenate([held, next(mask)])
-        keep, held = held[: len(piece)], held[len(piece) :]
-        new_data.append(values[np.repeat(keep, piece)])
-        new_lengths.append(piece[keep])
-    return new_data, new_lengths
-
-
-def _loaded(spool: files.Spool) -> NDArray[Any]:
-    pieces = list(spool.chunks())
-    return np.concatenate(pieces) if pieces else np.zeros(0, spool.dtype)

@@ -35,6 +35,7 @@ def from_texts(
     times: Iterable[Any] | None = None,
     columns: dict[str, Iterable[Any]] | None = None,
     tokenizer: Tokenizer | None = None,
+    stopwords: str | Iterable[str] | None = "auto",
     like: Corpus | None = None,
     bigrams: BigramOptions | bool = False,
     snippet: int = 80,
@@ -42,17 +43,22 @@ def from_texts(
 ) -> Corpus:
     """A corpus of these texts. `limits`: min_count, min_doc_freq, max_doc_freq, drop_empty.
 
+    `stopwords` is for the default tokenizer: "auto" (those of the language that the texts are found to be in),
+    languages ("en", "de,en"), words, or None.
     `like` takes the tokenizer and the vocabulary of another corpus; words that it does not have are left out
     and counted in `meta["counts"]["unknown_tokens"]`.
     """
     if isinstance(texts, str):
         raise InputError("texts must be several texts, not one string")
-    tokenizer, vocabulary = tokenizer or Tokenizer(), None
+    find = tokenizer is None and stopwords == "auto"
+    if tokenizer is None:
+        tokenizer = Tokenizer(stopwords=() if stopwords is None or find else stopwords)  # type: ignore[arg-type]
+    vocabulary = None
     if like is not None:
         if limits or bigrams:
             raise InputError("like fixes the words: leave the limits and bigrams out")
         tokenizer, vocabulary = Tokenizer.from_meta(like.meta.get("tokenizer")), like.vocabulary
-    options = _options(limits, snippet, bigrams)
+    options = replace(_options(limits, snippet, bigrams), find_stopwords=find and like is None)
     with Builder(tokenizer, options, like=vocabulary) as builder:
         for texts_part, batch in _batches(texts, "texts", ids, labels, collections, times, columns):
             for i, text in enumerate(texts_part):
@@ -99,10 +105,14 @@ def from_matrix(
     """A corpus from a documents × words matrix of counts; the vocabulary keeps the order of the columns.
 
     A document's tokens stand in the order of the columns. Without `vocabulary`, words are named by their
-    column.
+    column: its name in a pandas frame (whose index names the documents), else its number.
     """
     import scipy.sparse
 
+    if hasattr(matrix, "columns") and hasattr(matrix, "index"):  # a frame of pandas: it has names
+        vocabulary = [plain(name) for name in matrix.columns] if vocabulary is None else vocabulary
+        ids = [plain(name) for name in matrix.index] if ids is None else ids
+        matrix = matrix.to_numpy()
     if scipy.sparse.issparse(matrix):
         table = scipy.sparse.csr_array(matrix, copy=True)
         table.sum_duplicates()
@@ -232,12 +242,14 @@ def prune(
     stopwords: Iterable[str] = (),
     words: Iterable[str] | None = None,
     keep_most: int | None = None,
+    min_length: int = 1,
+    drop_numbers: bool = False,
     drop_empty: bool = False,
 ) -> Corpus:
     """A corpus without the words beyond these limits. The words that stay keep their order.
 
     `words` keeps only these; `keep_most` keeps the most frequent ones that pass the rest (ties by their
-    order).
+    order). `min_length` drops words of fewer characters, `drop_numbers` words without a letter.
     """
     options = _options({"min_count": min_count, "min_doc_freq": min_doc_freq, "max_doc_freq": max_doc_freq}, 0)
     tokens, documents = corpus.word_frequencies, corpus.document_frequencies
@@ -245,8 +257,10 @@ def prune(
     keep &= documents <= math.floor(options.max_doc_freq * corpus.n_documents + 1e-9)
     dropped = frozenset(stopwords)
     wanted = None if words is None else frozenset(words)
-    if dropped or wanted is not None:
+    form = Tokenizer(min_length=min_length, keep_numbers=not drop_numbers)
+    if dropped or wanted is not None or form.drops_noise:
         names = list(corpus.vocabulary)
+        keep &= np.array([not form.is_noise(name) for name in names], dtype=bool)
         keep &= np.array([name not in dropped and (wanted is None or name in wanted) for name in names], dtype=bool)
     chosen = np.flatnonzero(keep)
     if keep_most is not None and keep_most < len(chosen):

@@ -8,12 +8,11 @@ from typing import Any
 
 from topicx.corpus.read import Batch, Fields, ReadOptions, plain, split_labels
 from topicx.corpus.source import Source
-from topicx.errors import InputError
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     fields = Fields.choose(None, options, source.shown)
-    for first, lines in source.lines(options.encoding, options.encoding_errors):
+    for first, lines in source.lines(options.encoding, options.encoding_errors, options.faults):
         numbers: list[int] = []
         rows: list[dict[str, Any]] = []
         for number, line in enumerate(lines, first):
@@ -23,12 +22,35 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
                 row = json.loads(line)
             except (ValueError, RecursionError) as error:
                 reason = getattr(error, "msg", None) or "nested too deeply"
-                raise InputError(f"{source.shown}:{number}: is not JSON: {reason}") from None
-            if not isinstance(row, dict):
-                raise InputError(f"{source.shown}:{number}: is not a JSON object")
+                options.faults.meet(f"{source.shown}:{number}: is not JSON: {reason}")
+                continue
+            wrong = _wrong(row, fields, options)
+            if wrong:
+                options.faults.meet(f"{source.shown}:{number}: {wrong}")
+                continue
             numbers.append(number)
             rows.append(row)
         yield from from_rows(source.shown, numbers, rows, fields, options)
+
+
+def _wrong(row: Any, fields: Fields, options: ReadOptions) -> str:
+    """What is wrong with a row; nothing if it is a document."""
+    if not isinstance(row, dict):
+        return "is not a JSON object"
+    asked = ((fields.text, True), (fields.id, options.id_field), (fields.label, options.label_field),
+             (fields.collection, options.collection_field), (fields.time, options.time_field))  # fmt: skip
+    for name, by_name in asked:
+        if name and by_name and name not in row:
+            return f"no field {name!r}; there are: {', '.join(list(row)[:12])}"
+    text = row.get(fields.text)
+    if isinstance(text, list):
+        if not all(isinstance(word, str) for word in text):
+            return f"the field {fields.text!r} is a list, but not of words"
+    elif text is not None and not isinstance(text, str):
+        return f"the field {fields.text!r} is not a text but a {type(text).__name__}"
+    if fields.label and isinstance(row.get(fields.label), dict):
+        return f"the field {fields.label!r} is an object, not a label"
+    return ""
 
 
 def from_rows(
@@ -44,43 +66,25 @@ def from_rows(
 
 
 def _batch(source: str, numbers: list[int], rows: list[dict[str, Any]], fields: Fields, options: ReadOptions) -> Batch:
-    """A batch from dictionaries; a field that was asked for by name must be there."""
+    """A batch from dictionaries that are documents."""
 
-    def column(name: str, required: bool) -> list[Any]:
-        if required:
-            for number, row in zip(numbers, rows):
-                if name not in row:
-                    there = ", ".join(list(row)[:12])
-                    raise InputError(f"{source}:{number}: no field {name!r}; there are: {there}")
+    def column(name: str) -> list[Any]:
         return [row.get(name) for row in rows]
 
-    texts = column(fields.text, True)
-    for number, text in zip(numbers, texts):
-        if isinstance(text, list):
-            if not all(isinstance(word, str) for word in text):
-                raise InputError(f"{source}:{number}: the field {fields.text!r} is a list, but not of words")
-        elif text is not None and not isinstance(text, str):
-            kind = type(text).__name__
-            raise InputError(f"{source}:{number}: the field {fields.text!r} is not a text but a {kind}")
+    texts = column(fields.text)
     batch = Batch(source, numbers)
     if texts and isinstance(texts[0], list):
         batch.words = texts
     else:
         batch.texts = [text or "" for text in texts]
     if fields.id:
-        ids = column(fields.id, options.id_field is not None)
-        batch.ids = [None if value is None else plain(value) for value in ids]
+        batch.ids = [None if value is None else plain(value) for value in column(fields.id)]
     if fields.label:
-        values = column(fields.label, options.label_field is not None)
-        for number, value in zip(numbers, values):
-            if isinstance(value, dict):
-                raise InputError(f"{source}:{number}: the field {fields.label!r} is an object, not a label")
-        batch.labels = [split_labels(value, options) for value in values]
+        batch.labels = [split_labels(value, options) for value in column(fields.label)]
     if fields.collection:
-        values = column(fields.collection, options.collection_field is not None)
-        batch.collections = [plain(value) or None for value in values]
+        batch.collections = [plain(value) or None for value in column(fields.collection)]
     if fields.time:
-        batch.times = column(fields.time, options.time_field is not None)
+        batch.times = column(fields.time)
     for name in fields.columns:
-        batch.columns[name] = column(name, False)
+        batch.columns[name] = column(name)
     return batch

@@ -20,7 +20,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     base = options.index_base or 0
     vocabulary = find_vocabulary(source, options, None)
     shown = source.shown
-    for first, lines in source.lines(options.encoding, options.encoding_errors):
+    for first, lines in source.lines(options.encoding, options.encoding_errors, options.faults):
         numbers: list[int] = []
         pairs: list[str] = []
         lengths: list[int] = []
@@ -29,10 +29,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
                 continue
             match = _LINE.fullmatch(line)
             if match is None:
-                raise InputError(f"{shown}:{number}: 'N word:count word:count …' was expected, not {line[:40]!r}")
+                options.faults.meet(f"{shown}:{number}: 'N word:count word:count …' was expected, not {line[:40]!r}")
+                continue
             found = _NUMBERS.findall(match.group(2))
             if len(found) != 2 * int(match.group(1)):
-                raise InputError(f"{shown}:{number}: says {match.group(1)} words, but has {len(found) // 2}")
+                options.faults.meet(f"{shown}:{number}: says {match.group(1)} words, but has {len(found) // 2}")
+                continue
             pairs += found
             numbers.append(number)
             lengths.append(len(found) // 2)

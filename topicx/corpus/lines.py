@@ -1,7 +1,8 @@
 """A document a line: `lines` (name, label and text found by a pattern) and `text` (all is text).
 
 The pattern is MALLET's, where names and labels have no white space; or, if all the first lines have two tabs, one that
-goes by tabs alone. Both find the same in lines with tabs and without blanks in names and labels.
+goes by tabs alone. Both find the same in lines with tabs and without blanks in names and labels. A very long line is
+read in pieces, unless the pattern is the user's.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from topicx.corpus.read import Batch, ReadOptions, split_labels
-from topicx.corpus.source import Source, codec_of
+from topicx.corpus.source import LONG_LINE, Run, Source, codec_of
 from topicx.errors import InputError
 
 MALLET = r"^(\S*)[\s,]*(\S*)[\s,]*(.*)$"
@@ -24,32 +25,45 @@ Match = Callable[[str], Any]
 
 def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     if options.format == "text":
-        for first, lines in source.lines(options.encoding, options.encoding_errors):
-            yield Batch(source.shown, range(first, first + len(lines)), lines)
+        for run in source.runs(options.encoding, options.encoding_errors, options.faults):
+            numbers = range(run.first, run.first + len(run.lines))
+            yield Batch(source.shown, numbers, run.lines, continues=run.continues, open=run.open)
         return
     match = matcher(source, options)
-    for first, lines in source.lines(options.encoding, options.encoding_errors):
-        numbers: list[int] | range = range(first, first + len(lines))
-        try:
-            found = [match(line) for line in lines]
-        except TimeoutError:
-            raise InputError(
-                f"{source.shown}: --line-regex took more than {TIMEOUT:g} seconds on one of the lines from {first} "
-                f"to {first + len(lines) - 1}"
-            ) from None
-        if not all(found) or not all(lines):
-            numbers = [first + i for i, line in enumerate(lines) if line.strip()]
-            for number in numbers:
-                if found[number - first] is None:
-                    raise InputError(f"{source.shown}:{number}: the line does not match --line-regex")
-            found = [found[number - first] for number in numbers]
-        groups = [match.group for match in found if match is not None]
-        batch = Batch(source.shown, numbers, [group(options.data) or "" for group in groups])
-        if options.name:
-            batch.ids = [group(options.name) or None for group in groups]
-        if options.label:
-            batch.labels = _labels([group(options.label) or "" for group in groups], options)
-        yield batch
+    long = LONG_LINE if options.line_regex is None else None
+    for run in source.runs(options.encoding, options.encoding_errors, options.faults, long):
+        if run.continues:
+            alone = len(run.lines) == 1
+            yield Batch(source.shown, [run.first], run.lines[:1], continues=True, open=run.open and alone)
+            run = Run(run.first + 1, run.lines[1:], open=run.open)
+        if run.lines:
+            yield _batch(run, match, source.shown, options)
+
+
+def _batch(run: Run, match: Match, shown: str, options: ReadOptions) -> Batch:
+    first, lines = run.first, run.lines
+    numbers: list[int] | range = range(first, first + len(lines))
+    try:
+        found = [match(line) for line in lines]
+    except TimeoutError:
+        last = first + len(lines) - 1
+        raise InputError(
+            f"{shown}: --line-regex took more than {TIMEOUT:g} seconds on one of the lines {first} to {last}"
+        ) from None
+    if not all(found) or not all(lines):
+        numbers = [first + i for i, line in enumerate(lines) if line.strip()]
+        for number in numbers:
+            if found[number - first] is None:
+                options.faults.meet(f"{shown}:{number}: the line does not match --line-regex")
+        numbers = [number for number in numbers if found[number - first] is not None]
+        found = [found[number - first] for number in numbers]
+    groups = [match.group for match in found]
+    batch = Batch(shown, numbers, [group(options.data) or "" for group in groups], open=run.open)
+    if options.name:
+        batch.ids = [group(options.name) or None for group in groups]
+    if options.label:
+        batch.labels = _labels([group(options.label) or "" for group in groups], options)
+    return batch
 
 
 def _labels(values: list[str], options: ReadOptions) -> list[tuple[str, ...]]:
@@ -63,7 +77,7 @@ def matcher(source: Source, options: ReadOptions) -> Match:
     usual = re.compile(MALLET)
     if options.line_regex is None:
         _check_groups(usual.groups, options)
-        if not has_tabs(source.peek(), 2, options):
+        if not has_tabs(source.peek(), 2, source.encoding(options.encoding)):
             return usual.match
         tabbed = re.compile(TABS)
         return lambda line: tabbed.match(line) or usual.match(line)
@@ -83,8 +97,8 @@ def _check_groups(groups: int, options: ReadOptions) -> None:
             raise InputError(f"{option} {group}: --line-regex has only {groups} groups")
 
 
-def has_tabs(start: bytes, least: int, options: ReadOptions) -> bool:
+def has_tabs(start: bytes, least: int, encoding: str) -> bool:
     """Whether all the first lines that are not blank have so many tabs."""
-    lines = start.decode(codec_of(options.encoding), "replace").split("\n")[:20]
+    lines = start.decode(codec_of(encoding), "replace").split("\n")[:20]
     filled = [line for line in lines[:-1] or lines if line.strip()]
     return bool(filled) and all(line.count("\t") >= least for line in filled)

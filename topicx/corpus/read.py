@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
-from topicx.corpus.source import Source, codec_of, total_size
+from topicx.corpus.source import Faults, Source, codec_of, total_size
+from topicx.corpus.unpack import unpacked_name
 from topicx.errors import InputError
 
 # name -> (module, what it is)
@@ -27,6 +28,7 @@ FORMATS = {
     "lines": ("lines", "a document a line: name, label, text (MALLET's habit)"),
     "text": ("lines", "a document a line, all of it text"),
     "dir": ("folder", "a document a file, a folder a label"),
+    "files": ("folder", "a document a file"),
     "jsonl": ("jsonl", "a JSON object a line"),
     "csv": ("delimited", "rows with a header, separated by commas"),
     "tsv": ("delimited", "rows with a header, separated by tabs"),
@@ -66,11 +68,23 @@ class ReadOptions:
     label_names: str | None = None
     """svmlight: a file of the labels' names; arff: the XML file that names them."""
     index_base: int | None = None
+    skip_header: bool = False
+    """dir, files: leave out what stands before the first blank line."""
+    follow_links: bool = False
+    """dir: read files outside of the folder that links in it lead to."""
+    chunk: int | None = None
+    """Cut texts into documents of about so many words."""
+    faults: Faults = field(default_factory=Faults)
+    """What is done with documents that cannot be read."""
 
 
 @dataclass
 class Batch:
-    """Some documents of one input. A list that is None stands for no such data in this format."""
+    """Some documents of one input. A list that is None stands for no such data in this format.
+
+    A very long document comes in pieces: the first document of a batch may be the next piece of the last one of the
+    batch before (`continues`), and the last may be followed by more (`open`).
+    """
 
     source: str
     lines: Sequence[int] | None
@@ -85,6 +99,8 @@ class Batch:
     """Instead of texts: documents that are lists of words already."""
     counts: Counts | None = None
     """Instead of texts: words and how often, for formats of counts."""
+    continues: bool = False
+    open: bool = False
 
     def __len__(self) -> int:
         return len(self.counts.lengths) if self.counts else len(self.texts if self.words is None else self.words)
@@ -108,6 +124,17 @@ class Counts:
     base: int = 0
 
 
+@dataclass
+class Input:
+    """One input, or several files that are a document each, and how it is read."""
+
+    name: str
+    format: str | None
+    """None: to be told when it is opened, since it cannot be looked into before (a pipe)."""
+    why: str = ""
+    files: list[str] = field(default_factory=list)
+
+
 class Reader:
     """Iterates over the batches of all inputs; says through `say` which format each input has."""
 
@@ -119,6 +146,8 @@ class Reader:
         self.say = say or (lambda _: None)
         self.total = total_size(self.inputs)
         self.formats: list[str] = []
+        self._plan: list[Input] | None = None
+        self._said = ""
         self._done = 0
         self._source: Source | None = None
 
@@ -127,42 +156,108 @@ class Reader:
         """How many bytes have been read so far."""
         return self._done + (self._source.consumed if self._source else 0)
 
+    @property
+    def only_counts(self) -> bool:
+        """Whether all that was read were counts of words."""
+        return bool(self.formats) and set(self.formats) <= set(COUNTS)
+
+    def check(self) -> None:
+        """Look into all inputs: InputError if one cannot be read, or nobody can say how."""
+        if self._plan is None:
+            self._plan = self._planned()
+
     def __iter__(self) -> Iterator[Batch]:
-        for name in self.inputs:
-            if name != "-" and Path(name).is_dir():
-                yield from self._folder(name)
+        self.check()
+        assert self._plan is not None
+        if self.options.chunk is None:
+            return self._batches(self._plan)
+        from topicx.corpus.chunks import chunked
+
+        return chunked(self._batches(self._plan), self.options.chunk)
+
+    def _batches(self, plan: list[Input]) -> Iterator[Batch]:
+        from topicx.corpus import folder
+
+        for one in plan:
+            if one.format in ("dir", "files"):
+                self._note(one.name, one.format, one.why)
+                options = self._options(one.format)
+                parts = folder.files(one.files, options) if one.files else folder.read(one.name, options, self.say)
+                for batch, size in parts:
+                    self._done += size
+                    yield batch
                 continue
-            with Source(name) as source:
+            with Source(one.name) as source:
                 self._source = source
-                chosen, why = self._format(name, source)
+                chosen, why = (one.format, one.why) if one.format else self._format(one.name, source)
                 self._note(source.shown, chosen, why)
                 module = import_module(f"topicx.corpus.{FORMATS[chosen][0]}")
-                yield from module.read(source, self._options(chosen))
+                yield from module.read(source, self._options(chosen, source))
                 self._done += source.consumed
                 self._source = None
 
-    def _options(self, chosen: str) -> ReadOptions:
+    def _planned(self) -> list[Input]:
+        from topicx.corpus import folder
+
+        asked = self.options.format
+        plan: list[Input] = []
+        for name in self.inputs:
+            if name == "-" or not Path(name).is_dir():
+                plan += self._looked_into([name])
+                continue
+            if asked in ("dir", "files"):
+                plan.append(Input(name, "dir"))
+                continue
+            found = folder.tables(name, self.options) if asked == "auto" else [
+                str(path) for path, _ in folder.walk(name, self.options.follow_links, self.say)
+            ]  # fmt: skip
+            if found is None:
+                plan.append(Input(name, "dir"))
+            elif not found:
+                raise InputError(f"{name}: has no files in it")
+            else:
+                plan += self._looked_into(found)
+        names = [one.name for one in plan if one.format in ("text", "files")]
+        if asked == "files" or (asked == "auto" and len(names) == len(plan) > 1):
+            shown = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
+            why = "" if asked == "files" else "--format text takes a document a line"
+            return [Input(shown, "files", why, names), *(one for one in plan if one.format == "dir")]
+        return plan
+
+    def _looked_into(self, names: list[str]) -> list[Input]:
+        found = []
+        for name in names:
+            if name != "-" and Path(name).exists() and not Path(name).is_file():
+                found.append(Input(name, None))
+                continue
+            if name == "-":
+                found.append(Input(name, "files" if self.options.format == "files" else None))
+                continue
+            with Source(name) as source:
+                chosen, why = self._format(name, source)
+                module = import_module(f"topicx.corpus.{FORMATS[chosen][0]}")
+                if hasattr(module, "check"):
+                    module.check(source, self._options(chosen, source))
+                found.append(Input(name, chosen, why))
+        return found
+
+    def _options(self, chosen: str, source: Source | None = None) -> ReadOptions:
         options = replace(self.options, format=chosen)
+        if source is not None:
+            options.encoding = source.encoding(options.encoding)
         if chosen == "lines":
             if options.label_delimiter is None:
                 options.label_delimiter = ","
             options.no_label = (*options.no_label, "-")
         return options
 
-    def _folder(self, name: str) -> Iterator[Batch]:
-        from topicx.corpus import folder
-
-        if self.options.format not in ("auto", "dir"):
-            raise InputError(f"{name}: is a directory, but --format {self.options.format} reads files")
-        self._note(name, "dir", "")
-        for batch, size in folder.read(name, self._options("dir"), self.say):
-            self._done += size
-            yield batch
-
     def _note(self, name: str, chosen: str, why: str) -> None:
         if chosen not in self.formats:
             self.formats.append(chosen)
-        self.say(f"{name}: read as {chosen} ({FORMATS[chosen][1]}{'; ' + why if why else ''})")
+        text = f"read as {chosen} ({FORMATS[chosen][1]}{'; ' + why if why else ''})"
+        if text != self._said or len(self.inputs) <= 5:  # a thousand files of one kind are one message
+            self.say(f"{name}: {text}")
+        self._said = text
 
     def _format(self, name: str, source: Source) -> tuple[str, str]:
         if self.options.format == "dir":
@@ -175,7 +270,7 @@ class Reader:
             raise InputError(f"{source.shown}: is a topicx file already ({hint})")
         if start.startswith(b"#doc source pos typeindex type topic"):
             raise InputError(f"{source.shown}: is a state of MALLET's, not text ('topicx estimate' reads it)")
-        return detect(name, start, self.options)
+        return detect(name, start, replace(self.options, encoding=source.encoding(self.options.encoding)))
 
 
 def read_documents(
@@ -187,7 +282,7 @@ def read_documents(
 
 def detect(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
     """The format of a file by its name and its beginning, and why where that is not plain."""
-    base = Path(name).name.lower().removesuffix(".gz")
+    base = unpacked_name(Path(name).name.lower())
     suffix = Path(base).suffix
     if start[:4] == b"PAR1" or suffix == ".parquet":
         return "parquet", ""

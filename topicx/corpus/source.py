@@ -1,24 +1,74 @@
-"""Where bytes come from: files, gzip files, standard input; read in blocks, decoded, and cut into lines.
+"""Where bytes come from: files, compressed files, standard input; read in blocks, decoded, and cut into lines.
 
-Every fault of a file is an `InputError` that names the file and, where there are lines, the line.
+Every fault of a file is an `InputError` that names the file and, where there are lines, the line. Faults of single
+lines or documents go through `Faults`, which may leave them out or mend them instead.
 """
 
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import os
 import sys
-import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from topicx.corpus.unpack import SUFFIXES, packing, reason, unpack
 from topicx.errors import InputError
 
 BLOCK = 1 << 20
+LONG_LINE = 1 << 20
+"""Characters from which on a line of text is read in pieces."""
 LONGEST_LINE = 1 << 30
+LONGEST_WHOLE = 1 << 25
+"""Characters of a line that must be read as a whole."""
+
+MARK = "\udfff"
+"""What stands for bytes that the encoding does not have, where they do not end the reading."""
+
+
+@dataclass
+class Faults:
+    """What is done with documents that cannot be read: `stop` raises, `skip` leaves them out, `repair` mends what can
+    be mended (zero bytes and bytes that are no text) and leaves the rest out. Counts, and remembers the first."""
+
+    policy: str = "stop"
+    skipped: int = 0
+    repaired: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def meet(self, message: str, *, mended: bool = False) -> None:
+        """A fault of one document, `mended` if it can be."""
+        if self.policy == "stop":
+            raise InputError(message)
+        if mended:
+            self.repaired += 1
+        else:
+            self.skipped += 1
+        if len(self.first) < 5:
+            self.first.append(message)
+
+    def clean(self, text: str, place: str) -> str | None:
+        """The text without marks and zero bytes; None: the document goes."""
+        if MARK not in text and "\0" not in text:
+            return text
+        what = "is binary, not text (a zero byte)" if "\0" in text else "has bytes that are not text"
+        mended = self.policy == "repair"
+        self.meet(f"{place}: {what}", mended=mended)
+        return text.replace(MARK, "\ufffd").replace("\0", " ") if mended else None
+
+
+@dataclass
+class Run:
+    """Lines that follow one another. A long line comes in pieces: the first line `continues` the one before, the last
+    is still `open`."""
+
+    first: int
+    lines: list[str]
+    continues: bool = False
+    open: bool = False
 
 
 class Source:
@@ -45,13 +95,21 @@ class Source:
                     self.size = path.stat().st_size
         except OSError as error:
             raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+        except ValueError:
+            raise InputError(f"{name!r}: cannot be the name of a file (a zero byte)") from None
         self._counted = _Counted(self._raw, self.shown)
         self._buffered = io.BufferedReader(self._counted, buffer_size=BLOCK)
-        self.compressed = self._guard_peek(2)[:2] == b"\x1f\x8b"
-        if not self.compressed and name.endswith(".gz") and self._guard_peek(1):
-            raise InputError(f"{name}: is not a gzip file, though its name ends in .gz")
-        self._unpacked = gzip.GzipFile(fileobj=self._buffered, mode="rb") if self.compressed else None
+        self.packing = packing(self._guard_peek(6))
+        ending = SUFFIXES.get(Path(name).suffix.lower())
+        if ending is not None and self.packing != ending and self._guard_peek(1):
+            self.close()
+            raise InputError(f"{name}: is not a {ending} file, though its name ends in {Path(name).suffix}")
+        self._unpacked = None if self.packing is None else unpack(self.packing, self._buffered, self.shown)
         self._held = b""
+
+    @property
+    def compressed(self) -> bool:
+        return self.packing is not None
 
     def _guard_peek(self, size: int) -> bytes:
         try:
@@ -72,11 +130,13 @@ class Source:
             if self._unpacked:
                 return self._unpacked.read(size)
             return self._buffered.read1(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            reason = "it ends too early" if isinstance(error, EOFError) else str(error).rstrip(".")
-            raise InputError(f"{self.shown}: is a broken gzip file ({reason})") from None
-        except OSError as error:
-            raise InputError(f"{self.shown}: cannot be read: {error.strerror or error}") from None
+        except Exception as error:
+            why = reason(error) if self._unpacked else None
+            if why is not None:
+                raise InputError(f"{self.shown}: is a broken {self.packing} file ({why})") from None
+            if isinstance(error, OSError):
+                raise InputError(f"{self.shown}: cannot be read: {error.strerror or error}") from None
+            raise
 
     def peek(self, size: int = 1 << 16) -> bytes:
         """The first bytes without consuming them."""
@@ -92,16 +152,28 @@ class Source:
         while data := self.read():
             yield data
 
-    def texts(self, encoding: str, errors: str) -> Iterator[str]:
-        """Decoded blocks. A byte order mark is not part of the text."""
+    def encoding(self, asked: str) -> str:
+        """The encoding to read with: UTF-16 or UTF-32 where the first bytes are their mark and UTF-8 was to be."""
+        if codec_of(asked) != "utf-8-sig":
+            return asked
+        start = self.peek(4)[:4]
+        if start.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+            return "utf-32"
+        return "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else asked
+
+    def texts(self, encoding: str, errors: str, faults: Faults | None = None) -> Iterator[str]:
+        """Decoded blocks. A byte order mark is not part of the text. With `faults` that do not stop, bytes that are not
+        of the encoding become `MARK`s, and zero bytes stay."""
+        lenient = faults is not None and faults.policy != "stop"
+        encoding = self.encoding(encoding)
         codec = codec_of(encoding)
-        decoder = codecs.getincrementaldecoder(codec)(errors)
+        decoder = codecs.getincrementaldecoder(codec)(_MARKING if lenient and errors == "strict" else errors)
         plain = not codec.startswith(("utf-16", "utf-32"))
         lines = 0
         for data in self.blocks():
-            if plain and (at := data.find(b"\0")) >= 0:
+            if plain and not lenient and (at := data.find(b"\0")) >= 0:
                 line = lines + data.count(b"\n", 0, at) + 1
-                raise InputError(f"{self.shown}:{line}: is binary, not text (a zero byte)")
+                raise InputError(f"{self.shown}:{line}: is binary, not text (a zero byte); see --bad-documents")
             try:
                 text = decoder.decode(data)
             except UnicodeError as error:
@@ -122,30 +194,74 @@ class Source:
             good = error.object[: error.start]
             lines += good.count(b"\n")
             what = f"byte 0x{error.object[error.start]:02x}, {error.reason}"
-        return InputError(f"{self.shown}:{lines + 1}: is not {encoding} ({what}); see --encoding and --encoding-errors")
+        return InputError(f"{self.shown}:{lines + 1}: is not {encoding} ({what}); see --encoding and --bad-documents")
 
-    def lines(self, encoding: str, errors: str) -> Iterator[tuple[int, list[str]]]:
-        """Lists of lines without their ends, each with the number of its first line."""
-        number, rest = 1, [""]
-        held = 0
-        for text in self.texts(encoding, errors):
-            cut = text.rfind("\n")
-            if cut < 0:
-                rest.append(text)
-                held += len(text)
-                if held > LONGEST_LINE:
-                    raise InputError(f"{self.shown}:{number}: a line is longer than {LONGEST_LINE:,} characters")
+    def runs(
+        self, encoding: str, errors: str, faults: Faults | None = None, long: int | None = LONG_LINE
+    ) -> Iterator[Run]:
+        """The lines without their ends. A line of more than `long` characters comes in pieces, cut after white space at
+        the same places however the blocks fall; with None such a line is refused."""
+        for run in self._runs(encoding, errors, faults, long):
+            if faults is None or faults.policy == "stop" or not any(MARK in line or "\0" in line for line in run.lines):
+                yield run
+            else:
+                yield from self._clean(run, faults)
+
+    def marked(self, encoding: str, errors: str, faults: Faults) -> Iterator[Run]:
+        """Whole lines with the marks that faults leave in them."""
+        return self._runs(encoding, errors, faults, None)
+
+    def _clean(self, run: Run, faults: Faults) -> Iterator[Run]:
+        """The run without its bad lines; a piece of a long line is always mended."""
+        part = Run(run.first, [], run.continues)
+        for at, line in enumerate(run.lines):
+            text = faults.clean(line, f"{self.shown}:{run.first + at}")
+            if text is None and ((at == 0 and run.continues) or (at == len(run.lines) - 1 and run.open)):
+                text = line.replace(MARK, "\ufffd").replace("\0", " ")
+            if text is not None:
+                part.lines.append(text)
                 continue
-            rest.append(text[:cut])
+            if part.lines:
+                yield part
+            part = Run(run.first + at + 1, [])
+        if part.lines:
+            part.open = run.open
+            yield part
+
+    def _runs(self, encoding: str, errors: str, faults: Faults | None, long: int | None) -> Iterator[Run]:
+        limit = LONGEST_WHOLE if long is None else long
+        number, rest, held, continues = 1, [""], 0, False
+        for text in self.texts(encoding, errors, faults):
+            cut = text.rfind("\n")
+            rest.append(text if cut < 0 else text[:cut])
+            held += len(rest[-1])
+            if held > limit:
+                line, newline, others = "".join(rest).partition("\n")
+                while len(line) > limit:
+                    if long is None:
+                        raise InputError(f"{self.shown}:{number}: a line is longer than {limit:,} characters")
+                    end = _after_space(line, limit)
+                    yield Run(number, [line[:end]], continues, open=True)
+                    line, continues = line[end:], True
+                rest = [line, newline, others]
+                held = len(line) + len(others)
+            if cut < 0:
+                continue
             lines = "".join(rest).split("\n")
             if "\r" in text or lines[-1].endswith("\r") or lines[0].endswith("\r"):
                 lines = [line[:-1] if line.endswith("\r") else line for line in lines]
             rest, held = [text[cut + 1 :]], len(text) - cut - 1
-            yield number, lines
-            number += len(lines)
+            following = number + len(lines)  # whoever gets the list may change it
+            yield Run(number, lines, continues)
+            number, continues = following, False
         last = "".join(rest)
-        if last:
-            yield number, [last.removesuffix("\r")]
+        if last or continues:
+            yield Run(number, [last.removesuffix("\r")], continues)
+
+    def lines(self, encoding: str, errors: str, faults: Faults | None = None) -> Iterator[tuple[int, list[str]]]:
+        """Lists of whole lines without their ends, each with the number of its first line."""
+        for run in self.runs(encoding, errors, faults, None):
+            yield run.first, run.lines
 
     def close(self) -> None:
         if self.name != "-":
@@ -186,9 +302,22 @@ def codec_of(encoding: str) -> str:
     return "utf-8-sig" if name == "utf-8" else name
 
 
-def unpacked_name(name: str) -> str:
-    """The name of a file without the ending that says how it is compressed."""
-    return name.removesuffix(".gz")
+def _after_space(line: str, limit: int) -> int:
+    """The last place at most `limit` that is behind white space; `limit` itself where there is none for long."""
+    for end in range(limit, max(limit - 65_536, 0), -1):
+        if line[end - 1].isspace():
+            return end
+    return limit
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    if isinstance(error, UnicodeDecodeError):
+        return MARK, error.end
+    raise error
+
+
+_MARKING = "topicx.mark"
+codecs.register_error(_MARKING, _mark)
 
 
 def read_words(name: str, what: str = "word") -> list[str]:

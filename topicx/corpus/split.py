@@ -26,8 +26,10 @@ def random_parts(
     With `stratify`, each part has each label's (or combination of labels') documents in the same share, as
     nearly as whole documents allow.
     """
-    n = corpus.n_documents
     check_fractions(fractions)
+    if "chunk" in corpus.columns and "document" in corpus.columns:
+        return _texts_together(corpus, fractions, seed=seed, stratify=stratify)
+    n = corpus.n_documents
     order = np.argsort(_keys(n, seed), kind="stable")
     part = np.full(n, -1, dtype=np.int64)
     if stratify:
@@ -41,6 +43,19 @@ def random_parts(
         for number, (begin, end) in enumerate(zip([0, *ends[:-1]], ends)):
             part[order[begin:end]] = number
     return [np.flatnonzero(part == number) for number in range(len(fractions))]
+
+
+def _texts_together(
+    corpus: Corpus, fractions: Sequence[float], *, seed: int, stratify: bool
+) -> list[NDArray[np.int64]]:
+    """The same where documents are chunks of texts: a text goes into one part with all of its chunks."""
+    names = list(corpus.columns["document"])
+    begins = [i for i in range(len(names)) if not i or names[i] != names[i - 1]]
+    texts = corpus.select(np.array(begins))
+    texts.columns = {}
+    text_of = np.cumsum(np.isin(np.arange(len(names)), begins)) - 1
+    parts = random_parts(texts, fractions, seed=seed, stratify=stratify)
+    return [np.flatnonzero(np.isin(text_of, part)) for part in parts]
 
 
 def check_fractions(fractions: Sequence[float]) -> None:

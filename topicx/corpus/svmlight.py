@@ -10,8 +10,9 @@ from pathlib import Path
 
 from topicx.corpus.ldac import counted
 from topicx.corpus.read import Batch, ReadOptions
-from topicx.corpus.source import Source, read_words, unpacked_name
+from topicx.corpus.source import Source, read_words
 from topicx.corpus.uci import find_vocabulary
+from topicx.corpus.unpack import unpacked_name
 from topicx.errors import InputError
 
 
@@ -20,7 +21,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     vocabulary = find_vocabulary(source, options, None)
     named = _label_names(source, options)
     shown = source.shown
-    for first, lines in source.lines(options.encoding, options.encoding_errors):
+    for first, lines in source.lines(options.encoding, options.encoding_errors, options.faults):
         numbers: list[int] = []
         pairs: list[str] = []
         lengths: list[int] = []

@@ -1,20 +1,27 @@
 """Text to words: the rule, the stop words, the phrases; and `Tokenizer`, which does to new text what import
 did.
 
-The default rule, as a pattern of the `regex` package:
+The default rule, `words`, as a pattern of the `regex` package:
 
     [\\p{L}\\p{M}\\p{N}]+(?:(?<=[\\p{L}\\p{M}])['’\\u200c\\u200d](?=\\p{L})[\\p{L}\\p{M}\\p{N}]+)*
 
 A word is a run of letters, marks and digits; an apostrophe or a zero-width joiner is part of it between two
 letters, and a curly apostrophe becomes a straight one. So `don't`, `naïve`, `C3PO` and `हिन्दी` are one word
-each. A hyphen parts words: `well-known` is `well`, `known`. Text is lower-cased (unless the case is kept) and
-then brought to Unicode's composed form (NFC), so that one word has one spelling.
+each. A hyphen parts words: `well-known` is `well`, `known`.
+
+Before that, text is brought to Unicode's compatibility form (NFKC: ligatures, wide letters and the like become the
+plain letters), soft hyphens go, and it is lower-cased (unless the case is kept) and composed, so that one word has one
+spelling. After that, words of one character and words without a letter are left out; a Chinese character or a Korean
+syllable alone is a word.
+
+A pattern that the user names says what a word is: then nothing is left out unless it is asked for.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +36,9 @@ from topicx.errors import InputError
 
 NONE = np.uint32(0xFFFFFFFF)
 """The id of a word that a fixed vocabulary does not have."""
+
+NOISE = "\0"
+"""What stands in the table of words for all that are left out for their form."""
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl")
 """The languages that have a list of stop words."""
@@ -45,13 +55,25 @@ TIMEOUT = 20.0
 """Seconds after which a pattern is given up on one text (a pattern can take for ever)."""
 
 _JOINERS = "'’\u200c\u200d"
+_WIDE = r"[\p{Han}\p{Hangul}]"
+_wide, _letter = regex.compile(_WIDE), regex.compile(r"\p{L}")
+
+_INVISIBLE = re.compile("\u00ad(?:[ \\t]*\\r?\\n[ \\t]*)?|[\u2060\ufeff]")
+"""Soft hyphens (with the line's end that follows), and characters that have no width and part nothing."""
+_SPACING = re.compile(
+    "[\u00a8\u00af\u00b8\u02d8-\u02dd\u037a\u0384\u0385\u1fbd\u1fbf-\u1fc1\u1fcd-\u1fcf\u1fdd-\u1fdf\u1fed-\u1fef"
+    "\u1ffd\u1ffe™℠]"
+)
+"""Accents that stand alone, which NFKC would put onto the next letter, and trade marks, which it would spell out."""
+_HYPHENATED = regex.compile(r"(?<=\p{L})[-\u2010\u00ac][ \t]*\r?\n[ \t]*(?=\p{Ll})")
+"""A hyphen at a line's end, within a word."""
 
 
 @functools.cache
 def characters(name: str) -> Characters:
     """The character classes of a named pattern, which the kernel asks for a page at a time."""
     classes = {"words": r"[\p{L}\p{M}\p{N}]", "mallet": r"[\p{L}\p{P}]", "whitespace": r"\S"}
-    kinds = [(1, classes[name]), (4, r"\p{L}")]  # the numbers are those of the kernel
+    kinds = [(1, classes[name]), (4, r"\p{L}"), (32, _WIDE)]  # the numbers are those of the kernel
     if name == "words":
         kinds += [(2, r"[\p{L}\p{M}]"), (8, f"[{_JOINERS}]"), (16, "’")]
     patterns = [(kind, regex.compile(pattern + "+")) for kind, pattern in kinds]
@@ -86,15 +108,38 @@ class Tokenizer:
     """A name of `PATTERNS`, or a pattern of the `regex` package; its whole match is a word."""
     lowercase: bool = True
     """Whether text is lower-cased first."""
-    stopwords: frozenset[str] = frozenset()
-    """Words to leave out, compared in lower case unless they have capitals and the case is kept."""
+    stopwords: Collection[str] = frozenset()
+    """Words to leave out, compared in lower case unless they have capitals and the case is kept; or languages that have
+    a list of them, as one text ("en", "de,en")."""
     phrases: tuple[tuple[str, str], ...] = ()
     """Pairs of words that become one word with an underscore, found by `bigrams` at import."""
+    min_length: int | None = None
+    """Characters that a word must have (None: 2 for the pattern `words`, else 1). An ideograph or a Korean syllable is
+    long enough."""
+    keep_numbers: bool | None = None
+    """Whether words without a letter stay (None: they go for the pattern `words`, else they stay)."""
+    unicode: str | None = None
+    """The form of Unicode: NFKC or NFC (None: NFC for the pattern `whitespace`, else NFKC)."""
+    dehyphenate: bool = False
+    """Whether words that are hyphenated at a line's end are joined."""
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
-        if self.lowercase:
-            object.__setattr__(self, "stopwords", frozenset(word.lower() for word in self.stopwords))
+        stop = self.stopwords
+        if isinstance(stop, str):
+            stop = make_stopwords([part.strip() for part in stop.split(",")])
+        chosen = {
+            "stopwords": frozenset(word.lower() if self.lowercase else word for word in stop),
+            "min_length": (2 if self.pattern == "words" else 1) if self.min_length is None else self.min_length,
+            "keep_numbers": self.pattern != "words" if self.keep_numbers is None else self.keep_numbers,
+            "unicode": ("NFC" if self.pattern == "whitespace" else "NFKC") if self.unicode is None else self.unicode,
+        }
+        for name, value in chosen.items():
+            object.__setattr__(self, name, value)
+        if chosen["unicode"] not in ("NFC", "NFKC"):
+            raise InputError(f"unicode: {self.unicode!r} is neither 'NFC' nor 'NFKC'")
+        if not (isinstance(self.min_length, int) and self.min_length >= 1):
+            raise InputError(f"min_length: {self.min_length!r} is not a whole number of at least 1")
         if self.pattern not in PATTERNS:
             try:
                 self.compiled()
@@ -111,6 +156,10 @@ class Tokenizer:
             "lowercase": self.lowercase,
             "stopwords": sorted(self.stopwords),
             "phrases": [list(pair) for pair in self.phrases],
+            "min_length": self.min_length,
+            "keep_numbers": self.keep_numbers,
+            "unicode": self.unicode,
+            "dehyphenate": self.dehyphenate,
         }
 
     @classmethod
@@ -124,15 +173,23 @@ class Tokenizer:
             lowercase=bool(meta["lowercase"]),
             stopwords=frozenset(meta.get("stopwords", ())),
             phrases=tuple((a, b) for a, b in meta.get("phrases", ())),
+            min_length=meta.get("min_length", 1),
+            keep_numbers=meta.get("keep_numbers", True),
+            unicode=meta.get("unicode", "NFC"),
+            dehyphenate=meta.get("dehyphenate", False),
         )
 
     # -- use -----------------------------------------------------------------------------------------------------
 
     def prepare(self, text: str) -> str:
         """The text as the pattern sees it."""
-        if self.lowercase:
-            text = text.lower()
-        return text if text.isascii() else normalize("NFC", text)
+        if self.dehyphenate:
+            text = _HYPHENATED.sub("", text)
+        if text.isascii():
+            return text.lower() if self.lowercase else text
+        if self.unicode == "NFKC":
+            text = normalize("NFKC", _SPACING.sub(" ", _INVISIBLE.sub("", text).replace("´", "'")))
+        return normalize("NFC", text.lower() if self.lowercase else text)
 
     def compiled(self) -> regex.Pattern[str]:
         """The pattern, compiled."""
@@ -140,7 +197,7 @@ class Tokenizer:
         return found
 
     def split(self, text: str) -> list[str]:
-        """The words of a text by the pattern alone, with stop words, and without phrases."""
+        """The words of a text by the pattern alone, with stop words and noise, and without phrases."""
         if self.pattern in PATTERNS:
             words = Words()
             ids, _ = words.encode([_clean(self.prepare(text))], characters(self.pattern))
@@ -159,21 +216,36 @@ class Tokenizer:
             if phrases and i < len(words) and (word, words[i]) in phrases:
                 word = f"{word}_{words[i]}"
                 i += 1
-            if not self.is_stopword(word):
+            if not (self.is_stopword(word) or self.is_noise(word)):
                 result.append(word)
         return result
 
     def is_stopword(self, word: str) -> bool:
         return word in self.stopwords or (not self.lowercase and word.lower() in self.stopwords)
 
+    def is_noise(self, word: str) -> bool:
+        """Whether a word is too short, or has no letter and is not wanted."""
+        short = len(word) < self.min_length and not _wide.search(word)  # type: ignore[operator]
+        return short or not (self.keep_numbers or _letter.search(word))
+
+    @property
+    def drops_noise(self) -> bool:
+        """Whether any word is left out for its form."""
+        return not self.keep_numbers or self.min_length > 1  # type: ignore[operator]
+
     def ids(self, texts: Sequence[str], words: Words) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of all words of these texts in a table of words, and how many each text has. Nothing is
-        left out."""
+        """The ids of all words of these texts in a table of words, and how many each text has. Nothing is left out, but
+        noise has one id for all of it, `words.noise`."""
+        if self.drops_noise:
+            words.leave_out(self.min_length, not self.keep_numbers)
         ready = [self.prepare(text) for text in texts]
         if self.pattern in PATTERNS:
             return words.encode(ready, characters(self.pattern))
         compiled = self.compiled()
-        return words.encode_words([_matches(compiled, _clean(text)) for text in ready])
+        found = [_matches(compiled, _clean(text)) for text in ready]
+        if self.drops_noise:
+            found = [[NOISE if self.is_noise(word) else word for word in document] for document in found]
+        return words.encode_words(found)
 
     def encode(
         self, texts: Sequence[str], vocabulary: Sequence[str]
@@ -188,7 +260,7 @@ class Tokenizer:
         words, lengths = encoder.encode(texts)
         offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        return words, offsets, encoder.last_unknown
+        return words, offsets, int(encoder.last_unknown.sum())
 
 
 class Encoder:
@@ -209,17 +281,23 @@ class Encoder:
         known = len(self.words)
         for word in sorted(tokenizer.stopwords):
             self.words.add(word)
+        if tokenizer.drops_noise:
+            self.words.leave_out(tokenizer.min_length, not tokenizer.keep_numbers)
         self.words.freeze()
         self.flags = np.full(len(self.words), 2, dtype=np.uint8)
         self.flags[: self.n_words] = 0
         self.flags[known:] = 1
+        if self.words.noise >= 0:
+            self.flags[self.words.noise] = 3
         if tokenizer.stopwords:
             stop = [i for i in range(known) if tokenizer.is_stopword(self.words.word(i))]
             self.flags[stop] = 1
         self.tokens = np.zeros(len(self.words), dtype=np.int64)
         self.documents = np.zeros(len(self.words), dtype=np.int64)
         self._last = np.full(len(self.words), -1, dtype=np.int64)
-        self.unknown = self.last_unknown = self.stopped = self.n_documents = 0
+        self.unknown = self.stopped = self.noise = self.n_documents = 0
+        self.last_unknown: NDArray[np.int64] = np.zeros(0, np.int64)
+        """The unknown tokens of each document of the last batch."""
 
     def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Ids and the number of them in each text. Counts go on in `tokens`, `documents`, `unknown` and
@@ -227,17 +305,19 @@ class Encoder:
         return self.settle(*self.tokenizer.ids(texts, self.words))
 
     def settle(
-        self, ids: NDArray[np.uint32], lengths: NDArray[np.int64]
+        self, ids: NDArray[np.uint32], lengths: NDArray[np.int64], begun: int = 0
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The same from the ids of the table of words."""
+        """The same from the ids of the table of words. `begun` is 1 where the first document continues the last."""
         out, out_lengths = np.empty(len(ids), dtype=np.uint32), np.empty(len(lengths), dtype=np.int64)
-        kept, self.last_unknown, stopped = settle(
-            ids, lengths, self.flags, self.pairs.keys, self.pairs.values, self.n_documents,
-            self.tokens, self.documents, self._last, out, out_lengths,
+        self.last_unknown = np.empty(len(lengths), dtype=np.int64)
+        kept, stopped, noise = settle(
+            ids, lengths, self.flags, self.pairs.keys, self.pairs.values, self.n_documents - begun,
+            self.tokens, self.documents, self._last, out, out_lengths, self.last_unknown,
         )  # fmt: skip
-        self.unknown += self.last_unknown
+        self.unknown += int(self.last_unknown.sum())
         self.stopped += stopped
-        self.n_documents += len(lengths)
+        self.noise += noise
+        self.n_documents += len(lengths) - begun
         return out[:kept], out_lengths
 
 

@@ -14,7 +14,11 @@ from numpy.typing import NDArray
 
 from topicx.corpus.read import Batch, Counts, ReadOptions
 from topicx.corpus.source import Source, read_words
+from topicx.corpus.unpack import unpacked_name
 from topicx.errors import InputError
+
+EMPTY = 1_000_000
+"""Documents without a word that are believed without an entry."""
 
 _NAMES = ("documents", "words", "entries")
 
@@ -26,7 +30,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     held = np.empty((0, 3), dtype=np.int64)
     at = entries = 0
     last_line = 0
-    for first, lines in source.lines(options.encoding, options.encoding_errors):
+    for first, lines in source.lines(options.encoding, options.encoding_errors, options.faults):
         while len(sizes) < 3 and lines:
             line = lines.pop(0)
             if not line.strip().isdecimal():
@@ -34,6 +38,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
             sizes.append(int(line))
             first += 1
             if len(sizes) == 3:
+                if sizes[0] > EMPTY + 100 * sizes[2]:
+                    raise InputError(f"{shown}:1: {sizes[0]:,} documents, but {sizes[2]:,} entries: that cannot be")
                 vocabulary = find_vocabulary(source, options, sizes[1])
         table = integers(lines, first, shown)
         last_line = first + len(lines)
@@ -126,7 +132,7 @@ def find_vocabulary(source: Source, options: ReadOptions, size: int | None) -> S
 def neighbour(name: str) -> str | None:
     """`vocab.x.txt` for `docword.x.txt`, `x.vocab` for any other x, where it exists."""
     path = Path(name)
-    plain = path.name.removesuffix(".gz")
+    plain = unpacked_name(path.name)
     near = [path.with_name(f"{plain}.vocab"), path.with_name(f"{Path(plain).stem}.vocab")]
     if plain.startswith("docword."):
         near.insert(0, path.with_name("vocab." + plain.removeprefix("docword.")))

@@ -186,35 +186,29 @@ class Inference:
 
     def texts(self, batches: Iterable[Any]) -> Iterator[Documents]:
         """Documents from the batches of a `topicx.corpus.read.Reader`, by the model's own tokenizer."""
+        from topicx.corpus.encode import named, whole_documents
         from topicx.corpus.tokenize import Encoder, Tokenizer
 
         encoder = Encoder(Tokenizer.from_meta(self.model.meta.get("tokenizer")), self.model.vocabulary)
         last: tuple[Any, NDArray[np.int64]] | None = None
-        number = known = unknown = 0
-        for batch in batches:
+        number = 0
+        for batch in whole_documents(batches, encoder):
             if batch.counts is None:
-                words, lengths, missing = _encode(encoder, batch.texts)
+                words, lengths, missing = batch.encoded
             else:
-                if last is None or last[0] is not batch.counts.vocabulary or last[0] is None:
-                    last = batch.counts.vocabulary, self._match(batch.counts)
-                words, lengths, missing = _tokens(batch.counts, last[1])
-            known, unknown = known + len(words), unknown + int(missing.sum())
+                counts = named(batch.counts)
+                if last is None or last[0] is not counts.vocabulary:
+                    last = counts.vocabulary, self._match(counts)
+                words, lengths, missing = _tokens(counts, last[1])
             given = batch.ids or [None] * len(lengths)
             names = [str(number + i) if name is None else name for i, name in enumerate(given)]
             number += len(names)
             offsets = np.zeros(len(lengths) + 1, np.int64)
             np.cumsum(lengths, out=offsets[1:])
             yield Documents(Strings.of(names), words, offsets, missing, self.groups_of(batch.collections, len(names)))
-        if unknown and not known:
-            raise InputError(
-                f"the documents and the model have no word in common ({unknown:,} words, of which the model knows "
-                f"none; it knows words such as {self.model.vocabulary[0]!r})"
-            )
 
     def _match(self, counts: Any) -> NDArray[np.int64]:
         vocabulary = counts.vocabulary
-        if vocabulary is None:  # words are numbers
-            vocabulary = [str(i + counts.base) for i in range(int(counts.words.max(initial=-1)) + 1)]
         return match_vocabulary(self.model.vocabulary, vocabulary)
 
 
@@ -314,27 +308,6 @@ def _pieces(documents: Documents, tokens: int, most: int) -> Iterator[Documents]
 def _slice(strings: Strings, begin: int, end: int) -> Strings:
     places = strings.offsets[begin : end + 1]
     return Strings(strings.data[places[0] : places[-1]], places - places[0])
-
-
-def _encode(encoder: Any, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
-    """Word ids, known words and unknown words of each text."""
-    if encoder.tokenizer.phrases:  # which words are unknown is only clear after joining: one text at a time
-        parts, lengths, missing = [], [], []
-        for text in texts:
-            words, length = encoder.encode([text])
-            parts.append(words)
-            lengths.append(int(length[0]))
-            missing.append(encoder.last_unknown)
-        words = np.concatenate(parts) if parts else np.zeros(0, np.uint32)
-        return words, np.array(lengths, np.int64), np.array(missing, np.int64)
-    raw, raw_lengths = encoder.tokenizer.ids(texts, encoder.words)
-    flags = np.append(encoder.flags, np.uint8(2))
-    strange = flags[np.minimum(raw, len(flags) - 1)] == 2
-    before = np.zeros(len(raw) + 1, np.int64)
-    np.cumsum(strange, out=before[1:])
-    ends = np.concatenate([[0], np.cumsum(raw_lengths)])
-    words, lengths = encoder.settle(raw, raw_lengths)
-    return words, lengths.astype(np.int64), np.diff(before[ends])
 
 
 def _tokens(counts: Any, match: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:

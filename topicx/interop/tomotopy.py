@@ -41,7 +41,7 @@ np.savez(
     words=np.concatenate(words) if words else np.zeros(0, np.int64),
     z=np.concatenate(topics) if topics else np.zeros(0, np.int64),
     lengths=np.array(lengths, np.int64), alpha=np.array(model.alpha, np.float64),
-    eta=float(model.eta), topics=int(model.k),
+    eta=float(model.eta), topics=int(model.k), weighting=int(model.tw),
     vocabulary=np.frombuffer("\\n".join(vocabulary).encode(), np.uint8),
     ids=np.frombuffer("\\n".join(i.replace("\\n", " ") for i in ids).encode(), np.uint8),
 )
@@ -96,5 +96,12 @@ def _state(path: str, arrays: dict[str, np.ndarray]) -> State:
         beta=np.full(len(vocabulary), eta),
         vocabulary=vocabulary,
         ids=ids,
-        meta={"format": "tomotopy"},
+        meta={"format": "tomotopy", "notes": _notes(int(arrays["weighting"]))},
     )
+
+
+def _notes(weighting: int) -> list[str]:
+    if not weighting:
+        return []
+    name = {1: "IDF", 2: "PMI"}.get(weighting, str(weighting))
+    return [f"the model weighs its words (TermWeight.{name}): here every token counts as one, so φ and θ will differ"]

@@ -87,12 +87,19 @@ def writer(
 
 @contextlib.contextmanager
 def state_writer(
-    path: str, state: State, *, threshold: float = 0.0, most: int | None = None
+    path: str, state: State, *, threshold: float = 0.0, most: int | None = None, join_chunks: bool = False
 ) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:
     """For θ of a state's documents: a function that takes it batch by batch, the number of the first document and its
     rows. The file appears when it is complete."""
+    from topicx.corpus.chunks import joining
+
     lengths, known = state.lengths, np.zeros(state.n_documents, np.int64)
-    with writer(path, format_of(path, None), state.n_topics, Selection(threshold, most or 0)) as add:
+    with contextlib.ExitStack() as open_things:
+        add = open_things.enter_context(
+            writer(path, format_of(path, None), state.n_topics, Selection(threshold, most or 0))
+        )
+        if join_chunks:
+            add = open_things.enter_context(joining(add))
 
         def write(begin: int, rows: NDArray[np.float64]) -> None:
             part = slice(begin, begin + len(rows))

@@ -1,0 +1,58 @@
+"""Texts to words in several threads, each with a table of words of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels.tokens import Words
+from topicx.corpus.read import Batch
+from topicx.corpus.tokenize import Tokenizer
+from topicx.evaluate.infer import in_order
+
+Apart = tuple[Batch, "Table | None", Any, Any]
+"""A batch, the table that its words are in (None: it has no texts), ids in it with the table's new words, lengths."""
+
+
+class Table:
+    """One thread's words, and their ids in the table of all."""
+
+    def __init__(self) -> None:
+        self.words = Words()
+        self.seen = 0
+        self.map = np.zeros(0, dtype=np.uint32)
+
+    def encode(self, texts: Any, tokenizer: Tokenizer) -> tuple[Any, NDArray[np.int64]]:
+        """In the thread: ids here, with a copy of the words that are new, and lengths."""
+        ids, lengths = tokenizer.ids(texts, self.words)
+        new = self.words.arrays(self.seen)
+        self.seen = len(self.words)
+        return (ids, new), lengths
+
+    def ids_in(self, words: Words, encoded: Any) -> NDArray[np.uint32]:
+        """In the order of the batches: ids in the table of all, where new words are added."""
+        ids, new = encoded
+        if self.words.noise >= 0 and words.noise < 0:
+            words.leave_out(self.words.least, not self.words.numbers)
+        if len(new[1]) > 1:
+            self.map = np.concatenate([self.map, words.add_all(*new)])
+        found: NDArray[np.uint32] = self.map[ids]
+        return found
+
+
+def encode_apart(batches: Iterable[Batch], tokenizer: Tokenizer, threads: int) -> Iterator[Apart]:
+    """The batches in order, their texts as words."""
+    mine = threading.local()
+
+    def work(batch: Batch) -> Apart:
+        if batch.counts is not None or batch.words is not None:
+            return batch, None, None, None
+        if not hasattr(mine, "table"):
+            mine.table = Table()
+        return batch, mine.table, *mine.table.encode(batch.texts, tokenizer)
+
+    return in_order(work, batches, threads)

@@ -1,0 +1,66 @@
+"""Compressed inputs: gzip, bzip2, xz and Zstandard, told by their first bytes whatever the file is called."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zlib
+from typing import IO, Any, cast
+
+from topicx.errors import InputError
+
+SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zst"}
+_MARKS = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zst"))
+
+
+def packing(start: bytes) -> str | None:
+    """How a file that begins so is compressed."""
+    return next((kind for mark, kind in _MARKS if start.startswith(mark)), None)
+
+
+def unpacked_name(name: str) -> str:
+    """The name of a file without the ending that says how it is compressed."""
+    for suffix in SUFFIXES:
+        if name.lower().endswith(suffix):
+            return name[: -len(suffix)]
+    return name
+
+
+def unpack(kind: str, stream: Any, shown: str) -> IO[bytes]:
+    """What the compressed stream holds."""
+    if kind == "gzip":
+        return cast(IO[bytes], gzip.GzipFile(fileobj=stream, mode="rb"))
+    if kind == "bzip2":
+        return cast(IO[bytes], bz2.BZ2File(stream))
+    if kind == "xz":
+        return cast(IO[bytes], lzma.LZMAFile(stream))
+    return _zst(stream, shown)
+
+
+def _zst(stream: Any, shown: str) -> IO[bytes]:
+    try:
+        from compression import zstd  # type: ignore[import-not-found,unused-ignore]
+
+        return cast(IO[bytes], zstd.ZstdFile(stream))
+    except ImportError:
+        pass
+    try:
+        import zstandard
+    except ImportError:
+        raise InputError(
+            f"{shown}: Zstandard needs the library zstandard: pip install 'topicx[zstd]', or pipe it through 'zstd -dc'"
+        ) from None
+    return cast(IO[bytes], zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True))
+
+
+def reason(error: BaseException) -> str | None:
+    """Why unpacking failed, if it was the compressed data's fault."""
+    if isinstance(error, EOFError):
+        return "it ends too early"
+    if isinstance(error, (zlib.error, gzip.BadGzipFile, lzma.LZMAError)) or type(error).__name__ == "ZstdError":
+        return str(error).rstrip(".")
+    if isinstance(error, OSError) and error.errno is None and not isinstance(error, io.UnsupportedOperation):
+        return str(error).rstrip(".")  # bzip2
+    return None
