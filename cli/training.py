@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import say
+from topicx.errors import InputError
 from topicx.sampling.registry import GROWS
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Series:
             say(f"chain {number}: {run.chain.method.objective} {score:.5f}", quiet=quiet)
         if self.keep == "all":
             write(run, wanted.numbered(number), quiet)
+        elif self.keep == "average":
+            write(run, wanted, quiet, number)
         elif score > max(self.scores, default=-math.inf):  # the best so far: an interruption loses nothing
             write(run, wanted, quiet)
         self.scores.append(score)
@@ -110,6 +113,8 @@ def _announce(run: Run) -> None:
     schedule = getattr(chain.method, "schedule", None)
     if schedule is not None and threads > schedule.partitions > 1:
         say(f"note: {schedule.partitions} partitions keep as many threads busy; --partitions N allows more")
+    for note in run.definition.notes(state):
+        say(f"note: {note}")
     empty = int((state.lengths == 0).sum())
     if empty:
         say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
@@ -172,9 +177,12 @@ def _tell_end(run: Run, quiet: bool) -> None:
             f"β {chain.state.beta.mean():.3g}", quiet=quiet)  # fmt: skip
 
 
-def write(run: Run, wanted: Wanted, quiet: bool) -> None:
-    """The files that are wanted of a chain that has ended."""
+def write(run: Run, wanted: Wanted, quiet: bool, before: int | None = None) -> None:
+    """The files that are wanted of a chain that has ended; the model is averaged with that of so many chains before."""
     import contextlib
+
+    from topicx.model import Model
+    from topicx.run import pooled
 
     state = run.chain.state
     with contextlib.ExitStack() as open_things:
@@ -191,5 +199,14 @@ def write(run: Run, wanted: Wanted, quiet: bool) -> None:
         say(f"wrote θ of {state.n_documents:,} documents to {wanted.doc_topics}", quiet=quiet)
     if wanted.trace:
         run.chain.trace.write(wanted.trace)
-    result.model.save(wanted.model)
-    say(f"wrote the model to {wanted.model}", quiet=quiet)
+    model, chains = result.model, ""
+    if before is not None:
+        earlier = Model.load(wanted.model) if before else None
+        held = earlier.meta.get("chains") if earlier else 0
+        if held == before + 1:  # it was written before the run was interrupted
+            return
+        if held != before:
+            raise InputError(f"{wanted.model}: is not the average of {before} chains that this run goes on with")
+        model, chains = pooled(earlier, before, model), f" of {before + 1} chains"
+    model.save(wanted.model)
+    say(f"wrote the model{chains} to {wanted.model}", quiet=quiet)
