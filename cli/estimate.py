@@ -127,6 +127,7 @@ def _from_states(
     from topicx.estimate import estimate
     from topicx.estimate.average import average, order_of
     from topicx.interop import read_state
+    from topicx.models import registry as models
     from topicx.report.document_topics import state_writer
 
     settings = dict(settings)
@@ -140,11 +141,12 @@ def _from_states(
                 state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
                 documents=write,
             )  # fmt: skip
+        models.of_meta(state.meta).finish(state, model, [state])
         return model, _notes(state)
     import numpy as np
 
     format = settings.pop("format")
-    models: list[Model] = []
+    made: list[Model] = []
     orders: list[NDArray[np.int64]] = []
     first: State | None = None
     total: NDArray[np.float64] | None = None
@@ -153,17 +155,17 @@ def _from_states(
         state = read_state(name, format, **settings)
         rows: list[NDArray[np.float64]] = []
         take = (lambda begin, batch, rows=rows: rows.append(batch)) if doc_topics else None
-        models.append(
+        made.append(
             estimate(
                 state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
-                documents=take, examples=0 if models else 20,
+                documents=take, examples=0 if made else 20,
             )
         )  # fmt: skip
         if first is None:
             first, notes = state, _notes(state)
-        order = np.arange(models[0].n_topics)
-        if len(models) > 1:
-            order = order_of(models[0], models[-1], (names[0], name), align=align)
+        order = np.arange(made[0].n_topics)
+        if len(made) > 1 and not models.of_meta(state.meta).labelled:  # labels are the same in every chain
+            order = order_of(made[0], made[-1], (names[0], name), align=align)
         orders.append(order)
         if doc_topics:
             if not (np.array_equal(state.offsets, first.offsets) and np.array_equal(state.words, first.words)):
@@ -171,10 +173,11 @@ def _from_states(
             theta = np.concatenate(rows)[:, order]
             total = theta if total is None else total + theta
     assert first is not None
-    model = average(models, orders)
-    model.example_documents, model.example_weights = models[0].example_documents, models[0].example_weights
-    model.example_ids, model.example_snippets = models[0].example_ids, models[0].example_snippets
-    model.parents = {f"state {at}": m.parents["state"] for at, m in enumerate(models, 1) if "state" in m.parents}
+    model = average(made, orders)
+    model.example_documents, model.example_weights = made[0].example_documents, made[0].example_weights
+    model.example_ids, model.example_snippets = made[0].example_ids, made[0].example_snippets
+    model.parents = {f"state {at}": m.parents["state"] for at, m in enumerate(made, 1) if "state" in m.parents}
+    models.of_meta(first.meta).finish(first, model, [first])
     if doc_topics and total is not None:
         with state_writer(doc_topics, first, threshold=threshold, most=most) as write:
             write(0, total / len(names))

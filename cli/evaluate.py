@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicx.cli import labels
 from topicx.cli.common import check_fit, json_output, option, print_json, quiet, say, seed, stack, threads
 from topicx.cli.reading import is_corpus, read_corpus, reading
 from topicx.strings import one_line
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
     from topicx.state import State
 
 MEASURES = ("umass", "uci", "npmi", "cv")
-METHODS = ("completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics")
+METHODS = ("completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics", "labels")
 
 
-SAMPLED = ("completion", "chib", "likelihood", "diagnostics")
+SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels")
 USES = {
     "share": ("completion",), "burn_in": SAMPLED, "samples": SAMPLED,
     "particles": ("left-to-right",), "form": ("left-to-right",),
     "reference": ("coherence",), "measures": ("coherence",), "window": ("coherence",), "convention": ("coherence",),
-    "top": ("coherence", "diagnostics"),
+    "top": ("coherence", "diagnostics", "labels"),
+    **dict.fromkeys(("score", "threshold", "chains", "lag", "theta", "compare"), ("labels",)),
 }  # fmt: skip
 """The methods that an option is for."""
 
@@ -71,9 +73,10 @@ class Share(click.ParamType):
     option("--convention", type=click.Choice(["standard", "gensim"]), default="standard",
            help="coherence: as the papers have it, or gensim's numbers."),
     option("--top", type=click.IntRange(2), default=None, show_default="10; diagnostics: 20",
-           help="coherence, diagnostics: top words of a topic."),
+           help="coherence, diagnostics: top words of a topic; labels: the size of a set."),
 )  # fmt: skip
 @reading("--input-format", "corpus")
+@labels.evaluate_options
 @json_output
 @seed
 @threads
@@ -83,8 +86,8 @@ def command(
     context: click.Context,
     model: str, inputs: tuple[str, ...], methods: tuple[str, ...], share: str | float, burn_in: int | None,
     samples: int | None, particles: int, form: str, reference: str | None, measures: tuple[str, ...],
-    window: int | None, convention: str, top: int | None, as_json: bool, seed: int, threads: int, quiet: bool,
-    **reading_options: Any,
+    window: int | None, convention: str, top: int | None, score: str, threshold: float | None, chains: int, lag: int,
+    theta: str | None, compare: str | None, as_json: bool, seed: int, threads: int, quiet: bool, **reading_options: Any,
 ) -> None:  # fmt: skip
     """Measure MODEL on CORPUS: a corpus file, a state file of its training, or text in any format that 'topicx import'
     reads, which is then split into words as the model's own corpus was.
@@ -96,6 +99,7 @@ def command(
     likelihood     the fit to CORPUS: log p(words | θ, φ), and for a state log p(words, topics) as samplers print it
     coherence      do the topics' top words occur together: umass, uci, npmi, cv; what readers notice, not prediction
     diagnostics    MALLET's twelve numbers for each topic, and its nearest other topic
+    labels         models of labels: predicted sets and rankings against the labels of CORPUS
 
     \b
     Examples:
@@ -162,6 +166,10 @@ def command(
     work: dict[str, Callable[[], Any]] = {
         "completion": by_completion, "left-to-right": by_particles, "chib": by_chib, "likelihood": by_likelihood,
         "coherence": by_coherence, "diagnostics": by_diagnostics,
+        "labels": lambda: labels.measured(
+            loaded, documents, compare, top, {"score": score, "threshold": threshold},
+            chosen | usual | {"chains": chains, "lag": lag, "theta": theta},
+        ),
     }  # fmt: skip
     results: dict[str, Any] = {}
     for method in dict.fromkeys(methods):
@@ -210,6 +218,9 @@ def _figures(log_likelihood: float, tokens: int, unknown: int, documents: Corpus
 
 
 def _print(method: str, result: Any) -> None:
+    if method == "labels":
+        labels.show(result)
+        return
     if method == "coherence":
         for measure, found in result.items():
             mean = "no value" if found["mean"] is None else f"{found['mean']:.4f}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicx.cli import labels
 from topicx.cli.common import Number, check_outputs, option, quiet, refuse, say, seed, stack, threads
 from topicx.cli.reading import NAMES, check_reading, open_reader, reading, say_faults
 
@@ -23,8 +24,10 @@ chain = stack(
     option("--samples", type=click.IntRange(1), default=None, show_default="10", help="Samples that are averaged."),
     option("--lag", type=click.IntRange(1), default=1, help="Sweeps from one sample to the next."),
     option("--chains", type=click.IntRange(1), default=1, help="Chains of these sweeps, whose θ is averaged."),
-    option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="as the model was made; else cgsp",
-           help="Estimator: counts of topics (cgs), or the probabilities behind them (cgsp; one sample says more)."),
+    option("--theta", type=click.Choice(["cgs", "cgsp", "cvb0"]), default=None,
+           show_default="as the model was made; else cgsp",
+           help="Estimator: counts of topics (cgs), or the probabilities behind them (cgsp; one sample says more); "
+           "cvb0: no sampling, expected counts."),
 )  # fmt: skip
 
 
@@ -50,6 +53,7 @@ input_options = stack(
 @click.argument("model")
 @click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
 @output_options
+@labels.infer_options
 @chain
 @input_options
 @seed
@@ -58,21 +62,22 @@ input_options = stack(
 def command(
     model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int,
     state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int,
-    theta: str | None, group: str | None, join_chunks: bool, seed: int, threads: int, quiet: bool,
-    **reading_options: Any,
+    theta: str | None, group: str | None, join_chunks: bool, what: str | None, ranking: int, score: str, seed: int,
+    threads: int, quiet: bool, **reading_options: Any,
 ) -> None:  # fmt: skip
     """Topic proportions (θ) of new documents under MODEL, whose topics stay as they are.
 
     CORPUS is a corpus file, or text in any format that `topicx import` reads (- is standard input), which is then split
     into words as the model's own corpus was. Everything is read, inferred and written in batches: memory does not
     grow with the documents. Words that the model does not know are left out and counted. A document's θ depends on its
-    words and the seed alone.
+    words and the seed alone. A model of labels gives each document's labels and a ranking of labels instead.
 
     \b
     Examples:
       topicx infer news.model new.corpus -o new.tsv
       zcat *.txt.gz | topicx infer news.model - --input-format text --top 3
       topicx infer news.model new.jsonl --text-field body -o new.parquet --threshold 0.01
+      topicx infer tags.model new.corpus -o labels.tsv --ranking 20
     """
     from topicx import progress
     from topicx.corpus.chunks import joining
@@ -88,6 +93,7 @@ def command(
         loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, chains=chains, theta=theta,
         seed=seed, threads=threads, group=group,
     )  # fmt: skip
+    labeller = labels.labeller_of(loaded, what, threshold, top, score)
     about: dict[str, Any] = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag, "chains": chains}
     about |= {"theta": inference.theta, "seed": seed}
     documents = tokens = unknown = empty = 0
@@ -100,14 +106,19 @@ def command(
                 contextlib.closing(StateWriter(state, loaded, inference.topics.alpha, about))
             )
         columns = inference.definition.columns(loaded)
-        add = open_things.enter_context(writer(output, chosen, loaded.n_topics, Selection(threshold, top), columns))
+        shape = labels.layout(loaded, labeller, Selection(threshold, top), ranking, columns)
+        add = open_things.enter_context(writer(output, chosen, *shape))
         if join_chunks:
             add = open_things.enter_context(joining(add))
         bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
         for part in inference.stream(source):
             lengths = part.documents.offsets[1:] - part.documents.offsets[:-1]
-            found = inference.definition.predict(loaded, part.documents.words, part.documents.offsets, part.theta)
-            add(part.documents.ids, lengths, part.documents.unknown, part.theta, found)
+            shares = part.theta
+            if labeller is None:
+                found = inference.definition.predict(loaded, part.documents.words, part.documents.offsets, shares)
+            else:
+                shares, found = labels.rows_of(labeller, part)
+            add(part.documents.ids, lengths, part.documents.unknown, shares, found)
             if saved is not None:
                 saved.add(part)
             documents += len(lengths)

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 @option("--probabilities", "-p", is_flag=True, help="Print each word's probability too.", show_default=False)
 @option("--topic", "-t", "chosen", type=click.IntRange(0), multiple=True, help="Only these topics (repeatable).")
 @option("--sort", type=click.Choice(["weight", "number"]), default="number", help="Order of the topics.")
+@option(
+    "--label-topics", is_flag=True, show_default=False,
+    help="Instead of topics: which labels go together (models of Dependency-LDA).",
+)  # fmt: skip
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
 @json_output
 def command(
     model: str, words: int, documents: int, probabilities: bool, chosen: tuple[int, ...], sort: str,
-    compare: str | None, as_json: bool,
+    label_topics: bool, compare: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
 
@@ -44,6 +48,10 @@ def command(
         refuse(("sort", "probabilities", "documents"), "does not go with --compare")
         _compare(loaded, Model.load(compare), words, as_json, chosen)
         return
+    if label_topics:
+        refuse(("sort", "documents", "chosen"), "does not go with --label-topics")
+        _label_topics(loaded, words, probabilities, as_json)
+        return
     rows = describe(loaded, words, documents)
     rows = [row for row in rows if not chosen or row["topic"] in chosen]
     if sort == "weight":
@@ -51,10 +59,11 @@ def command(
     if as_json:
         print_json(rows)
         return
-    width = len(str(loaded.n_topics - 1))
+    width = max((len(row["name"]) for row in rows if "name" in row), default=len(str(loaded.n_topics - 1)))
     for row in rows:
         named = (f"{w['word']} ({w['probability']:.4f})" if probabilities else w["word"] for w in row["words"])
-        click.echo(one_line(f"{row['topic']:>{width}}  {row['weight']:6.2%}  {' '.join(named)}"))
+        name = f"{row['name']:<{width}}" if "name" in row else f"{row['topic']:>{width}}"
+        click.echo(one_line(f"{name}  {row['weight']:6.2%}  {' '.join(named)}"))
         for document in row["documents"]:
             text = f"  {document['snippet']}" if document["snippet"] else ""
             click.echo(one_line(f"{'':>{width}}    {document['weight']:4.0%}  {document['id']}{text}"))
@@ -76,12 +85,33 @@ def describe(model: Model, words: int = 10, documents: int = 3) -> list[dict[str
             examples.append({"id": model.example_ids[flat], "weight": weight, "snippet": snippet})
         rows.append({
             "topic": topic,
+            **({"name": model.topic_names[topic]} if len(model.topic_names) else {}),
             "weight": round(float(weights[topic]), 8),
             "alpha": float(model.alpha[0, topic]),
             "words": [{"word": word, "probability": round(value, 8)} for word, value in top[topic]],
             "documents": examples,
         })  # fmt: skip
     return rows
+
+
+def _label_topics(model: Model, number: int, probabilities: bool, as_json: bool) -> None:
+    """The topics of the LDA on the labels."""
+    from topicx.errors import InputError
+    from topicx.models.dependency import DependencyLDA
+
+    if "label_topic_word" not in model.side:
+        raise InputError("--label-topics: the model did not learn which labels go together (--model dependency does)")
+    groups = DependencyLDA.groups_of_labels(model, number)
+    weights = model.side["label_topic_alpha"] / model.side["label_topic_alpha"].sum()
+    if as_json:
+        print_json([
+            {"topic": t, "weight": float(weights[t]), "labels": [{"label": n, "probability": p} for n, p in group]}
+            for t, group in enumerate(groups)
+        ])  # fmt: skip
+        return
+    for t, group in enumerate(groups):
+        told = (f"{name} ({p:.4f})" if probabilities else name for name, p in group)
+        click.echo(f"{t:>{len(str(len(groups)))}}  {weights[t]:6.2%}  {', '.join(told)}")
 
 
 def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:

@@ -45,8 +45,10 @@ model_options = stack(
 @model_options
 @option("--chains", type=click.IntRange(1, 1000), default=1, help="Independent chains, one after another.")
 @option(
-    "--keep", type=click.Choice(["best", "all"]), default="best",
-    help="Of several chains: the one with the best score, or all (with their numbers: news.0.model).",
+    "--keep", type=click.Choice(["best", "all", "average"]), default=None,
+    show_default="best; models of labels: average",
+    help="Of several chains: the one with the best score, all (with their numbers: news.0.model), or their average "
+    "(models of labels, whose topics are the same in all chains).",
 )  # fmt: skip
 @option("--estimator", type=click.Choice(["cgs", "cgsp"]), default=None, help="Sets both --theta and --phi.")
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgsp", help="Estimator of θ.")
@@ -82,7 +84,7 @@ model_options = stack(
 @verbose
 @click.pass_context
 def command(
-    context: click.Context, corpus: str | None, output: str, chains: int, keep: str, estimator: str | None,
+    context: click.Context, corpus: str | None, output: str, chains: int, keep: str | None, estimator: str | None,
     theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, join_chunks: bool,
     trace_path: str | None, init_state: str | None, checkpoint: str | None, checkpoint_interval: int, stream: bool,
     resume: str | None, threads: int, quiet: bool, verbose: bool, **settings: Any,
@@ -102,6 +104,7 @@ def command(
     from topicx.sampling.chain import Checkpoints
 
     given = on_command_line(context)
+    keep = _keep(keep, chains, settings["model"], resume)
     wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
     wanted.join_chunks = join_chunks
     if join_chunks and not doc_topics:
@@ -155,10 +158,18 @@ def _check(
         raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS, --init-state or --chains")
     if keep == "all" and chains == 1:
         raise InputError("--keep all is for several chains: give --chains")
-    if keep == "all" and "-" in wanted.files():
-        raise InputError("--keep all: several models cannot go to standard output")
+    if keep in ("all", "average") and chains > 1 and "-" in wanted.files():
+        raise InputError(f"--keep {keep}: several models cannot go to standard output")
     if chains > 1 and init_state:
         raise InputError("--chains: chains that begin with one state are not independent (--init-state)")
+
+
+def _keep(keep: str | None, chains: int, model: str, resume: str | None) -> str:
+    """What is kept of several chains."""
+    labelled = models.find(model).labelled
+    if keep == "average" and not labelled and not resume:
+        raise InputError(f"--keep average: is for models of labels; topics of {model} are numbered anew in each chain")
+    return keep or ("average" if labelled and chains > 1 else "best")
 
 
 def _refuse_idle(settings: dict[str, Any], resume: str | None) -> None:
@@ -218,6 +229,9 @@ def _new_run(
         for name in given:
             if name in unfit:
                 raise InputError(f"--{name.replace('_', '-')}: {unfit[name]} (model {settings['model']})")
+        settings |= models.with_defaults(
+            settings["model"], {name: settings[name] for name in given if name in settings}
+        )
         settings["alpha"] = priors.alpha(settings["alpha"], settings["topics"])
         taken = Priors(
             priors.seed_words(seed_words) if seed_words else {}, seed_weight,

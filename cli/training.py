@@ -19,6 +19,7 @@ from topicx.sampling.registry import GROWS
 from topicx.schema import lists, whole
 
 if TYPE_CHECKING:
+    from topicx.model import Model
     from topicx.run import Run
     from topicx.sampling.chain import Checkpoints, Event
 
@@ -58,6 +59,8 @@ class Series:
             say(f"chain {number}: {run.chain.method.objective} {score:.5f}", quiet=quiet)
         if self.keep == "all":
             write(run, wanted.numbered(number), quiet)
+        elif self.keep == "average":
+            write(run, wanted, quiet, number)
         elif score > max(self.scores, default=-math.inf):  # the best so far: an interruption loses nothing
             write(run, wanted, quiet)
         self.scores.append(score)
@@ -128,6 +131,8 @@ def _announce(run: Run) -> None:
     schedule = getattr(chain.method, "schedule", None)
     if schedule is not None and threads > schedule.partitions > 1:
         say(f"note: {schedule.partitions} partitions keep as many threads busy; --partitions N allows more")
+    for note in run.definition.notes(state):
+        say(f"note: {note}")
     empty = int((state.lengths == 0).sum())
     if empty:
         say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
@@ -191,9 +196,12 @@ def _tell_end(run: Run, quiet: bool) -> None:
             f"β {chain.state.beta.mean():.3g}", quiet=quiet)  # fmt: skip
 
 
-def write(run: Run, wanted: Wanted, quiet: bool) -> None:
-    """The files that are wanted of a chain that has ended."""
+def write(run: Run, wanted: Wanted, quiet: bool, before: int | None = None) -> None:
+    """The files that are wanted of a chain that has ended; the model is averaged with that of so many chains before."""
     import contextlib
+
+    from topicx.model import Model
+    from topicx.run import pooled
 
     state = run.chain.state
     with contextlib.ExitStack() as open_things:
@@ -211,12 +219,25 @@ def write(run: Run, wanted: Wanted, quiet: bool) -> None:
         say(f"wrote θ of {state.n_documents:,} documents to {wanted.doc_topics}", quiet=quiet)
     if wanted.trace:
         run.chain.trace.write(wanted.trace)
-    result.model.save(wanted.model)
+    model, chains = result.model, ""
+    if before is not None:
+        earlier = Model.load(wanted.model) if before else None
+        held = earlier.meta.get("chains") if earlier else 0
+        if held == before + 1:  # it was written before the run was interrupted
+            return
+        if held != before:
+            raise InputError(f"{wanted.model}: is not the average of {before} chains that this run goes on with")
+        model, chains = pooled(earlier, before, model), f" of {before + 1} chains"
+    model.save(wanted.model)
     if not quiet:
-        from topicx.report.noise import noise_message
+        _tell_noise(model)
+    say(f"wrote the model{chains} to {wanted.model}", quiet=quiet)
 
-        words = [[word for word, _ in topic] for topic in result.model.top_words(10)]
-        noise = noise_message(words, result.model.meta)
-        if noise:
-            say(noise)
-    say(f"wrote the model to {wanted.model}", quiet=quiet)
+
+def _tell_noise(model: Model) -> None:
+    """A line, if top words look like noise: and which option of import helps."""
+    from topicx.report.noise import noise_message
+
+    noise = noise_message([[word for word, _ in topic] for topic in model.top_words(10)], model.meta)
+    if noise:
+        say(noise)

@@ -131,6 +131,12 @@ def enumerate_posterior(state: State) -> tuple[NDArray[np.uint16], NDArray[np.fl
         z = np.stack(np.divmod(np.arange(topics**2), topics), axis=1)
     else:
         z = np.array(list(product(range(topics), repeat=state.n_tokens)))
+    return z.astype(np.uint16), urn(state, z)
+
+
+def urn(state: State, z: NDArray[Any]) -> NDArray[np.float64]:
+    """The probabilities of these assignments (a row each), scaled to sum to 1, by the chain rule over tokens."""
+    topics = state.n_topics
     doc = np.repeat(np.arange(state.n_documents), state.lengths)
     prior = np.zeros((state.n_words, topics))
     prior += state.beta[:, None]
@@ -146,7 +152,8 @@ def enumerate_posterior(state: State) -> tuple[NDArray[np.uint16], NDArray[np.fl
             prior.sum(axis=0)[z[:, i]] + same.sum(axis=1)
         )
     p = np.exp(log_p - log_p.max())
-    return z.astype(np.uint16), p / p.sum()
+    scaled: NDArray[np.float64] = p / p.sum()
+    return scaled
 
 
 def chi_square_p(observed: NDArray[Any], expected: NDArray[np.float64], at_least: float = 5.0) -> float:
@@ -217,17 +224,17 @@ def draw_joint(random: np.random.Generator, shape: State) -> State:
     words = np.zeros(shape.n_tokens, np.uint32)
     for d in range(shape.n_documents):
         at = slice(shape.offsets[d], shape.offsets[d + 1])
-        z[at] = random.choice(
-            shape.n_topics,
-            shape.offsets[d + 1] - shape.offsets[d],
-            p=random.dirichlet(shape.alpha[groups[d]]),
-        )
+        own = np.arange(shape.n_topics)
+        if shape.allowed is not None:
+            own = shape.allowed[1][shape.allowed[0][d] : shape.allowed[0][d + 1]].astype(np.int64)
+        theta = random.dirichlet(shape.alpha[groups[d], own])
+        z[at] = random.choice(own, shape.offsets[d + 1] - shape.offsets[d], p=theta)
     cumulative = phi.cumsum(axis=1)
     for i, u in enumerate(random.random(len(z))):
         words[i] = min(np.searchsorted(cumulative[z[i]], u), shape.n_words - 1)
     return State(
         words=words, offsets=shape.offsets, z=z, alpha=shape.alpha, beta=shape.beta, vocabulary=shape.vocabulary,
-        ids=shape.ids, groups=shape.groups, seeds=shape.seeds,
+        ids=shape.ids, groups=shape.groups, seeds=shape.seeds, allowed=shape.allowed,
     )  # fmt: skip
 
 

@@ -99,6 +99,8 @@ SHORTER = (
     (r"(?<=-k )\d+", "4"),
     (r"--iterations \d+", "--iterations 3"),
     (r"--documents \d+", "--documents 60"),
+    (r"--samples 30 --lag 5", "--samples 2 --lag 1"),
+    (r"--label-topics 20", "--label-topics 3 --label-sweeps 3"),
     (r"--checkpoint-interval \d+", "--checkpoint-interval 2"),
     (r"-t 17", "-t 1"),
 )
@@ -115,6 +117,7 @@ topicx export news.state --format warplda -o train.z.estimate -q
 topicx datasets texts -o new.jsonl --format jsonl -q
 topicx export texts.corpus --format lines -o texts.txt -q
 topicx export texts.test.corpus --format lines -o new.txt -q
+topicx train --model dependency texts.train.corpus --iterations 3 --label-sweeps 3 -o tags.model -q
 """
 COPIES = {
     "news.corpus": "texts.train.corpus", "heldout.corpus": "texts.test.corpus", "new.corpus": "texts.test.corpus",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from topicx.errors import InputError as InputError
     from topicx.errors import TopicxError as TopicxError
     from topicx.hmm.estimator import HMM as HMM
+    from topicx.labeled import LabeledLDA as LabeledLDA
     from topicx.lda import LDA as LDA
     from topicx.model import Model as Model
     from topicx.state import State as State
@@ -29,6 +30,7 @@ _HOME = {
     "HMM": "topicx.hmm.estimator",
     "InputError": "topicx.errors",
     "LDA": "topicx.lda",
+    "LabeledLDA": "topicx.labeled",
     "Model": "topicx.model",
     "State": "topicx.state",
     "TopicxError": "topicx.errors",

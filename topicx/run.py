@@ -18,6 +18,7 @@ from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta_rows
 from topicx.estimate.average import average
+from topicx.estimate.restricted import theta_rows as restricted_rows
 from topicx.model import Model
 from topicx.models import registry as models
 from topicx.models.definition import Definition, Priors
@@ -163,7 +164,11 @@ class Run:
         """θ of the corpus in batches, averaged over the chain's samples: the number of the first document, and rows."""
         chain = self.chain
         if not self.samples:
-            yield 0, expected_shares(chain.method.document_topics(), chain.state)
+            counts = chain.method.document_topics()
+            if chain.state.allowed is not None:
+                yield from restricted_rows(chain.state, counts[2].astype(np.float64))
+            else:
+                yield 0, expected_shares(counts, chain.state)
             return
         threads = chain.engine.threads
         states = [*chain.samples.values(), chain.method.sync()]
@@ -185,6 +190,20 @@ def check_fit(definition: Definition, options: Options) -> None:
     for name, why in definition.unfit.items():
         if getattr(options, name) != declared[name][1]:
             raise InputError(f"{name}: {why} (model {definition.name})")
+
+
+def pooled(before: Model | None, chains: int, model: Model) -> Model:
+    """The mean of a model of so many chains and of another chain's: for models whose topics mean the same in all."""
+    if before is None:
+        model.meta["chains"] = 1
+        return model
+    order = np.arange(model.n_topics)
+    mean = average([before, model], [order, order], [chains, 1])
+    mean.meta = model.meta | {"chains": chains + 1}
+    return replace(
+        model, indptr=mean.indptr, topics=mean.topics, values=mean.values, alpha=mean.alpha, beta=mean.beta,
+        remainder=mean.remainder, remainder_share=mean.remainder_share, meta=mean.meta,
+    )  # fmt: skip
 
 
 def run_meta(chain: Chain) -> dict[str, Any]:

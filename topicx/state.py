@@ -123,7 +123,13 @@ class State:
         return f"State({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_topics} topics)"
 
     def document_alpha(self) -> NDArray[np.float64]:
-        """Σ_k α of each document's group."""
+        """Σ_k α of each document's group, over the topics that the document may have."""
+        if self.allowed is not None:
+            offsets, topics = self.allowed
+            group = np.repeat(self.groups, np.diff(offsets)) if len(self.groups) else 0
+            running = np.concatenate([[0.0], np.cumsum(self.alpha[group, topics])])
+            own: NDArray[np.float64] = running[offsets[1:]] - running[offsets[:-1]]
+            return own
         sums = self.alpha.sum(axis=1)
         return sums[self.groups] if len(self.groups) else np.full(self.n_documents, sums[0])
 

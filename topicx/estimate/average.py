@@ -67,33 +67,37 @@ def _compatible(first: Model, model: Model, first_name: str, name: str) -> None:
         raise InputError(f"{name} has {len(model.alpha)} groups of documents and {first_name} {len(first.alpha)}")
 
 
-def average(models: Sequence[Model], orders: Sequence[NDArray[np.int64]]) -> Model:
-    """The model of the mean expected counts, α and β; `orders` as from `permutations`."""
+def average(
+    models: Sequence[Model], orders: Sequence[NDArray[np.int64]], weights: Sequence[int] | None = None
+) -> Model:
+    """The model of the mean expected counts, α and β; `orders` as from `permutations`. `weights`: how many samples each
+    model stands for (None: one)."""
     import scipy.sparse
 
     if not models:
         raise InputError("there is no model to average")
-    first, number = models[0], len(models)
+    weights = weights or [1] * len(models)
+    first, number = models[0], sum(weights)
     topics = first.n_topics
     total: Any = None
     remainder = np.zeros(first.n_words if any(len(m.remainder) for m in models) else 0)
     share = np.zeros(topics)
-    for model, order in zip(models, orders):
+    for model, order, weight in zip(models, orders, weights):
         back = np.empty(topics, np.int32)
         back[order] = np.arange(topics)  # its topic order[k] is topic k here
         shape = (first.n_words, topics)
-        values = model.values.astype(np.float64)
+        values = model.values.astype(np.float64) * weight
         counts = scipy.sparse.csr_array((values, back[model.topics], model.indptr), shape=shape)
         total = counts if total is None else total + counts
         if len(model.remainder):
-            remainder += model.remainder
-            share += model.remainder.sum() * model.remainder_share[order]
+            remainder += model.remainder * weight
+            share += model.remainder.sum() * model.remainder_share[order] * weight
     total = total.tocsr()
     total.sort_indices()
     mean = Model(
         vocabulary=first.vocabulary,
-        alpha=np.mean([m.alpha[:, order] for m, order in zip(models, orders)], axis=0),
-        beta=np.mean([m.beta for m in models], axis=0),
+        alpha=_mean([m.alpha[:, order] for m, order in zip(models, orders)], weights),
+        beta=_mean([m.beta for m in models], weights),
         indptr=total.indptr.astype(np.int64),
         topics=total.indices.astype(np.uint16),
         values=total.data / number,
@@ -103,3 +107,9 @@ def average(models: Sequence[Model], orders: Sequence[NDArray[np.int64]]) -> Mod
     )
     mean.meta["estimator"] = dict(first.meta.get("estimator", {})) | {"samples": number}
     return mean
+
+
+def _mean(arrays: Sequence[NDArray[np.float64]], weights: Sequence[int]) -> NDArray[np.float64]:
+    if set(weights) == {1}:
+        return np.asarray(np.mean(arrays, axis=0))
+    return np.asarray(np.average(arrays, axis=0, weights=weights))

@@ -12,6 +12,8 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import cgs
 from topicx.estimate.cgsp import MAX_ENTRIES, Conditionals, DumpCounts, ThetaRows
+from topicx.estimate.restricted import RestrictedConditionals
+from topicx.estimate.restricted import theta_rows as restricted_rows
 from topicx.model import Model
 from topicx.state import State
 
@@ -52,9 +54,9 @@ def estimate(
     if max_entries < 1:
         raise InputError(f"max_entries: {max_entries} must be at least 1")
     needed = phi == "cgsp" or (theta == "cgsp" and documents is not None)
-    soft = Conditionals(state, threads, counts) if needed else None
+    soft = conditionals(state, threads, counts) if needed else None
     if documents is not None:
-        by_counts = cgs.theta_rows(state, counts.document_rows if counts else None)
+        by_counts = count_rows(state, counts)
         by_conditionals = soft.documents(for_words=phi == "cgsp") if soft is not None else by_counts
         for begin, rows in by_conditionals if theta == "cgsp" else by_counts:
             documents(begin, rows)
@@ -90,9 +92,25 @@ def theta_rows(state: State, estimator: str = "cgsp", *, threads: int | Engine =
     """θ of the state's own documents in batches: the number of the first document, and a row a document."""
     _check("estimator", estimator)
     if estimator == "cgsp":
-        yield from Conditionals(state, threads).documents(for_words=False)
+        yield from conditionals(state, threads).documents(for_words=False)
         return
-    yield from cgs.theta_rows(state)
+    yield from count_rows(state)
+
+
+def conditionals(
+    state: State, threads: int, counts: DumpCounts | None = None
+) -> Conditionals | RestrictedConditionals:  # fmt: skip
+    """The full conditionals of a state; those of one whose documents have topics of their own keep to these."""
+    if state.allowed is not None:
+        return RestrictedConditionals(state, threads)
+    return Conditionals(state, threads, counts)
+
+
+def count_rows(state: State, counts: DumpCounts | None = None) -> Iterator[ThetaRows]:
+    """θ from counts, in batches of documents."""
+    if state.allowed is not None:
+        return restricted_rows(state)
+    return cgs.theta_rows(state, counts.document_rows if counts else None)
 
 
 def theta(state: State, estimator: str = "cgsp", *, threads: int | Engine = 0) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ A Gibbs chain runs over each document's tokens with p(z = k) ∝ (n_dk + α_k) �
 
     cgs:   mean over samples of (n_dk + α_k) / (N_d + Σ α)
     cgsp:  mean over samples of (Σ_j p(z_dj = k | all others) + α_k) / (N_d + Σ α)   (Papanikolaou et al., eq. 33, 40)
+    cvb0:  no chain: expected counts by CVB0's fixed point (Papanikolaou et al., eq. 6 with φ fixed)
 
 θ^p uses the probabilities from which a further sweep would draw, so that a sample says more. The stream of random
 numbers of a document is made of its words (those the model knows, in order) and the seed: its θ depends neither on
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx._kernels import allowed_soft as soft
 from topicx._kernels import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.stored import StoredCorpus
@@ -32,6 +34,10 @@ from topicx.strings import Strings
 
 BATCH_TOKENS = 1 << 16
 BATCH_DOCUMENTS = 1 << 12
+CVB0_SWEEPS = 50
+"""Sweeps of CVB0 over a new document."""
+ROUND_SWEEPS = 20
+"""Sweeps over a new document before its prior is found anew."""
 THETA_ENTRIES = 1 << 22
 """A batch holds no more entries of θ than this."""
 Result = TypeVar("Result")
@@ -59,6 +65,8 @@ class Inferred:
     documents: Documents
     theta: NDArray[np.float32]
     z: NDArray[np.uint16]
+    own: NDArray[np.float32]
+    """Models of labels: the tokens expected on each topic, without the prior (θ (N + Σα) - α); else empty."""
 
 
 class Inference:
@@ -90,8 +98,14 @@ class Inference:
         if theta is None:
             theta = str(model.meta.get("estimator", {}).get("theta", "cgsp"))
             theta = theta if theta in ("cgs", "cgsp") else "cgsp"
-        if theta not in ("cgs", "cgsp"):
-            raise InputError(f"theta: {theta!r} is not an estimator; there are cgs and cgsp")
+            if model.meta.get("sampler") == "labeled-cvb0" and chains == 1 and samples is None:
+                theta = "cvb0"
+        if theta not in ("cgs", "cgsp", "cvb0"):
+            raise InputError(f"theta: {theta!r} is not an estimator; there are cgs, cgsp and cvb0")
+        if theta == "cvb0" and (chains > 1 or samples not in (None, 1)):
+            raise InputError("theta: cvb0 draws nothing, so there are no samples and no chains to average")
+        if theta == "cvb0":
+            self.burn_in, self.samples = (iterations or burn_in or CVB0_SWEEPS), 1
         if not 0 <= seed < 2**63:
             raise InputError(f"seed: {seed} must be from 0 to 2^63 - 1")
         self.theta, self.seed, self.engine = theta, seed, engine_of(threads)
@@ -128,18 +142,43 @@ class Inference:
         groups = documents.groups if len(documents.groups) else np.zeros(len(documents), np.uint32)
         theta = np.zeros((len(documents), self.topics.n_topics), np.float32)
         total = theta if self.chains == 1 else np.zeros(theta.shape)
+        own = np.zeros(theta.shape if self.definition.labelled else (0, 0), np.float32)
         z = np.zeros(len(documents.words), np.uint16)
         for chain in range(self.chains):
             keys = document_keys(documents.words, documents.offsets, chain_seed(self.seed, chain))
-            kernel.gibbs(
-                numbers, documents.offsets, keys, rows, self.topics.alpha32, groups,
-                self.burn_in, self.samples, self.lag, self.theta == "cgsp", theta, z,
-            )  # fmt: skip
+            alpha, of_document = self.topics.alpha32, groups
+            for number in range(self.definition.rounds):
+                kernel.gibbs(
+                    numbers, documents.offsets, _further(keys, number), rows, alpha, of_document,
+                    ROUND_SWEEPS, 1, 1, False, theta, z,
+                )  # fmt: skip
+                stream = _further(keys, self.definition.rounds + number)
+                alpha = self.definition.adapted_alpha(self.model, z, documents.offsets, stream)
+                of_document = np.arange(len(documents), dtype=np.uint32)
+            self._chain(numbers, documents.offsets, keys, rows, alpha, of_document, theta, z)
             if self.chains > 1:
                 total += theta
+            if self.definition.labelled:
+                prior = alpha[of_document]
+                lengths = np.diff(documents.offsets)[:, None]
+                own += (theta * (lengths + prior.sum(axis=1, keepdims=True)) - prior) / self.chains
         if self.chains > 1:
             theta = (total / self.chains).astype(np.float32)
-        return Inferred(documents, theta, z)
+        return Inferred(documents, theta, z, own)
+
+    def _chain(
+        self, numbers: NDArray[np.uint32], offsets: NDArray[np.int64], keys: NDArray[np.uint64],
+        rows: NDArray[np.float32], alpha: NDArray[np.float32], groups: NDArray[np.uint32], theta: NDArray[np.float32],
+        z: NDArray[np.uint16],
+    ) -> None:  # fmt: skip
+        """θ and last topics of documents under these priors."""
+        if self.theta != "cvb0":
+            kernel.gibbs(
+                numbers, offsets, keys, rows, alpha, groups,
+                self.burn_in, self.samples, self.lag, self.theta == "cgsp", theta, z,
+            )  # fmt: skip
+            return
+        soft.fold_in(numbers, offsets, rows, alpha, groups, self.burn_in, theta, z)
 
     def stream(self, batches: Iterable[Documents]) -> Iterator[Inferred]:
         """Batch after batch, in order; a few at a time are in memory."""
@@ -216,9 +255,7 @@ def definition_of(model: Model) -> Definition:
     """The definition of the model, which knows what new documents bring; that of LDA for models of other programs."""
     from topicx.models import registry
 
-    name = str(model.meta.get("model", "lda"))
-    options = model.meta.get("options", {})
-    return registry.make(name, dict(options.get("own", {})) if isinstance(options, dict) else {})
+    return registry.of_meta(model.meta)
 
 
 def infer(model: Model, corpus: Corpus, **options: Any) -> NDArray[np.float32]:
@@ -254,6 +291,12 @@ def sweeps(iterations: int | None, burn_in: int | None, samples: int | None, lag
 def chain_seed(seed: int, chain: int) -> int:
     """The seed of one of several chains; the first has the seed itself."""
     return (seed + chain * 0x9E3779B97F4A7C15) % 2**63
+
+
+def _further(keys: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:
+    """Streams of the same documents for another use."""
+    step = np.uint64((0x9E3779B97F4A7C15 * (2 * number + 3)) & ((1 << 64) - 1))
+    return keys ^ step
 
 
 def document_keys(tokens: NDArray[np.uint32], offsets: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:

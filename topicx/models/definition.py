@@ -65,6 +65,10 @@ class Definition:
     """What a sampler must be able to do (topicx.sampling.registry)."""
     unfit: ClassVar[Mapping[str, str]] = {}
     """General options that mean nothing to this model, each with the reason."""
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """Values of general options that this model begins with instead of their own; what is given goes before."""
+    labelled: ClassVar[bool] = False
+    """Whether its topics are labels, of which new documents get a ranking."""
 
     def __init__(self, own: Any = None) -> None:
         self.own = self.Own() if own is None else own
@@ -87,6 +91,10 @@ class Definition:
         """What happens between sweeps, in this order."""
         return [LearnPriors.of(options)]
 
+    def notes(self, state: State) -> list[str]:
+        """What the user is told of the corpus before training."""
+        return []
+
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         """What the model of a finished run keeps beside counts and priors: side arrays, names of groups and topics.
 
@@ -103,6 +111,17 @@ class Definition:
             return np.full(documents.number, mean, np.uint32)
         index = {name: number for number, name in enumerate(model.group_names)}
         return np.array([index.get(name, mean) if name else mean for name in documents.collections], np.uint32)
+
+    @property
+    def rounds(self) -> int:
+        """How often a new document's α is found anew from its topics (`adapted_alpha`) before samples are taken."""
+        return 0
+
+    def adapted_alpha(
+        self, model: Model, z: NDArray[np.uint16], offsets: NDArray[np.int64], keys: NDArray[np.uint64]
+    ) -> NDArray[np.float32]:
+        """α of each new document, a row each, from its tokens' topics; `keys`: a stream of random numbers each."""
+        raise NotImplementedError(f"the model {self.name} has one α for its documents")
 
     def columns(self, model: Model) -> dict[str, type]:
         """What is predicted of new documents beside θ: names → str, int, float or list (of strings)."""

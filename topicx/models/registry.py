@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,9 @@ from topicx.sampling.options import Options
 
 HOMES: dict[str, str] = {
     "lda": "topicx.models.lda:LatentDirichletAllocation",
+    "labeled": "topicx.models.labeled:LabeledLDA",
+    "prior": "topicx.models.labeled:PriorLDA",
+    "dependency": "topicx.models.dependency:DependencyLDA",
 }
 """name → module:class."""
 
@@ -39,3 +43,20 @@ def make(name: str, own: dict[str, Any]) -> Definition:
 def of(options: Options) -> Definition:
     """The model that the options name."""
     return make(options.model, options.own)
+
+
+def of_meta(meta: Mapping[str, Any]) -> Definition:
+    """The definition that a model or a state remembers; that of LDA for those of other programs."""
+    options = meta.get("options", {})
+    own = options.get("own", {}) if isinstance(options, dict) else {}
+    return make(str(meta.get("model", "lda")), dict(own))
+
+
+def with_defaults(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The general options that were given, and those of the model's defaults that they leave open."""
+    same = {"alpha": "alpha_sum", "alpha_sum": "alpha"}  # two ways to say one thing
+    return {
+        option: value
+        for option, value in find(name).defaults.items()
+        if option not in given and same.get(option) not in given
+    } | given

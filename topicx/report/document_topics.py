@@ -48,6 +48,9 @@ class Selection:
 
     def __init__(self, threshold: float = 0.0, top: int = 0) -> None:
         self.threshold, self.top = threshold, top
+        self.names: list[str] = []
+        """What the topics are called; empty: they are numbers."""
+        self.key = "topics"
 
     @property
     def dense(self) -> bool:
@@ -67,12 +70,14 @@ class Selection:
 
 @contextlib.contextmanager
 def writer(
-    path: str, format: str, topics: int, selection: Selection, columns: Mapping[str, type] | None = None
+    path: str, format: str, topics: int, selection: Selection, columns: Mapping[str, type] | None = None,
+    names: Sequence[str] = (), key: str = "topics",
 ) -> Iterator[Any]:  # fmt: skip
     """A function that writes θ of some documents: add(ids, tokens, unknown, theta); the file appears at the end.
 
     `columns` are further ones (names → str, int, float or list, of strings), which stand before θ: then it is
-    add(ids, tokens, unknown, theta, values), with a sequence a column, in which None is an empty cell.
+    add(ids, tokens, unknown, theta, values), with a sequence a column, in which None is an empty cell. `names` stand
+    for the topics' numbers, and `key` is what the largest shares are called.
     """
     make: type[Any] = {"tsv": _Tsv, "jsonl": _Jsonl, "npz": _Npz, "parquet": _Parquet}[format]
     if format == "parquet":
@@ -80,6 +85,7 @@ def writer(
             import pyarrow.parquet  # noqa: F401
         except ImportError:
             raise InputError("--format parquet needs pyarrow: pip install 'topicx[parquet]'") from None
+    selection.names, selection.key = list(names), key
     with files.atomic_output(path) as stream, contextlib.closing(make(stream, topics, selection, columns or {})) as out:
         yield out.add
         out.finish()
@@ -111,7 +117,8 @@ def state_writer(
 class _Tsv:
     def __init__(self, stream: IO[bytes], topics: int, selection: Selection, columns: Mapping[str, type]) -> None:
         self.stream, self.selection, self.columns = stream, selection, columns
-        names = [f"topic_{k}" for k in range(topics)] if selection.dense else ["topics"]
+        called = [_plain(name) for name in selection.names] or [f"topic_{k}" for k in range(topics)]
+        names = called if selection.dense else [selection.key]
         self.begin(["id", "tokens", "unknown", *columns, *names])
 
     def begin(self, names: list[str]) -> None:
@@ -122,7 +129,8 @@ class _Tsv:
             rows = [row.tobytes() for row in digits(theta)]
         else:
             offsets, topics, shares = self.selection.of(theta)
-            pairs = [f"{k}:{p:.7f}" for k, p in zip(topics.tolist(), shares.tolist())]
+            called = [_plain(name).replace(" ", "_") for name in self.selection.names]
+            pairs = [f"{called[k] if called else k}:{p:.7f}" for k, p in zip(topics.tolist(), shares.tolist())]
             ends = offsets.tolist()
             rows = [("\t" + " ".join(pairs[a:b])).encode() for a, b in zip(ends[:-1], ends[1:])]
         lines = [
@@ -162,10 +170,11 @@ class _Jsonl(_Tsv):
             key = "theta"
         else:
             offsets, topics, shares = self.selection.of(theta)
-            pairs = [f"[{k},{p:.7f}]" for k, p in zip(topics.tolist(), shares.tolist())]
+            called = [json.dumps(name, ensure_ascii=False) for name in self.selection.names]
+            pairs = [f"[{called[k] if called else k},{p:.7f}]" for k, p in zip(topics.tolist(), shares.tolist())]
             ends = offsets.tolist()
             told = [",".join(pairs[a:b]) for a, b in zip(ends[:-1], ends[1:])]
-            key = "topics"
+            key = self.selection.key
         lines = [
             f'{{"id":{json.dumps(name, ensure_ascii=False)},"tokens":{n},"unknown":{u}{more},"{key}":[{value}]}}\n'
             for name, n, u, more, value in zip(
@@ -183,7 +192,8 @@ class _Parquet:
         self.pa, self.topics, self.selection = pa, topics, selection
         shares: list[tuple[str, Any]] = [("theta", pa.list_(pa.float32(), topics))]
         if not selection.dense:
-            shares = [("topics", pa.list_(pa.int32())), ("shares", pa.list_(pa.float32()))]
+            called = pa.list_(pa.string() if selection.names else pa.int32())
+            shares = [(selection.key, called), ("shares", pa.list_(pa.float32()))]
         kinds = {str: pa.string(), int: pa.int64(), float: pa.float64(), list: pa.list_(pa.string())}
         self.further = [(name, kinds[kind]) for name, kind in columns.items()]
         self.schema = pa.schema(
@@ -204,7 +214,9 @@ class _Parquet:
         else:
             offsets, topics, shares = self.selection.of(theta)
             ends = pa.array(offsets.astype(np.int32))
-            columns.append(pa.ListArray.from_arrays(ends, pa.array(topics.astype(np.int32))))
+            names = self.selection.names
+            chosen = pa.array([names[k] for k in topics.tolist()] if names else topics.astype(np.int32))
+            columns.append(pa.ListArray.from_arrays(ends, chosen))
             columns.append(pa.ListArray.from_arrays(ends, pa.array(shares)))
         self.out.write_table(pa.Table.from_arrays(columns, schema=self.schema))
 
@@ -249,6 +261,8 @@ class _Npz:
             _member(archive, "unknown", np.dtype("<i8"), (rows,), self.unknown.chunks())
             for (name, kind), column in zip(self.columns.items(), self.further, strict=True):
                 _member(archive, name, *_array(kind, column))
+            if self.selection.names:
+                _member(archive, "names", *_array(str, self.selection.names))
             if self.selection.dense:
                 _member(archive, "theta", np.dtype("<f4"), (rows, self.topics), self.shares.chunks())
             else:

@@ -89,10 +89,14 @@ class Gibbs(Method):
             results = self.engine.map(work, cells)
             self.totals = before + sum(after - before for _, after in results)
             changed += sum(count for count, _ in results)
+        self._rebalance()
+        return {"changed": changed / max(len(self.z), 1)}
+
+    def _rebalance(self) -> None:
+        """Rows take the form that suits their length now."""
         rows.rebalance(
             self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics, self.row_capacity
         )
-        return {"changed": changed / max(len(self.z), 1)}
 
     def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
         options, schedule = self.options, self.schedule

@@ -41,7 +41,7 @@ class DocumentStatistics(ABC):
 
     @abstractmethod
     def cost(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Σ_d ψ(Σα_g + n_d) - ψ(Σα_g) of each group."""
+        """Σ_d ψ(Σα_g + n_d) - ψ(Σα_g) of each group; a row a group, where not all documents may have all topics."""
 
 
 class WordStatistics(ABC):
@@ -100,12 +100,13 @@ def learn_alpha(statistics: DocumentStatistics, alpha: NDArray[np.float64], symm
     alpha = alpha.copy()
     active = np.ones(len(alpha), bool)
     for _ in range(statistics.rounds):
-        gain, cost = statistics.gain(alpha), statistics.cost(alpha)
+        gain, cost = statistics.gain(alpha), statistics.cost(alpha).reshape(len(alpha), -1)
         if symmetric:
             gain = np.repeat(gain.mean(axis=1, keepdims=True), gain.shape[1], axis=1)
-        active &= cost > 0
-        cost = np.where(active, cost, 1.0)[:, None]
-        updated = np.where(active[:, None], np.maximum(alpha * gain / cost, SMALLEST), alpha)
+            cost = cost.mean(axis=1, keepdims=True)
+        active &= (cost > 0).any(axis=1)
+        known = active[:, None] & (cost > 0)
+        updated = np.where(known, np.maximum(alpha * gain / np.where(known, cost, 1.0), SMALLEST), alpha)
         active &= np.max(np.abs(updated - alpha) / alpha, axis=1) >= TOLERANCE
         alpha = updated
         if not active.any():

@@ -26,7 +26,7 @@ def joint_log_likelihood(
     total, tokens = _documents(z, offsets, alpha, groups)
     if tokens == 0:
         return 0.0
-    return (total + _words(word_topics, totals, beta, seeds)) / tokens
+    return (total + words_log_likelihood(word_topics, totals, beta, seeds)) / tokens
 
 
 def _documents(
@@ -48,7 +48,7 @@ def _documents(
     return total, tokens
 
 
-def _words(word_topics: Csr, totals: NDArray[np.int64], beta: NDArray[np.float64], seeds: Seeds) -> float:
+def words_log_likelihood(word_topics: Csr, totals: NDArray[np.int64], beta: NDArray[np.float64], seeds: Seeds) -> float:
     """log p(w | z, β), the seeds' pseudo-counts being prior."""
     indptr, _, counts = word_topics
     beta_sum = np.full(1, beta.sum())

@@ -89,6 +89,10 @@ for _name, _group, _summary, _home, _capabilities in (
     ("partial", EXACT, "partially collapsed: φ is drawn, documents are independent given it",
      "sampling.partial:Partial", _WHOLE),
     ("tree", EXACT, "word after word with a sum tree; for very many topics", "sampling.tree:Tree", _CELLS),
+    ("labeled", EXACT, "only the topics that a document may have: models of labels", "sampling.restricted:Restricted",
+     frozenset({GROUPS, MODES, SAMPLES, PARTITIONS, ALLOWED})),
+    ("labeled-cvb0", VARIATIONAL, "CVB0 over the topics that a document may have",
+     "variational.restricted:RestrictedCvb0", frozenset({GROUPS, PARTITIONS, ALLOWED})),
     ("warp", APPROXIMATE, "WarpLDA: two phases with delayed counts; the fastest sweep, not the best",
      "sampling.warp:Warp", _WHOLE),
 ):  # fmt: skip

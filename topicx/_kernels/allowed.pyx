@@ -1,0 +1,358 @@
+"""Gibbs sampling in which each document has topics of its own: its labels (Ramage et al. 2009; Papanikolaou et al. 2017,
+eq. 5), and the estimators of such states.
+
+    p(z = k) ∝ (alpha_gk + n_dk) (n_kw + beta_w) / (n_k + B)  for k among the document's topics, else 0
+
+with every count leaving the token out. A token costs as many steps as its document has topics, never K; a word's counts
+take memory in proportion to its tokens (allowed.h). Arithmetic is double. The weights are summed in the order of the
+document's topics, so nothing depends on how a row is stored.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.string cimport memset
+
+from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_seed
+
+cdef extern from "allowed.h" nogil:
+    uint32_t tx_row_count(const uint32_t *row, int64_t mask, uint32_t topic) noexcept
+    void tx_row_put(uint32_t *row, int64_t mask, uint32_t topic, uint32_t number) noexcept
+    void tx_row_take(uint32_t *row, int64_t mask, uint32_t topic) noexcept
+
+cdef enum:
+    NONE = 0xFFFF
+
+
+cdef struct Document:
+    # A document at work: its topics, their counts and weights. place[k] is where topic k stands among them.
+    const uint16_t *topics
+    int64_t number
+    int32_t *counts
+    double *prior
+    double *q
+    double *p
+    int32_t *place
+
+
+cdef int document_make(Document *s, const int64_t[::1] allowed_offsets, int64_t n_topics) noexcept nogil:
+    """Room for the document with the most topics."""
+    cdef int64_t d, most = 1
+    for d in range(allowed_offsets.shape[0] - 1):
+        most = max(most, allowed_offsets[d + 1] - allowed_offsets[d])
+    s.prior = <double *> malloc(most * (3 * sizeof(double) + sizeof(int32_t)) + n_topics * sizeof(int32_t))
+    if s.prior == NULL:
+        return -1
+    s.q = s.prior + most
+    s.p = s.q + most
+    s.counts = <int32_t *> (s.p + most)
+    s.place = s.counts + most
+    return 0
+
+
+cdef void document_enter(Document *s, const uint16_t *topics, int64_t number, const uint16_t *z, int64_t length,
+                         const double *alpha, const double *inverse) noexcept nogil:
+    """Count the document's topics and weigh them: q_j = (alpha + n_dj) / (n_j + B)."""
+    cdef int64_t j, t
+    s.topics, s.number = topics, number
+    for j in range(number):
+        s.place[topics[j]] = <int32_t> j
+        s.counts[j] = 0
+        s.prior[j] = alpha[topics[j]]
+    for t in range(length):
+        if z[t] != NONE:
+            s.counts[s.place[z[t]]] += 1
+    for j in range(number):
+        s.q[j] = (s.prior[j] + s.counts[j]) * inverse[topics[j]]
+
+
+cdef inline void weigh(Document *s, const uint32_t *row, int64_t mask, double beta, int64_t old,
+                       double inverse_less) noexcept nogil:
+    """p_j = q_j (n_jw + beta), the token itself (on topic `old`, -1: on none) left out of every count."""
+    cdef int64_t j
+    cdef uint32_t k
+    if mask < 0:
+        for j in range(s.number):
+            s.p[j] = s.q[j] * (<double> row[s.topics[j]] + beta)
+    else:
+        for j in range(s.number):
+            s.p[j] = s.q[j] * (<double> tx_row_count(row, mask, s.topics[j]) + beta)
+    if old >= 0:
+        k = s.topics[old]
+        s.p[old] = (s.prior[old] + (s.counts[old] - 1)) * inverse_less * (
+            <double> (tx_row_count(row, mask, k) - 1) + beta)
+
+
+cdef inline int64_t draw(double *p, int64_t number, double u) noexcept nogil:
+    """The place that u, uniform on [0, 1), falls on; p becomes its running sums."""
+    cdef int64_t j, found = 0
+    cdef double total = 0
+    for j in range(number):
+        total += p[j]
+        p[j] = total
+    u *= total
+    for j in range(number - 1):
+        found += p[j] <= u
+    return found
+
+
+cdef inline bint all_placed(const uint16_t[::1] z, int64_t first, int64_t last) noexcept nogil:
+    cdef int64_t t
+    for t in range(first, last):
+        if z[t] == NONE:
+            return False
+    return True
+
+
+cdef inline int64_t heaviest(const double *p, int64_t number) noexcept nogil:
+    cdef int64_t j, found = 0
+    for j in range(1, number):
+        if p[j] > p[found]:
+            found = j
+    return found
+
+
+def fill(const uint32_t[::1] words, const uint16_t[::1] topics, const int64_t[::1] numbers,
+         const int64_t[::1] row_start, const int64_t[::1] row_mask, uint32_t[::1] cells):
+    """Add tokens to the rows: one each, or (not empty) so many. Topics of 65535 are left out."""
+    cdef int64_t i
+    cdef bint single = numbers.shape[0] == 0
+    with nogil:
+        for i in range(words.shape[0]):
+            if topics[i] != NONE:
+                tx_row_put(&cells[row_start[words[i]]], row_mask[words[i]], topics[i],
+                           1 if single else <uint32_t> numbers[i])
+
+
+def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] segments,
+               int n_blocks, const uint32_t[::1] docs, int block, const int64_t[::1] allowed_offsets,
+               const uint16_t[::1] allowed, const int64_t[::1] row_start, const int64_t[::1] row_mask,
+               uint32_t[::1] cells, int64_t[::1] totals, const double[:, ::1] alpha, const uint32_t[::1] groups,
+               const double[::1] beta, double beta_sum, uint64_t key, bint maximise=False) -> int:
+    """Draw every token of one cell once; returns how many changed their topic.
+
+    The cell is (docs, block); its tokens, rows and documents belong to nobody else while this runs. totals is the
+    cell's own copy of n_k. alpha has a row per group, groups a group per document (none: all in group 0). maximise
+    takes the most probable topic instead of drawing one.
+    """
+    cdef int64_t n_topics = totals.shape[0], i, d, t, k, first, last, begin, group, old, new, mask, changed = 0
+    cdef bint grouped = groups.shape[0] > 0
+    cdef double inverse_less = 0
+    cdef uint32_t w
+    cdef uint32_t *row
+    cdef Document s
+    cdef tx_rng rng = tx_rng_seed(key)
+    cdef double *inverse = <double *> malloc((n_topics + 1) * sizeof(double))
+    if inverse == NULL or document_make(&s, allowed_offsets, n_topics) != 0:
+        free(inverse)
+        raise MemoryError
+    with nogil:
+        for k in range(n_topics):
+            inverse[k] = 1.0 / (<double> totals[k] + beta_sum)
+        for i in range(docs.shape[0]):
+            d = docs[i]
+            first = segments[d * (n_blocks + 1) + block]
+            last = segments[d * (n_blocks + 1) + block + 1]
+            if first == last:
+                continue
+            begin = allowed_offsets[d]
+            if allowed_offsets[d + 1] - begin == 1 and all_placed(z, first, last):
+                continue  # there is no choice
+            group = groups[d] if grouped else 0
+            document_enter(&s, &allowed[begin], allowed_offsets[d + 1] - begin, &z[offsets[d]],
+                           offsets[d + 1] - offsets[d], &alpha[group, 0], inverse)
+            for t in range(first, last):
+                w = words[t]
+                row, mask = &cells[row_start[w]], row_mask[w]
+                old = -1
+                if z[t] != NONE:
+                    old = s.place[z[t]]
+                    inverse_less = 1.0 / (<double> (totals[z[t]] - 1) + beta_sum)
+                weigh(&s, row, mask, beta[w], old, inverse_less)
+                new = heaviest(s.p, s.number) if maximise else draw(s.p, s.number, tx_rng_double(&rng))
+                if new == old:
+                    continue
+                changed += 1
+                if old >= 0:
+                    k = s.topics[old]
+                    tx_row_take(row, mask, <uint32_t> k)
+                    totals[k] -= 1
+                    s.counts[old] -= 1
+                    inverse[k] = inverse_less
+                    s.q[old] = (s.prior[old] + s.counts[old]) * inverse_less
+                k = s.topics[new]
+                tx_row_put(row, mask, <uint32_t> k, 1)
+                totals[k] += 1
+                s.counts[new] += 1
+                inverse[k] = 1.0 / (<double> totals[k] + beta_sum)
+                s.q[new] = (s.prior[new] + s.counts[new]) * inverse[k]
+                z[t] = <uint16_t> k
+    free(inverse)
+    free(s.prior)
+    return changed
+
+
+def aligned_counts(const uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
+                   const uint16_t[::1] allowed, int64_t n_topics, int32_t[::1] counts):
+    """counts[j]: how many tokens the document has on its topic allowed[j]."""
+    cdef int64_t d, j, t
+    cdef int32_t *place = <int32_t *> malloc(n_topics * sizeof(int32_t))
+    if place == NULL:
+        raise MemoryError
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            for j in range(allowed_offsets[d], allowed_offsets[d + 1]):
+                counts[j] = 0
+                place[allowed[j]] = <int32_t> (j - allowed_offsets[d])
+            for t in range(offsets[d], offsets[d + 1]):
+                if z[t] != NONE:
+                    counts[allowed_offsets[d] + place[z[t]]] += 1
+    free(place)
+
+
+def stray_topics(const uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
+                 const uint16_t[::1] allowed) -> int:
+    """The first document with a token on a topic that it may not have; -1: there is none."""
+    cdef int64_t d, j, t, found = -1
+    cdef int64_t *last = <int64_t *> calloc(NONE + 1, sizeof(int64_t))
+    if last == NULL:
+        raise MemoryError
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            for j in range(allowed_offsets[d], allowed_offsets[d + 1]):
+                last[allowed[j]] = d + 1
+            for t in range(offsets[d], offsets[d + 1]):
+                if z[t] != NONE and last[z[t]] != d + 1:
+                    found = d
+                    break
+            if found >= 0:
+                break
+    free(last)
+    return found
+
+
+def soft_documents(int64_t first, int64_t last, const uint32_t[::1] words, const uint16_t[::1] z,
+                   const int64_t[::1] offsets, const int64_t[::1] allowed_offsets, const uint16_t[::1] allowed,
+                   const int64_t[::1] row_start, const int64_t[::1] row_mask, const uint32_t[::1] cells,
+                   const int64_t[::1] totals, const double[:, ::1] alpha, const uint32_t[::1] groups,
+                   const double[::1] beta, double beta_sum, double[::1] out):
+    """out[j] += the probability of topic allowed[j], summed over the tokens of its document (eq. 40 without prior)."""
+    cdef int64_t n_topics = totals.shape[0], d, t, j, k, begin, old
+    cdef double total
+    cdef Document s
+    cdef double *inverse = <double *> malloc((n_topics + 1) * sizeof(double))
+    if inverse == NULL or document_make(&s, allowed_offsets, n_topics) != 0:
+        free(inverse)
+        raise MemoryError
+    with nogil:
+        for k in range(n_topics):
+            inverse[k] = 1.0 / (<double> totals[k] + beta_sum)
+        for d in range(first, last):
+            begin = allowed_offsets[d]
+            if offsets[d] == offsets[d + 1]:
+                continue
+            document_enter(&s, &allowed[begin], allowed_offsets[d + 1] - begin, &z[offsets[d]],
+                           offsets[d + 1] - offsets[d], &alpha[groups[d] if groups.shape[0] > 0 else 0, 0], inverse)
+            for t in range(offsets[d], offsets[d + 1]):
+                if z[t] == NONE:
+                    continue
+                old = s.place[z[t]]
+                weigh(&s, &cells[row_start[words[t]]], row_mask[words[t]], beta[words[t]], old,
+                      1.0 / (<double> (totals[z[t]] - 1) + beta_sum))
+                total = 0
+                for j in range(s.number):
+                    total += s.p[j]
+                total = 1.0 / total
+                for j in range(s.number):
+                    out[begin + j] += s.p[j] * total
+    free(inverse)
+    free(s.prior)
+
+
+cdef int _ascending(const void *a, const void *b) noexcept nogil:
+    return <int> (<uint16_t *> a)[0] - <int> (<uint16_t *> b)[0]
+
+
+def word_pairs(int64_t first, int64_t last, const int64_t[::1] word_offsets, const uint32_t[::1] documents,
+               const int64_t[::1] allowed_offsets, const uint16_t[::1] allowed, int64_t[::1] indptr,
+               uint16_t[::1] topics):
+    """The topics that each word may have, in any of its documents (those of its tokens, word after word).
+
+    With `topics` empty: indptr[w + 1] = their number. Else: their list, ascending, from indptr[w] on.
+    """
+    cdef int64_t w, i, j, at, number
+    cdef bint counting = topics.shape[0] == 0
+    cdef int64_t *seen = <int64_t *> calloc(NONE + 1, sizeof(int64_t))
+    if seen == NULL:
+        raise MemoryError
+    with nogil:
+        for w in range(first, last):
+            at = 0 if counting else indptr[w]
+            number = 0
+            for i in range(word_offsets[w], word_offsets[w + 1]):
+                if i > word_offsets[w] and documents[i] == documents[i - 1]:
+                    continue
+                for j in range(allowed_offsets[documents[i]], allowed_offsets[documents[i] + 1]):
+                    if seen[allowed[j]] != w + 1:
+                        seen[allowed[j]] = w + 1
+                        if not counting:
+                            topics[at + number] = allowed[j]
+                        number += 1
+            if counting:
+                indptr[w + 1] = number
+            elif number > 1:
+                qsort(&topics[at], number, sizeof(uint16_t), &_ascending)
+    free(seen)
+
+
+def soft_words(int64_t first, int64_t last, const int64_t[::1] word_offsets, const uint32_t[::1] documents,
+               const uint16_t[::1] z, const int64_t[::1] allowed_offsets, const uint16_t[::1] allowed,
+               const int32_t[::1] document_counts, const int64_t[::1] row_start, const int64_t[::1] row_mask,
+               const uint32_t[::1] cells, const int64_t[::1] totals, const double[:, ::1] alpha,
+               const uint32_t[::1] groups, const double[::1] beta, double beta_sum, const int64_t[::1] indptr,
+               const uint16_t[::1] topics, double[::1] values):
+    """values: the probabilities of a word's tokens summed by topic (eq. 41 without prior), beside `topics`.
+
+    documents and z are those of the tokens, word after word; document_counts are aligned with `allowed`.
+    """
+    cdef int64_t n_topics = totals.shape[0], w, i, j, d, k, begin, number, group, most = 1
+    cdef double total, count
+    cdef double *inverse
+    cdef double *of_word
+    cdef double *p
+    cdef int32_t *place
+    for d in range(allowed_offsets.shape[0] - 1):
+        most = max(most, allowed_offsets[d + 1] - allowed_offsets[d])
+    inverse = <double *> malloc((2 * n_topics + most) * sizeof(double) + n_topics * sizeof(int32_t))
+    if inverse == NULL:
+        raise MemoryError
+    of_word = inverse + n_topics
+    p = of_word + n_topics
+    place = <int32_t *> (p + most)
+    with nogil:
+        for k in range(n_topics):
+            inverse[k] = 1.0 / (<double> totals[k] + beta_sum)
+        for w in range(first, last):
+            for j in range(indptr[w], indptr[w + 1]):
+                k = topics[j]
+                place[k] = <int32_t> (j - indptr[w])
+                of_word[k] = tx_row_count(&cells[row_start[w]], row_mask[w], <uint32_t> k) + beta[w]
+                values[j] = 0
+            for i in range(word_offsets[w], word_offsets[w + 1]):
+                if z[i] == NONE:
+                    continue
+                d = documents[i]
+                begin, number = allowed_offsets[d], allowed_offsets[d + 1] - allowed_offsets[d]
+                group = groups[d] if groups.shape[0] > 0 else 0
+                total = 0
+                for j in range(number):
+                    k = allowed[begin + j]
+                    count = document_counts[begin + j] + alpha[group, k]
+                    if k == z[i]:
+                        p[j] = (count - 1) * (of_word[k] - 1) / (<double> (totals[k] - 1) + beta_sum)
+                    else:
+                        p[j] = count * of_word[k] * inverse[k]
+                    total += p[j]
+                total = 1.0 / total
+                for j in range(number):
+                    values[indptr[w] + place[allowed[begin + j]]] += p[j] * total
+    free(inverse)

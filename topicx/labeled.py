@@ -1,0 +1,111 @@
+"""The class for labelled documents that Python programs use: a thin front of `topicx.run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.declare import check_known, check_whole
+from topicx.engines.threads import Threads
+from topicx.errors import InputError
+from topicx.evaluate.labelling import Labeller, label, measure
+from topicx.lda import LDA, _check_corpus
+from topicx.models import registry as models
+from topicx.run import Run, pooled
+from topicx.sampling.chain import Event
+from topicx.sampling.options import Options
+
+
+class LabeledLDA(LDA):
+    """Labeled LDA, Prior-LDA (the default) or Dependency-LDA: topics that are labels.
+
+    >>> tags = LabeledLDA(chains=5, samples=30, lag=5, iterations=195).fit(corpus)   # doctest: +SKIP
+    >>> tags.predict(new)                                                          # doctest: +SKIP
+
+    `model` is labeled, prior or dependency. The other arguments are those of `topicx train`: iterations, sampler
+    (labeled-cvb0 for CVB0), alpha, beta, samples, lag, and the model's own: background, topics_per_label, label_weight,
+    label_smoothing, label_topics, rounds. The models of several `chains` are averaged.
+    """
+
+    def __init__(
+        self,
+        model: str = "prior",
+        *,
+        chains: int = 1,
+        seed: int = 1,
+        threads: int = 0,
+        theta: str = "cgsp",
+        phi: str = "auto",
+        seed_words: Mapping[int, Iterable[str]] | None = None,
+        seed_weight: int = 50,
+        word_prior: Mapping[str, float] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            seed=seed, threads=threads, theta=theta, phi=phi, seed_words=seed_words, seed_weight=seed_weight,
+            word_prior=word_prior,
+        )  # fmt: skip
+        definition = models.find(model)
+        if not definition.labelled:
+            raise InputError(f"the topics of the model {model} are no labels: labeled, prior and dependency are meant")
+        check_whole("chains", chains, 1, 1000)
+        own = {each.name for each in fields(definition.Own)}
+        check_known(f"the model {model}", Options, [name for name in options if name not in own])
+        general = models.with_defaults(model, {name: value for name, value in options.items() if name not in own})
+        mine = {name: value for name, value in options.items() if name in own}
+        self.options = Options(seed=seed, model=model, own=mine, **general)
+        self.chains = chains
+
+    def fit(self, corpus: Corpus, callbacks: Sequence[Callable[[Event], object]] = ()) -> LabeledLDA:
+        """Train on a corpus whose documents have labels (documents without may use all) and return self."""
+        _check_corpus(corpus)
+        with Threads(self.threads) as engine:
+            run = Run.start(corpus, self.options, engine, self._priors)
+            run.check_phi(self.phi)
+            mean = None
+            for number in range(self.chains):
+                run = run if number == 0 else run.next(number)
+                result = run.train(callbacks).result(theta=self.theta, phi=self.phi)
+                mean = pooled(mean, number, result.model)
+            assert mean is not None
+            self._result = replace(result, model=mean)
+        self._run = run
+        self.__dict__.pop("document_topic", None)
+        return self
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels, in the order of the columns of `scores`."""
+        return list(Labeller(self.model, top=1).names)
+
+    def predict(
+        self, corpus: Corpus, *, top: int = 0, threshold: float | None = None, score: str = "words", **sampling: Any
+    ) -> list[list[str]]:
+        """The labels of each document, best first: as many as the model expects, or `top`, or from `threshold` on.
+
+        `sampling`: burn_in, samples, lag, chains, theta and seed, as for `topicx infer`.
+        """
+        _check_corpus(corpus)
+        labeller = Labeller(self.model, score=score, top=top, threshold=threshold)
+        found = label(self.model, corpus, labeller, threads=self.threads, **sampling)
+        return [names for part in found for names in labeller.labels(part.sets, part.scores)]
+
+    def scores(self, corpus: Corpus, *, score: str = "words", **sampling: Any) -> NDArray[np.float32]:
+        """Documents × labels: more is likelier."""
+        _check_corpus(corpus)
+        labeller = Labeller(self.model, score=score, top=1)
+        parts = [part.scores for part in label(self.model, corpus, labeller, threads=self.threads, **sampling)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(labeller.names)), np.float32)
+
+    def measure(
+        self, corpus: Corpus, *, top: int = 0, threshold: float | None = None, score: str = "words", **sampling: Any
+    ) -> dict[str, Any]:
+        """F1, ranking loss and the others of `topicx.evaluate.labels`, on a corpus with labels."""
+        _check_corpus(corpus)
+        labeller = Labeller(self.model, score=score, top=top, threshold=threshold)
+        return measure(self.model, corpus, labeller, threads=self.threads, **sampling)

@@ -1,0 +1,102 @@
+"""How many labels a document has, from its words: the Meta-Labeler's regression (Tang, Rajan & Narayanan 2009).
+
+A linear regression of the number of labels on log(1 + count) of each word, with a quadratic penalty whose weight is
+chosen by cross-validation; solved by LSQR, so that the words × words matrix is never made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
+FOLDS = 3
+_STEPS = 100
+
+
+@dataclass(frozen=True)
+class LabelNumber:
+    """Weights of the words, and what is added to them; predictions are rounded and kept within what was seen."""
+
+    weights: NDArray[np.float32]
+    base: float
+    most: int
+    penalty: float
+
+    @classmethod
+    def fit(
+        cls, words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: int, numbers: NDArray[Any]
+    ) -> LabelNumber:
+        """From documents and how many labels they have."""
+        features, wanted = features_of(words, offsets, n_words), np.asarray(numbers, np.float64)
+        penalty = _best_penalty(features, wanted)
+        weights, base = _solve(features, wanted, penalty)
+        return cls(weights.astype(np.float32), float(np.float32(base)), int(wanted.max(initial=1)), penalty)
+
+    def expected(self, words: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The regression's own value for each document."""
+        result: NDArray[np.float64] = features_of(words, offsets, len(self.weights)) @ self.weights.astype(np.float64)
+        return result + self.base
+
+    def predict(self, words: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A whole number of labels for each document, at least one."""
+        return np.clip(np.rint(self.expected(words, offsets)), 1, self.most).astype(np.int64)
+
+    def side(self) -> dict[str, NDArray[Any]]:
+        """As arrays of a model."""
+        about = np.array([self.base, self.most, self.penalty])
+        return {"label_number_weights": self.weights, "label_number": about}
+
+    @classmethod
+    def from_side(cls, side: dict[str, NDArray[Any]]) -> LabelNumber | None:
+        if "label_number" not in side:
+            return None
+        base, most, penalty = side["label_number"].tolist()
+        return cls(side["label_number_weights"], base, int(most), penalty)
+
+
+def features_of(words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: int) -> scipy.sparse.csr_array:
+    """Documents × words: log(1 + count)."""
+    ones = np.ones(len(words))
+    shape = (len(offsets) - 1, n_words)
+    matrix = scipy.sparse.csr_array((ones, words.astype(np.int64), offsets.copy()), shape=shape)
+    matrix.sum_duplicates()  # in place
+    matrix.data = np.log1p(matrix.data)
+    return matrix
+
+
+def _solve(
+    features: scipy.sparse.csr_array, wanted: NDArray[np.float64], penalty: float
+) -> tuple[NDArray[np.float64], float]:
+    """Weights and base: least squares + penalty · |weights|², the base not penalised (features are centred)."""
+    from scipy.sparse.linalg import LinearOperator, lsqr
+
+    mean = np.asarray(features.mean(axis=0)).ravel()
+    transposed = features.T.tocsr()
+    centred = LinearOperator(
+        features.shape, dtype=np.float64, matvec=lambda v: features @ v - mean @ v,
+        rmatvec=lambda u: transposed @ u - mean * u.sum(),
+    )  # fmt: skip
+    weights = lsqr(
+        centred, wanted - wanted.mean(), damp=float(np.sqrt(penalty)), iter_lim=_STEPS, atol=1e-5, btol=1e-5
+    )[0]
+    return weights, float(wanted.mean() - mean @ weights)
+
+
+def _best_penalty(features: scipy.sparse.csr_array, wanted: NDArray[np.float64]) -> float:
+    """The penalty of the smallest squared error on documents left out, every third at a time."""
+    fold = np.arange(len(wanted)) % FOLDS
+    if len(wanted) < 2 * FOLDS:
+        return PENALTIES[len(PENALTIES) // 2]
+    errors = []
+    for penalty in PENALTIES:
+        error = 0.0
+        for left_out in range(FOLDS):
+            weights, base = _solve(features[fold != left_out], wanted[fold != left_out], penalty)
+            error += float(np.sum((features[fold == left_out] @ weights + base - wanted[fold == left_out]) ** 2))
+        errors.append(error)
+    return PENALTIES[int(np.argmin(errors))]

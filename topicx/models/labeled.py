@@ -1,0 +1,218 @@
+"""Models of labelled documents: a document's topics are its labels.
+
+Labeled LDA (Ramage, Hall, Nallapati & Manning 2009): each label is a topic, or several (Ramage, Manning & Dumais 2011),
+and there may be background topics, which every document has. Prior-LDA (Rubin, Chambers, Smyth & Steyvers 2012) is the
+same in training; in prediction, where all labels are possible, frequent ones are likelier: with f_k the number of
+documents of label k (Papanikolaou et al. 2017, eq. 58 and 59),
+
+    training: α_k = 50 / K        prediction: α_k = 50 f_k / Σ f + 30 / K
+
+A document without labels may use all topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.declare import positive, whole
+from topicx.errors import InputError
+from topicx.model import Model
+from topicx.models.definition import Definition, Priors, initial_state
+from topicx.models.label_number import LabelNumber
+from topicx.sampling.options import Options
+from topicx.sampling.registry import ALLOWED
+from topicx.state import MAX_TOPICS, State
+from topicx.strings import Strings
+
+TRAINING_WEIGHT = 50.0
+"""Σα in training, unless options say otherwise (eq. 58)."""
+
+
+@dataclass(frozen=True)
+class LabeledOptions:
+    """What every model of labels can be told."""
+
+    background: int = whole(0, 0, 10_000, help="Topics beside those of the labels, which every document has.")
+    topics_per_label: int = whole(1, 1, 1000, help="Topics of each label.")
+
+
+@dataclass(frozen=True)
+class PriorOptions(LabeledOptions):
+    """How labels are weighed before a new document's words are seen."""
+
+    label_weight: float = positive(50.0, help="New documents: Σα that labels share by their frequency.")
+    label_smoothing: float = positive(30.0, help="New documents: Σα that labels share evenly.")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a corpus that occur, and those of each document."""
+
+    names: Strings
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.int64]
+
+    @property
+    def frequencies(self) -> NDArray[np.int64]:
+        """How many documents have each label."""
+        return np.bincount(self.ids, minlength=len(self.names))
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Labels:
+        found = corpus.document_labels()
+        used, ids = np.unique(found.ids.astype(np.int64), return_inverse=True)
+        return cls(found.names.take(used), found.offsets, ids.reshape(-1))
+
+
+class LabeledLDA(Definition):
+    """Labels as topics."""
+
+    name: ClassVar[str] = "labeled"
+    summary: ClassVar[str] = "labels are topics, and a document has those of its labels (Labeled LDA)"
+    Own: ClassVar[type] = LabeledOptions
+    capabilities: ClassVar[frozenset[str]] = frozenset({ALLOWED})
+    defaults: ClassVar[Mapping[str, Any]] = {"alpha_sum": TRAINING_WEIGHT, "beta": 0.1}
+    unfit: ClassVar[Mapping[str, str]] = {
+        "topics": "the labels say how many topics there are, with topics_per_label and background"
+    }
+    labelled: ClassVar[bool] = True
+
+    def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
+        labels = Labels.of(corpus)
+        if not len(labels.names):
+            raise InputError(
+                f"the model {self.name} learns from labels, and the corpus has none: import with --label-field, or "
+                "with --label-delimiter where a document has several"
+            )
+        per_label, background = self.own.topics_per_label, self.own.background
+        topics = len(labels.names) * per_label + background
+        if topics > MAX_TOPICS:
+            raise InputError(f"{len(labels.names):,} labels make {topics:,} topics; {MAX_TOPICS:,} are possible")
+        alpha = options.alpha if isinstance(options.alpha, float | int) else None
+        total = options.alpha_sum if options.alpha_sum is not None else TRAINING_WEIGHT
+        state = initial_state(
+            corpus, options, priors, alpha=np.full(topics, total / topics if alpha is None else float(alpha)),
+            allowed=allowed_topics(labels, per_label, background), side=label_side(labels, per_label, background),
+        )  # fmt: skip
+        state.side |= self.label_structure(labels, options)
+        return state
+
+    def label_structure(self, labels: Labels, options: Options) -> dict[str, NDArray[Any]]:
+        """What is learnt of the labels alone, before the words."""
+        return {}
+
+    def notes(self, state: State) -> list[str]:
+        frequencies, labelled = state.side["label_frequencies"], state.side["labelled"].astype(bool)
+        number = int(labelled.sum())
+        found = [
+            f"{len(frequencies):,} labels on {number:,} documents, {frequencies.sum() / max(number, 1):.2f} a document"
+        ]
+        if number < state.n_documents:
+            found.append(f"{state.n_documents - number:,} documents without labels may use all topics")
+        single = int((frequencies == 1).sum())
+        if single:
+            found.append(f"{single:,} labels have one document")
+        return found
+
+    def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
+        side = state.side
+        names, of_topic = Strings.from_arrays(side, "label_names"), side["topic_label"]
+        model.topic_names = topic_names(names, of_topic)
+        model.side |= side
+        model.side["training_alpha"] = model.alpha.copy()
+        model.alpha = self.prediction_alpha(model)
+        if not len(model.side.get("label_number", ())):
+            model.side |= number_of_labels(state).side()
+
+    def prediction_alpha(self, model: Model) -> NDArray[np.float64]:
+        """α of new documents, for which every label is possible."""
+        return model.side["training_alpha"]
+
+
+class PriorLDA(LabeledLDA):
+    """Labeled LDA with label frequencies in the prior of new documents."""
+
+    name: ClassVar[str] = "prior"
+    summary: ClassVar[str] = "Labeled LDA whose new documents expect labels by their frequency (Prior-LDA)"
+    Own: ClassVar[type] = PriorOptions
+
+    def prediction_alpha(self, model: Model) -> NDArray[np.float64]:
+        frequencies = model.side["label_frequencies"]
+        return self.spread(model, (frequencies / frequencies.sum())[None, :])
+
+    def spread(self, model: Model, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """α of documents from the shares of labels that are expected of each (eq. 59): a row a document.
+
+        A background topic weighs as much, beside all labels together, as beside the labels of an average training
+        document.
+        """
+        of_topic = model.side["topic_label"]
+        labels = len(model.side["label_frequencies"])
+        weight, smoothing = self.own.label_weight, self.own.label_smoothing
+        alpha = (weight * shares + smoothing / labels)[:, np.maximum(of_topic, 0)] / self.own.topics_per_label
+        number = max(int(model.side["labelled"].sum()), 1)
+        a_document = model.side["label_frequencies"].sum() / number * self.own.topics_per_label
+        alpha[:, of_topic < 0] = (weight + smoothing) / a_document
+        return np.ascontiguousarray(alpha)
+
+
+def allowed_topics(
+    labels: Labels, per_label: int, background: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:  # fmt: skip
+    """The topics of each document: those of its labels and the background; without labels, all."""
+    number = np.diff(labels.offsets)
+    every = np.arange(len(labels.names) * per_label + background, dtype=np.uint16)
+    rows = []
+    shift, common = np.arange(per_label), every[len(labels.names) * per_label :]
+    for begin, end in zip(labels.offsets[:-1].tolist(), labels.offsets[1:].tolist()):
+        own = np.unique(labels.ids[begin:end])
+        topics = (own[:, None] * per_label + shift).ravel().astype(np.uint16)
+        rows.append(np.concatenate([topics, common]) if end > begin else every)
+    offsets = np.zeros(len(number) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    return offsets, np.concatenate(rows) if rows else every[:0]
+
+
+def label_side(labels: Labels, per_label: int, background: int) -> dict[str, NDArray[Any]]:
+    """The side arrays of a model of labels."""
+    of_topic = np.repeat(np.arange(len(labels.names), dtype=np.int32), per_label)
+    return {
+        **labels.names.arrays("label_names"),
+        "label_frequencies": labels.frequencies.astype(np.int64),
+        "topic_label": np.concatenate([of_topic, np.full(background, -1, np.int32)]),
+        "labelled": (np.diff(labels.offsets) > 0).astype(np.uint8),
+    }
+
+
+def topic_names(labels: Strings, of_topic: NDArray[np.int32]) -> Strings:
+    """Names of topics: the labels, numbered where a label has several; the background's."""
+    per_label = np.bincount(of_topic[of_topic >= 0], minlength=len(labels))
+    seen = [0] * (len(labels) + 1)
+    names = []
+    for label in of_topic.tolist():
+        seen[label] += 1
+        if label < 0:
+            names.append(f"background {seen[label]}")
+        else:
+            names.append(labels[label] + (f" {seen[label]}" if per_label[label] > 1 else ""))
+    return Strings.of(names)
+
+
+def number_of_labels(state: State) -> LabelNumber:
+    """The regression for the number of labels, on the documents that have some."""
+    from topicx.corpus.corpus import take_rows
+
+    assert state.allowed is not None
+    chosen = np.flatnonzero(state.side["labelled"])
+    words, offsets = take_rows(state.words, state.offsets, chosen)
+    of_topic = state.side["topic_label"]
+    background = int((of_topic < 0).sum())
+    per_label = (len(of_topic) - background) // len(state.side["label_frequencies"])
+    numbers = (np.diff(state.allowed[0])[chosen] - background) // per_label
+    return LabelNumber.fit(words, offsets, state.n_words, numbers)

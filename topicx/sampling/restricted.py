@@ -1,0 +1,141 @@
+"""Gibbs sampling among the topics that a document may have: its labels (Papanikolaou et al. 2017, eq. 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, gammaln
+
+from topicx._kernels import allowed as kernel
+from topicx.allowed import (
+    Allowed,
+    Table,
+    aligned_counts,
+    allowed_of,
+    by_document,
+    check_topics,
+    document_of_entry,
+    entry_alpha,
+    random_topics,
+)
+from topicx.engines.threads import Engine
+from topicx.sampling import streams
+from topicx.sampling.gibbs import Gibbs
+from topicx.sampling.hyper import DocumentStatistics
+from topicx.sampling.likelihood import words_log_likelihood
+from topicx.sampling.options import Options
+from topicx.sampling.schedule import Cell
+from topicx.state import NONE, Csr, State, topic_totals
+
+
+class Restricted(Gibbs):
+    """Every topic that the document may have, exactly; a token costs as many steps as there are of them."""
+
+    kernel = "allowed"
+
+    def __init__(self, state: State, options: Options, engine: Engine) -> None:
+        self.allowed = allowed_of(state)
+        super().__init__(state, options, engine)
+
+    def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
+        super().set_priors(alpha, beta)
+        self._beta = np.empty(self.state.n_words)
+        self._beta[self.schedule.rank] = self.state.beta
+
+    def start(self, random: bool) -> None:
+        state, options = self.state, self.options
+        if random and not np.any(state.z != NONE):
+            draw = streams.generator(options.seed, options.chain, streams.START)
+            self._adopt(random_topics(state, self.allowed, draw))
+        else:
+            super().start(random)
+
+    def _adopt(self, z: NDArray[np.uint16]) -> None:
+        check_topics(z, self.state, self.allowed)
+        self.z = np.ascontiguousarray(self.schedule.arranged(z))
+        self.table = Table.of(self.state, self.words, self.z, np.ascontiguousarray(self.pseudo[0]))
+        self.totals = topic_totals(self.z, self.state.n_topics, self.state.seeds)
+
+    def _rebalance(self) -> None:
+        """No row changes its form."""
+
+    def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
+        options, schedule = self.options, self.schedule
+        number = cell.shard * schedule.partitions + cell.block
+        totals = self.totals.copy()
+        changed = kernel.sweep_cell(
+            self.words, self.z, self.state.offsets, schedule.segments, schedule.partitions,
+            schedule.active(cell.shard, share), cell.block, *self.allowed, *self.table.arrays(), totals,
+            self.state.alpha, self.state.groups, self._beta, self._beta_sum,
+            streams.key(options.seed, options.chain, streams.CELL, step, number), maximise,
+        )  # fmt: skip
+        return int(changed), totals
+
+    def score(self) -> float:
+        state = self.state
+        counts = aligned_counts(self.z, state, self.allowed)
+        total = documents_log_likelihood(counts, state, self.allowed)
+        total += words_log_likelihood(self.word_topics(), self.totals, state.beta, state.seeds)
+        return total / max(int(counts.sum()), 1)
+
+    def word_topics(self) -> Csr:
+        return self.sync().word_topics()
+
+    def document_statistics(self) -> DocumentStatistics:
+        counts = aligned_counts(self.z, self.state, self.allowed)
+        return AllowedDocuments(counts.astype(np.float64), self.state, self.allowed)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self._adopt(self.state.z)
+
+    def verify(self) -> None:
+        """Raise AssertionError unless rows and totals are the counts of z."""
+        fresh = Table.of(self.state, self.words, self.z, np.ascontiguousarray(self.pseudo[0]))
+        for w in range(self.state.n_words):
+            ours, other = (_entries(table, w) for table in (self.table, fresh))
+            assert ours == other, f"word {w}: {ours} is not {other}"
+        assert np.array_equal(self.totals, topic_totals(self.z, self.state.n_topics, self.state.seeds)), "n_k"
+        check_topics(self.sync().z, self.state, self.allowed)
+
+
+def _entries(table: Table, word: int) -> dict[int, int]:
+    row = table.cells[table.start[word] : table.start[word + 1]]
+    if table.mask[word] < 0:
+        return {k: int(n) for k, n in enumerate(row) if n}
+    return {int(key) - 1: int(n) for key, n in row.reshape(-1, 2) if key}
+
+
+def documents_log_likelihood(counts: NDArray[Any], state: State, allowed: Allowed) -> float:
+    """log p(z | α): each document has a Dirichlet over its own topics."""
+    alpha = entry_alpha(state, allowed)
+    sums, lengths = by_document(alpha, allowed), by_document(counts, allowed)
+    rising = float(np.sum(gammaln(alpha + counts) - gammaln(alpha)))
+    return rising - float(np.sum(gammaln(sums + lengths) - gammaln(sums)))
+
+
+class AllowedDocuments(DocumentStatistics):
+    """What counts beside `allowed` say of α: a topic's weight is judged by the documents that may have it."""
+
+    def __init__(self, counts: NDArray[np.float64], state: State, allowed: Allowed) -> None:
+        self.counts, self.allowed, self.shape = counts, allowed, state.alpha.shape
+        self.document = document_of_entry(allowed)
+        group = state.groups[self.document].astype(np.int64) if len(state.groups) else 0
+        self.entry = group * state.n_topics + allowed[1].astype(np.int64)
+        self.lengths = by_document(counts, allowed)
+
+    def gain(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        own = alpha.ravel()[self.entry]
+        return self._sum(digamma(self.counts + own) - digamma(own))
+
+    def cost(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        sums = by_document(alpha.ravel()[self.entry], self.allowed)
+        return self._sum((digamma(self.lengths + sums) - digamma(sums))[self.document])
+
+    def _sum(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        size = self.shape[0] * self.shape[1]
+        return np.bincount(self.entry, values, size).astype(np.float64).reshape(self.shape)

@@ -1,0 +1,214 @@
+"""CVB0 among a document's own topics (labels): Papanikolaou et al. 2017, eq. 6 with the restriction of eq. 5.
+
+Memory: 8 bytes for each topic that each pair of document and word may have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from topicx._kernels import allowed_soft as kernel
+from topicx._kernels import soft
+from topicx.allowed import allowed_of, by_document, check_topics, document_of_entry, entry_alpha
+from topicx.engines.threads import Engine, Threads
+from topicx.errors import InputError
+from topicx.estimate import restricted as estimators
+from topicx.sampling import streams
+from topicx.sampling.hyper import DocumentStatistics
+from topicx.sampling.method import Method
+from topicx.sampling.options import Options
+from topicx.sampling.restricted import AllowedDocuments
+from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.state import NONE, Csr, State
+from topicx.variational.base import pair_up, require_memory
+
+Floats = NDArray[np.float64]
+
+
+class RestrictedCvb0(Method):
+    """γ ∝ (α + E n_dk)(β + E n_kw) / (B + E n_k) over the document's topics, expectations without the token itself."""
+
+    objective = "CVB bound per token (zero counts exact, positive ones by two Taylor terms)"
+
+    def __init__(self, state: State, options: Options, engine: Engine) -> None:
+        super().__init__(state, options, engine)
+        self.allowed = allowed_of(state)
+        words, counts, offsets = pair_up(state.words, state.offsets, state.n_words)
+        choices = np.diff(self.allowed[0])
+        self.gamma_start = np.zeros(state.n_documents + 1, np.int64)
+        np.cumsum(np.diff(offsets) * choices, out=self.gamma_start[1:])
+        entries = int(self.gamma_start[-1])
+        if entries >= 1 << 32:
+            raise InputError(f"CVB0 keeps {entries:,} assignments, more than it can: use a Gibbs sampler")
+        require_memory("CVB0", len(words), int(choices.max(initial=1)), 16 * entries)
+        partitions = options.partitions or default_partitions(state.n_tokens, state.n_documents)
+        partitions = max(1, min(partitions, state.n_documents, state.n_words))
+        self.schedule = Schedule(words, offsets, state.n_words, partitions, options.seed, options.chain)
+        rank = self.schedule.rank
+        self.words = rank[self.schedule.arranged(words)]  # by rank: threads at work on two blocks share no cache line
+        self.counts, self.offsets = self.schedule.arranged(counts), offsets
+        by_rank = np.empty_like(state.words)
+        by_rank[:] = rank[state.words]
+        word_offsets, documents = _by_word(by_rank, state)
+        self.indptr, self.word_topic = estimators.allowed_pairs(word_offsets, documents, self.allowed, Threads(1))
+        self.slots = np.empty(entries, np.uint32)
+        kernel.slots_of(self.words, offsets, *self.allowed, self.gamma_start, self.indptr, self.word_topic, self.slots)
+        self._seed_entries()
+        self.gamma = np.zeros(entries, np.float32)
+        self.nd: Floats = np.zeros(0)
+        self.nw: Floats = np.zeros(0)
+        self.totals: Floats = np.zeros(state.n_topics)
+        self._own_z = False
+        self.set_priors(state.alpha, state.beta)
+
+    def set_priors(self, alpha: Floats, beta: Floats) -> None:
+        super().set_priors(np.ascontiguousarray(alpha), np.ascontiguousarray(beta))
+        self._beta = np.empty(self.state.n_words)
+        self._beta[self.schedule.rank] = self.state.beta
+
+    def _seed_entries(self) -> None:
+        """Pseudo-counts beside the words' topics, and those of topics that none of the word's documents may have."""
+        seeds, rank = self.state.seeds, self.schedule.rank
+        self.pseudo = np.zeros(len(self.word_topic))
+        self.pseudo_totals = np.bincount(seeds.topics, seeds.counts, self.state.n_topics)
+        self.other_seeds = np.zeros(len(seeds), bool)
+        for i, (word, topic, count) in enumerate(zip(rank[seeds.words], seeds.topics, seeds.counts)):
+            row = self.word_topic[self.indptr[word] : self.indptr[word + 1]]
+            at = int(np.searchsorted(row, topic))
+            if at < len(row) and row[at] == topic:
+                self.pseudo[self.indptr[word] + at] += count
+            else:
+                self.other_seeds[i] = True
+
+    # -- work --------------------------------------------------------------------------------------------------
+
+    def start(self, random: bool) -> None:
+        """Every pair wholly on one of its document's topics: from the state, or at random."""
+        state, options = self.state, self.options
+        draw = streams.generator(options.seed, options.chain, streams.START)
+        choices, pairs = np.diff(self.allowed[0]), np.diff(self.offsets)
+        place = (draw.random(len(self.words)) * np.repeat(choices, pairs)).astype(np.int64)
+        if np.any(state.z != NONE):
+            check_topics(state.z, state, self.allowed)
+            found = np.zeros(len(self.words), np.uint16)
+            soft.first_topics(state.words, state.offsets, np.zeros(state.n_words, np.int64), state.z, found)
+            document = np.repeat(np.arange(state.n_documents), pairs)
+            entries = document_of_entry(self.allowed) << 16 | self.allowed[1]
+            at = np.searchsorted(entries, document << 16 | found) - self.allowed[0][document]
+            place = np.where(found == NONE, place, at)
+        place = self.schedule.arranged(place.astype(np.uint32)).astype(np.int64)
+        first = np.repeat(self.gamma_start[:-1], pairs)
+        within = np.arange(len(self.words)) - np.repeat(self.offsets[:-1], pairs)
+        self.gamma[:] = 0
+        self.gamma[first + within * np.repeat(choices, pairs) + place] = 1
+        sums = self._sums(1)
+        self.nd, self.nw = sums[0][0], sums[1][0] + self.pseudo
+        self.totals = self._by_topic(sums[1][0]) + self.pseudo_totals
+
+    def _sums(self, rows: int) -> tuple[Floats, Floats]:
+        nd, nw = np.zeros((rows, len(self.allowed[1]))), np.zeros((rows, len(self.word_topic)))
+        kernel.sums(self.counts, self.offsets, *self.allowed, self.gamma_start, self.slots, self.gamma, nd, nw)
+        return nd, nw
+
+    def _by_topic(self, values: Floats) -> Floats:
+        """Sums of what stands beside the words' topics."""
+        return np.bincount(self.word_topic, values, self.state.n_topics).astype(np.float64)
+
+    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
+        moved = 0.0
+        for cells in self.schedule.epochs():
+            before = self.totals
+            results = self.engine.map(self._cell, cells)
+            self.totals = before + sum(after - before for _, after in results)
+            moved += sum(amount for amount, _ in results)
+        return {"changed": moved / max(self.state.n_tokens, 1)}
+
+    def _cell(self, cell: Cell) -> tuple[float, Floats]:
+        totals, state, schedule = self.totals.copy(), self.state, self.schedule
+        moved = kernel.cvb0_cell(
+            self.words, self.counts, self.offsets, schedule.segments, schedule.partitions,
+            schedule.active(cell.shard, 1.0), cell.block, *self.allowed, self.gamma_start, self.slots, self.gamma,
+            self.nd, self.nw, totals, state.alpha, state.groups, self._beta, float(state.beta.sum()),
+        )  # fmt: skip
+        return moved, totals
+
+    def score(self) -> float:
+        """-F of Teh et al. 2007, eq. 12, per token, as the other collapsed variational methods have it."""
+        state = self.state
+        nd, nw = self._sums(3)
+        alpha = entry_alpha(state, self.allowed)
+        sums = by_document(alpha, self.allowed)
+        total = _rising(nd, alpha) - float(np.sum(gammaln(sums + state.lengths) - gammaln(sums)))
+        word = np.repeat(np.arange(state.n_words), np.diff(self.indptr))
+        total += _rising(nw, self._beta[word] + self.pseudo)
+        topics = np.stack([self._by_topic(row) for row in nw])
+        total -= _rising(topics, state.beta.sum() + self.pseudo_totals)
+        total += kernel.entropy(self.counts, self.offsets, self.allowed[0], self.gamma_start, self.gamma)
+        return total / max(state.n_tokens, 1)
+
+    # -- what others ask for -----------------------------------------------------------------------------------
+
+    def document_topics(self) -> Csr:
+        return self.allowed[0], self.allowed[1], np.maximum(self.nd, 0)
+
+    def word_topics(self) -> Csr:
+        import scipy.sparse
+
+        state, seeds = self.state, self.state.seeds
+        shape = (state.n_words, state.n_topics)
+        columns = self.word_topic.astype(np.int32)
+        rows = scipy.sparse.csr_array((np.maximum(self.nw, 0), columns, self.indptr), shape=shape)[self.schedule.rank]
+        if np.any(self.other_seeds):
+            where = seeds.words[self.other_seeds].astype(np.int64), seeds.topics[self.other_seeds].astype(np.int64)
+            rows = (rows + scipy.sparse.csr_array((seeds.counts[self.other_seeds] * 1.0, where), shape=shape)).tocsr()
+            rows.sort_indices()
+        return rows.indptr.astype(np.int64), rows.indices.astype(np.uint16), rows.data
+
+    def document_statistics(self) -> DocumentStatistics:
+        return AllowedDocuments(np.maximum(self.nd, 0), self.state, self.allowed)
+
+    def sync(self) -> State:
+        state = self.state
+        best = np.empty(len(self.words), np.uint16)
+        kernel.best(self.offsets, *self.allowed, self.gamma_start, self.gamma, best)
+        of_pair = np.ascontiguousarray(self.schedule.restored(best))
+        if not self._own_z:  # the array that came with the state is the caller's
+            state.z, self._own_z = np.empty(state.n_tokens, np.uint16), True
+        soft.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
+        return state
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"gamma": self.gamma, "nd": self.nd, "nw": self.nw, "totals": self.totals}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.gamma, self.nd, self.nw, self.totals = (arrays[n].copy() for n in ("gamma", "nd", "nw", "totals"))
+
+    def verify(self) -> None:
+        """Raise AssertionError unless the counts are the sums of the assignments (what tests call)."""
+        nd, nw = self._sums(1)
+        assert np.allclose(self.nd, nd[0], atol=1e-6), "n_dk"
+        assert np.allclose(self.nw, nw[0] + self.pseudo, atol=1e-6), "n_kw"
+        totals = self._by_topic(nw[0]) + self.pseudo_totals
+        assert np.allclose(self.totals, totals, atol=1e-6), "n_k"
+
+
+def _by_word(words: NDArray[np.uint32], state: State) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Where each word's tokens begin, and the tokens' documents, word after word."""
+    from topicx._kernels import estimate as grouping
+
+    offsets = np.zeros(state.n_words + 1, np.int64)
+    np.cumsum(np.bincount(words, minlength=state.n_words), out=offsets[1:])
+    documents, unused_z = np.empty(len(words), np.uint32), np.empty(len(words), np.uint16)
+    unused = np.zeros(state.n_words + 1, np.int64), np.zeros(state.n_documents + 1, np.int64)
+    grouping.group(words, unused_z, state.offsets, offsets[:-1].copy(), documents, unused_z.copy(), *unused)
+    return offsets, documents
+
+
+def _rising(sums: Floats, prior: Floats) -> float:
+    """Σ E[log Γ(prior + n)] - log Γ(prior); sums: mean, variance and log p(n = 0) of each n."""
+    mean, variance, none = np.ascontiguousarray(sums, np.float32)
+    return float(np.sum(soft.expected_rising(mean, variance, none, np.ascontiguousarray(prior, np.float64))))
