@@ -1,0 +1,112 @@
+"""Compound LDA (George, Xia & Michailidis 2019): collections with topic proportions π_j of their own over common topics.
+
+    π_j ~ Dirichlet(α, …, α),    θ_jd ~ Dirichlet(γ π_j),    φ_k ~ Dirichlet(β)
+
+A collection is a group of documents with α_j = γ π_j: any sampler that knows groups draws the topics of the words. π is
+renewed between sweeps (topicx.sampling.proportions, topicx.variational.vem).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.declare import choice, positive, whole
+from topicx.errors import InputError
+from topicx.models.definition import Definition, Priors, initial_state
+from topicx.sampling.hyper import LearnScale
+from topicx.sampling.method import Update
+from topicx.sampling.options import Options
+from topicx.sampling.proportions import Auxiliary, Langevin
+from topicx.sampling.registry import BOUND, GROUPS, SAMPLES
+from topicx.state import State
+
+if TYPE_CHECKING:
+    from topicx.model import Model
+
+KINDS = {"ags": Auxiliary, "mgs": Langevin}
+NONE_NAME = "(none)"
+"""The collection of documents that have none."""
+
+
+@dataclass(frozen=True)
+class CompoundOptions:
+    """The options of compound LDA."""
+
+    pi: str = choice(
+        "ags", ("ags", "mgs", "vem"),
+        help="How the collections' topic proportions are found: ags (auxiliary numbers of tables; mixes best), mgs "
+        "(Metropolis-adjusted Langevin steps), vem (variational EM; with the sampler vem).",
+    )  # fmt: skip
+    gamma: float = positive(1.0, help="γ: how closely documents follow their collection's proportions.")
+    pi_alpha: float = positive(1.0, help="α of the Dirichlet from which a collection's proportions come.")
+    pi_burn_in: int = whole(
+        100, 0, help="Sweeps before draws of π are kept (for means and intervals); until then mgs adapts its steps."
+    )
+
+
+class Compound(Definition):
+    """Collections over common topics."""
+
+    name: ClassVar[str] = "compound"
+    summary: ClassVar[str] = "compound LDA: topic proportions for each collection, over common topics"
+    Own: ClassVar[type] = CompoundOptions
+    unfit: ClassVar[Mapping[str, str]] = {
+        "alpha": "documents' α is γπ of their collection: give gamma and pi_alpha",
+        "alpha_sum": "documents' α is γπ of their collection: give gamma and pi_alpha",
+    }
+
+    def needs(self, options: Options) -> frozenset[str]:
+        return frozenset({GROUPS, BOUND if self.own.pi == "vem" else SAMPLES})
+
+    def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
+        groups, names = collections_of(corpus)
+        topics, gamma, alpha = options.topics, self.own.gamma, self.own.pi_alpha
+        pi = np.full((len(names), topics), 1 / topics)
+        side: dict[str, NDArray[Any]] = {"pi": pi, "scale": np.array([gamma])}
+        if self.own.pi == "vem":
+            side |= {"concentration": np.array([alpha]), "precision": np.full(len(names), topics * max(alpha, 1.0))}
+        return initial_state(
+            corpus, options, priors, alpha=gamma * pi, groups=groups, group_names=names, side=side
+        )
+
+    def updates(self, options: Options, state: State) -> Sequence[Update]:
+        what = frozenset(options.optimize.split("+"))
+        if "symmetric-alpha" in what:
+            raise InputError("optimize: symmetric-alpha is not for the model compound; alpha learns its γ")
+        if self.own.pi == "vem":
+            from topicx.variational.vem import Maximise
+
+            return [Maximise(options.optimize_interval, options.optimize_burn_in, what)]
+        return [KINDS[self.own.pi](self.own.pi_alpha, self.own.pi_burn_in), LearnScale.of(options)]
+
+    def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
+        """α of the model is γ times the mean of π over the draws that the chain kept."""
+        super().finish(state, model, samples)
+        side = state.side
+        model.side = {name: side[name] for name in ("pi", "scale", "pi_draws") if name in side}
+        if len(side.get("pi_draws", ())):
+            model.side["pi"] = side["pi_draws"].astype(np.float64).mean(axis=0)
+        sizes = np.bincount(state.groups, minlength=len(state.alpha))
+        model.side["documents"] = sizes.astype(np.int64)
+        model.alpha = np.maximum(float(side["scale"][0]) * model.side["pi"], 1e-30)
+
+
+def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
+    """The collection of each document, and all names; documents without one are together in one more."""
+    names = list(corpus.collection_names)
+    if not len(corpus.collection) or not np.any(corpus.collection >= 0):
+        raise InputError(
+            "the corpus has no collections, which the model compound compares: import it with --collection-field "
+            "(or from a folder of folders)"
+        )
+    groups = corpus.collection.astype(np.int64)
+    if np.any(groups < 0):
+        groups = np.where(groups < 0, len(names), groups)
+        names.append(NONE_NAME)
+    return groups.astype(np.uint32), names
