@@ -66,16 +66,23 @@ class Compound(Definition):
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
         groups, names = collections_of(corpus)
-        topics, gamma, alpha = options.topics, self.own.gamma, self.own.pi_alpha
-        pi = np.full((len(names), topics), 1 / topics)
+        pi = np.full((len(names), options.topics), 1 / options.topics)
+        side = self._side(pi, self.own.gamma)
+        return initial_state(
+            corpus, options, priors, alpha=self.own.gamma * pi, groups=groups, group_names=names, side=side
+        )  # fmt: skip
+
+    def _side(self, pi: NDArray[np.float64], gamma: float) -> dict[str, NDArray[Any]]:
         side: dict[str, NDArray[Any]] = {"pi": pi, "scale": np.array([gamma])}
         if self.own.pi == "vem":
-            side |= {"concentration": np.array([alpha]), "precision": np.full(len(names), topics * max(alpha, 1.0))}
-        return initial_state(
-            corpus, options, priors, alpha=gamma * pi, groups=groups, group_names=names, side=side
-        )
+            alpha = self.own.pi_alpha
+            side |= {"concentration": np.array([alpha]), "precision": np.full(len(pi), pi.shape[1] * max(alpha, 1.0))}
+        return side
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
+        if "pi" not in state.side:  # a state of another model
+            sums = state.alpha.sum(axis=1)
+            state.side |= self._side(state.alpha / sums[:, None], float(sums.mean()))
         what = frozenset(options.optimize.split("+"))
         if "symmetric-alpha" in what:
             raise InputError("optimize: symmetric-alpha is not for the model compound; alpha learns its γ")

@@ -87,6 +87,10 @@ class Definition:
         """What happens between sweeps, in this order."""
         return [LearnPriors.of(options)]
 
+    def closed(self, state: State) -> State:
+        """The state that results are made of: without what only the chain needed. The chain's own must stay as it is."""
+        return state
+
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         """What the model of a finished run keeps beside counts and priors: side arrays, names of groups and topics.
 

@@ -7,13 +7,14 @@ topics die and are born (topicx.sampling.franchise).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from topicx.corpus.corpus import Corpus
 from topicx.declare import flag, positive
+from topicx.errors import InputError
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.sampling.franchise import Franchise
 from topicx.sampling.hyper import LearnPriors
@@ -48,5 +49,35 @@ class HierarchicalDirichletProcess(Definition):
         "alpha": "α_k is drawn for every topic: give hdp_alpha and hdp_gamma",
         "alpha_sum": "α_k is drawn for every topic: give hdp_alpha and hdp_gamma",
         "samples": "states of the chain have different topics: there is no average of them",
-        "seed_words": "topics have no lasting numbers",
     }
+
+    def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
+        if priors.seed_words:
+            raise InputError("seed words are of numbered topics, and those of the model hdp are born and die")
+        alpha, gamma = self.own.hdp_alpha, self.own.hdp_gamma
+        return initial_state(
+            corpus, options, priors, alpha=np.full((1, options.topics), alpha / (options.topics + 1)),
+            side={"concentrations": np.array([alpha, gamma])},
+        )  # fmt: skip
+
+    def updates(self, options: Options, state: State) -> Sequence[Update]:
+        own = self.own
+        state.side.setdefault("concentrations", np.array([own.hdp_alpha, own.hdp_gamma]))
+        what = frozenset(options.optimize.split("+"))
+        if options.optimize_interval and "beta" not in what:
+            raise InputError("optimize: the model hdp draws its own α after every sweep; beta is all that is learnt beside")
+        found: list[Update] = [Franchise(own.prior_shape, own.prior_rate, learn=not own.fixed_concentrations)]
+        if options.optimize_interval:
+            found.append(LearnPriors(options.optimize_interval, options.optimize_burn_in, frozenset({"beta"})))
+        return found
+
+    def closed(self, state: State) -> State:
+        """Without the spare topics."""
+        used = np.bincount(state.z[state.z != NONE], minlength=state.n_topics) > 0
+        number = np.full(NONE + 1, NONE, np.uint16)
+        number[np.flatnonzero(used)] = np.arange(int(used.sum()), dtype=np.uint16)
+        return replace(state, z=number[state.z], alpha=np.ascontiguousarray(state.alpha[:, used]), meta=dict(state.meta))
+
+    def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
+        super().finish(state, model, samples)
+        model.side = {"concentrations": state.side["concentrations"]}

@@ -12,6 +12,8 @@ from topicx.sampling.options import Options
 
 HOMES: dict[str, str] = {
     "lda": "topicx.models.lda:LatentDirichletAllocation",
+    "compound": "topicx.models.compound:Compound",
+    "hdp": "topicx.models.hdp:HierarchicalDirichletProcess",
 }
 """name → module:class."""
 

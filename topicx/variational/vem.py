@@ -38,6 +38,8 @@ class Vem(Vb):
 
     def score(self) -> float:
         side = self.state.side
+        if "precision" not in side:  # without collections it is VB
+            return super().score()
         more = sum(
             bound_of_collection(documents, omega, a, float(side["scale"][0]), float(side["concentration"][0]))
             for documents, omega, a in zip(self.documents(), side["pi"], side["precision"], strict=True)
