@@ -38,7 +38,7 @@ output_options = stack(
 )  # fmt: skip
 
 input_options = stack(
-    option("--group", metavar="NAME", show_default="the document's collection; else the mean",
+    option("--group", "--collection", "group", metavar="NAME", show_default="the document's collection; else the mean",
            help="Use this group's α (a collection or a number), where the model has several."),
     option("--input-format", type=click.Choice(INPUTS), default="auto",
            help="Format of CORPUS; auto takes corpus files as such, and looks at names and contents of others."),

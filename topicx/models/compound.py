@@ -45,6 +45,10 @@ class CompoundOptions:
     )  # fmt: skip
     gamma: float = positive(1.0, help="γ: how closely documents follow their collection's proportions.")
     pi_alpha: float = positive(1.0, help="α of the Dirichlet from which a collection's proportions come.")
+    spans: int = whole(
+        0, 0, 1000, help="Make the collections of the documents' times: so many spans of about as many documents each "
+        "(0: the corpus's own collections).",
+    )  # fmt: skip
     pi_burn_in: int = whole(
         100, 0, help="Sweeps before draws of π are kept (for means and intervals); until then mgs adapts its steps."
     )
@@ -65,9 +69,9 @@ class Compound(Definition):
         return frozenset({GROUPS, BOUND if self.own.pi == "vem" else SAMPLES})
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
-        groups, names = collections_of(corpus)
+        groups, names = spans_of(corpus, self.own.spans) if self.own.spans else collections_of(corpus)
         pi = np.full((len(names), options.topics), 1 / options.topics)
-        side = self._side(pi, self.own.gamma)
+        side = self._side(pi, self.own.gamma) | {"times": mean_times(corpus, groups, len(names))}
         return initial_state(
             corpus, options, priors, alpha=self.own.gamma * pi, groups=groups, group_names=names, side=side
         )  # fmt: skip
@@ -96,7 +100,7 @@ class Compound(Definition):
         """α of the model is γ times the mean of π over the draws that the chain kept."""
         super().finish(state, model, samples)
         side = state.side
-        model.side = {name: side[name] for name in ("pi", "scale", "pi_draws") if name in side}
+        model.side = {name: side[name] for name in ("pi", "scale", "pi_draws", "times") if name in side}
         if len(side.get("pi_draws", ())):
             model.side["pi"] = side["pi_draws"].astype(np.float64).mean(axis=0)
         sizes = np.bincount(state.groups, minlength=len(state.alpha))
@@ -112,8 +116,45 @@ def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
             "the corpus has no collections, which the model compound compares: import it with --collection-field "
             "(or from a folder of folders)"
         )
-    groups = corpus.collection.astype(np.int64)
+    return _with_the_rest(corpus.collection.astype(np.int64), names)
+
+
+def spans_of(corpus: Corpus, number: int) -> tuple[NDArray[np.uint32], list[str]]:
+    """Spans of time with about as many documents each; documents of one time are together."""
+    known = np.isfinite(corpus.time) if len(corpus.time) else np.zeros(0, bool)
+    if not known.any():
+        raise InputError("spans: no document of the corpus has a time; import it with --time-field")
+    times, counts = np.unique(corpus.time[known], return_counts=True)
+    if number > len(times):
+        raise InputError(f"spans: {number} spans of {len(times)} different times; there can be at most {len(times)}")
+    # A time belongs where the middle of its documents falls; a span that none falls into takes the next.
+    span = np.minimum(((np.cumsum(counts) - counts / 2) * number / counts.sum()).astype(np.int64), number - 1)
+    span = np.unique(span, return_inverse=True)[1]
+    date = corpus.meta.get("time") == "date"
+    names = [_span_name(times[span == s], date) for s in range(int(span.max()) + 1)]
+    groups = np.full(corpus.n_documents, -1, np.int64)
+    groups[known] = span[np.searchsorted(times, corpus.time[known])]
+    return _with_the_rest(groups, names)
+
+
+def _span_name(times: NDArray[np.float64], date: bool) -> str:
+    ends = [str(np.datetime64(int(t), "D")) if date else f"{t:g}" for t in (times[0], times[-1])]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}" if date else f"{ends[0]}-{ends[1]}"
+
+
+def _with_the_rest(groups: NDArray[np.int64], names: list[str]) -> tuple[NDArray[np.uint32], list[str]]:
     if np.any(groups < 0):
         groups = np.where(groups < 0, len(names), groups)
-        names.append(NONE_NAME)
+        names = [*names, NONE_NAME]
     return groups.astype(np.uint32), names
+
+
+def mean_times(corpus: Corpus, groups: NDArray[np.uint32], number: int) -> NDArray[np.float64]:
+    """The mean time of each group's documents, NaN where none has one."""
+    if not len(corpus.time):
+        return np.full(number, np.nan)
+    known = np.isfinite(corpus.time)
+    counts = np.bincount(groups[known], minlength=number)
+    sums = np.bincount(groups[known], corpus.time[known], number)
+    result: NDArray[np.float64] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return result
