@@ -20,12 +20,20 @@ if TYPE_CHECKING:
 @option("--topic", "-t", "chosen", type=click.IntRange(0), multiple=True, help="Only these topics (repeatable).")
 @option("--sort", type=click.Choice(["weight", "number"]), default="number", help="Order of the topics.")
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
-@option("--by", type=click.Choice(["collection", "time"]), default=None,
-        help="Compound models: the topics of each collection, in the order of their names or of their times.")
+@option(
+    "--by",
+    type=click.Choice(["collection", "time"]),
+    default=None,
+    help="Compound models: the topics of each collection, in the order of their names or of their times.",
+)
 @option("--top", type=click.IntRange(1), default=5, help="--by: topics of a collection; rising and falling topics.")
 @option("--plot", "plot_file", default=None, metavar="FILE", help="--by: draw it (png, svg or pdf).")
-@option("--contrast", default=None, metavar="STATE",
-        help="--by: words that a topic has in one collection more than in the others, from the run's state.")
+@option(
+    "--contrast",
+    default=None,
+    metavar="STATE",
+    help="--by: words that a topic has in one collection more than in the others, from the run's state.",
+)
 @json_output
 def command(
     model: str, words: int, documents: int, probabilities: bool, chosen: tuple[int, ...], sort: str,

@@ -68,12 +68,16 @@ def test_spans_of_time() -> None:
 def test_topics_by_collection_on_the_command_line(tmp_path: Path) -> None:
     corpus = corpus_of(30)
     corpus.time = np.repeat([2001.0, 1990.0, 1995.0], 30)
-    place = {name: str(tmp_path / name) for name in ("corpus", "model", "state", "plain", "a.png", "b.svg", "theta.tsv")}
+    place = {
+        name: str(tmp_path / name) for name in ("corpus", "model", "state", "plain", "a.png", "b.svg", "theta.tsv")
+    }
     corpus.save(place["corpus"])
     common = ("-k", "4", "--iterations", "30", "--quiet")
     run_topicx("train", place["corpus"], "--model", "compound", "--pi-burn-in", "5", *common, "--state", place["state"],
                "-o", place["model"])  # fmt: skip
-    shown = run_topicx("topics", place["model"], "--by", "collection", "--top", "2", "-n", "3", "--plot", place["a.png"])
+    shown = run_topicx(
+        "topics", place["model"], "--by", "collection", "--top", "2", "-n", "3", "--plot", place["a.png"]
+    )
     assert shown.stdout.startswith("c0  (30 documents)\n") and "rising and falling" in shown.stdout
     assert Path(place["a.png"]).read_bytes().startswith(b"\x89PNG")
     shown = run_topicx("topics", place["model"], "--by", "time", "--json", "--contrast", place["state"],

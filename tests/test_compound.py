@@ -39,7 +39,9 @@ def corpus_of(documents: int = 40, collections: int = 3, topics: int = 4, seed: 
     )  # fmt: skip
 
 
-def train(corpus: Corpus, model: str, topics: int = 4, threads: int = 1, own: dict[str, Any] | None = None, **o: Any) -> Result:
+def train(
+    corpus: Corpus, model: str, topics: int = 4, threads: int = 1, own: dict[str, Any] | None = None, **o: Any
+) -> Result:
     options = Options(topics=topics, model=model, own=own or {}, **{"iterations": 60} | o)
     with Threads(threads) as engine:
         return Run.start(corpus, options, engine).train().result()
@@ -54,7 +56,9 @@ MODELS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("model", "own", "options"), MODELS)
-def test_a_resumed_run_ends_in_the_same_bits(tmp_path: Path, model: str, own: dict[str, Any], options: dict[str, Any]) -> None:
+def test_a_resumed_run_ends_in_the_same_bits(
+    tmp_path: Path, model: str, own: dict[str, Any], options: dict[str, Any]
+) -> None:
     corpus, place = corpus_of(30), str(tmp_path / "checkpoint")
     whole = train(corpus, model, threads=3, own=own, **options)
     with Threads(1) as engine:

@@ -1,5 +1,5 @@
-"""π between sweeps: AGS and MGS leave its posterior as it is, alone and with the topics of the words; VEM's derivatives,
-and its bound.
+"""π between sweeps: AGS and MGS leave its posterior as it is, alone and with the topics of the words; VEM's
+derivatives, and its bound.
 """
 
 from __future__ import annotations

@@ -5,14 +5,16 @@
 recovery     Table 1 and Figure 3 (§3.2): sweeps until AGS, MGS and VEM come near the true π of a synthetic corpus
 em           Figure 4 (§3.3): Gibbs-EM for (η, γ) on synthetic corpora
 estimates    §4.2.3: Gibbs-EM on 16 Newsgroups and NIPS, for compound LDA and LDA
-perplexity   Figure 5: perplexity of held-out words (eq. 21, 98-100) of LDA and of compound LDA with one and four collections
+perplexity   Figure 5: perplexity of held-out words (eq. 21, 98-100) of LDA and of compound LDA with one and four
+             collections
 ratios       Table 3: seconds of a sweep of AGS and MGS beside plain LDA's, by turns in one run
 collections  Figures 1, 10 and 12: topic proportions of the collections, with intervals
 antoniak     the draw of the number of tables beside a draw for each customer
 
-Sizes and coherence of topics and silhouettes (Figures 6-8, 15-17) are in hdp.py, beside the hierarchical Dirichlet process.
-The paper's NIPS corpus goes to 2005 and is not public in that form; here it is `nips0-12` (1987 to 1999), four spans of
-years, words of less than ten documents left out. Every finished cell is a line of runs.jsonl: a killed script continues.
+Sizes and coherence of topics and silhouettes (Figures 6-8, 15-17) are in hdp.py, beside the hierarchical Dirichlet
+process. The paper's NIPS corpus goes to 2005 and is not public in that form; here it is `nips0-12` (1987 to 1999),
+four spans of years, words of less than ten documents left out. Every finished cell is a line of runs.jsonl: a killed
+script continues.
 """
 
 from __future__ import annotations
@@ -121,11 +123,13 @@ def recovery(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
     for pi in ("ags", "mgs", "vem"):
         sweeps = args.sweeps if pi != "vem" else min(args.sweeps, 400)
         rows = [
-            runs.get(f"recovery {pi} corpus={seed} sweeps={sweeps}", lambda p=pi, s=seed, n=sweeps: recover(p, s, n, args))
+            runs.get(
+                f"recovery {pi} corpus={seed} sweeps={sweeps}", lambda p=pi, s=seed, n=sweeps: recover(p, s, n, args)
+            )
             for seed in range(1, args.runs + 1)
         ]
         results[pi] = rows
-    print(f"\n§3.2, Table 1 and Figure 3: {args.runs} synthetic corpora, each with its own φ; L1 distances from the true π")
+    print(f"\n§3.2, Table 1 and Figure 3: {args.runs} synthetic corpora, each with its own φ; L1 distances from π")
     for pi, rows in results.items():
         firsts = [[row["first"][j] for row in rows] for j in (0, 1)]
         for j, (near, found) in enumerate(zip((0.003, 0.07), firsts)):
@@ -189,13 +193,15 @@ def em(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
 
     results: dict[str, Any] = {}
     chains = args.runs * 2
-    for label, seeds in (("20 corpora", [(1, s) for s in range(1, chains + 1)]),
-                         ("one corpus, 20 chains", [(s, 1) for s in range(1, chains + 1)])):  # fmt: skip
-        found = [runs.get(f"em seed={a} corpus={b} sweeps={args.sweeps // 2}", lambda a=a, b=b: one(a, b)) for a, b in seeds]
+    for label, seeds in (("as many corpora", [(1, s) for s in range(1, chains + 1)]),
+                         ("one corpus", [(s, 1) for s in range(1, chains + 1)])):  # fmt: skip
+        found = [
+            runs.get(f"em seed={a} corpus={b} sweeps={args.sweeps // 2}", lambda a=a, b=b: one(a, b)) for a, b in seeds
+        ]
         table = np.array(found)
         results[label] = found
         print(
-            f"\n§3.3, Figure 4: {label if not args.quick else f'{chains} runs'}: η {table[:, 0].mean():.3f} ± {table[:, 0].std():.3f}, "
+            f"\n§3.3, Figure 4: {label}, {chains} runs: η {table[:, 0].mean():.3f} ± {table[:, 0].std():.3f}, "
             f"γ {table[:, 1].mean():.3f} ± {table[:, 1].std():.3f} (mean and standard deviation; the truth: 0.5, 0.8)"
         )
     return results
@@ -207,6 +213,7 @@ def em(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
 def estimates(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for name, topics in args.estimates:
+
         def one(model: str, name: str = name, topics: int = topics) -> dict[str, Any]:
             what = {"compound": "alpha+beta", "lda": "symmetric-alpha+beta"}[model]
             own = {"gamma": 1.0} if model == "compound" else None
@@ -224,7 +231,8 @@ def estimates(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
         cells = [results[f"{name} {model}"] for model in ("compound", "lda")]
         print(
             f"\n§4.2.3 Gibbs-EM, {name}, K={topics}, {args.iterations} sweeps: compound (η, γ) = ({cells[0]['η']:.4f}, "
-            f"{cells[0]['other']:.3f}), LDA (η, α) = ({cells[1]['η']:.4f}, {cells[1]['other']:.4f})\n  the paper: {PAPER_EM[name]}"
+            f"{cells[0]['other']:.3f}), LDA (η, α) = ({cells[1]['η']:.4f}, {cells[1]['other']:.4f})\n"
+            f"  the paper: {PAPER_EM[name]}"
         )
     return results
 
@@ -272,7 +280,7 @@ def perplexity(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
                 key = f"perplexity {name} {curve} K={topics} sweeps={args.iterations}"
                 value = runs.get(key, lambda n=name, c=curve, k=topics: held_out(n, k, c, args))
                 results.setdefault(name, {}).setdefault(curve, {})[str(topics)] = value
-        print(f"\nFigure 5, {name}: perplexity of the second halves of a fifth of the documents, {args.iterations} sweeps,")
+        print(f"\nFigure 5, {name}: second halves of a fifth of the documents, {args.iterations} sweeps,")
         print("  mean p(w) over 20 states of the second half of the chain (in brackets: the last state alone)")
         print(f"  {'':42}" + "".join(f"{k:>16}" for k in args.topics[name]))
         for curve, cells in results[name].items():
@@ -288,7 +296,9 @@ def _plot_curves(name: str, curves: dict[str, Any], args: argparse.Namespace) ->
         return
     figure, axis = pyplot.subplots(figsize=(6, 4))
     for curve, cells in curves.items():
-        axis.plot([int(k) for k in cells], [c["perplexity"] for c in cells.values()], marker="o", markersize=3, label=curve)
+        axis.plot(
+            [int(k) for k in cells], [c["perplexity"] for c in cells.values()], marker="o", markersize=3, label=curve
+        )
     axis.set_xlabel("topics")
     axis.set_ylabel("perplexity")
     axis.legend(fontsize=7)
@@ -306,7 +316,11 @@ def ratios(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
         corpus = load(args.data, name, collections)
         with Threads(1) as engine:
             chains = {}
-            for label, model, own in (("plain", "lda", {}), ("ags", "compound", {"pi": "ags"}), ("mgs", "compound", {"pi": "mgs"})):
+            for label, model, own in (
+                ("plain", "lda", {}),
+                ("ags", "compound", {"pi": "ags"}),
+                ("mgs", "compound", {"pi": "mgs"}),
+            ):
                 options = Options(topics=topics, model=model, own=own, start="random", sampler=args.sampler,
                                   partitions=1, trace_interval=10**6)  # fmt: skip
                 run = Run.start(corpus, options, engine)
@@ -325,14 +339,18 @@ def ratios(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
         return {"seconds": late, "ags": late["ags"] / late["plain"], "mgs": late["mgs"] / late["plain"]}
 
     results = {}
-    print(f"\nTable 3: seconds a sweep of one thread, sampler {args.sampler}, by turns; means of the later half of {args.timed} sweeps")
+    print(
+        f"\nTable 3: seconds a sweep of one thread, sampler {args.sampler}, by turns; means of the later half of "
+        f"{args.timed} sweeps"
+    )
     for name, topics in args.estimates:
         for collections in (1, 4):
             key = f"ratios {name} K={topics} J={collections} {args.sampler} {args.timed}"
             row = runs.get(key, lambda n=name, k=topics, j=collections: one(n, k, j))
             results[key] = row
             print(
-                f"  {name}, K={topics}, J={collections}: plain {row['seconds']['plain']:.4f}, AGS {row['ags']:.2f} ×, MGS {row['mgs']:.2f} ×"
+                f"  {name}, K={topics}, J={collections}: plain {row['seconds']['plain']:.4f}, AGS {row['ags']:.2f} ×, "
+                f"MGS {row['mgs']:.2f} ×"
             )
     print("  wanted: AGS at most 1.15 ×, MGS at most 2.5 ×")
     return results
@@ -354,7 +372,7 @@ def collections(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
             return _table(model)
 
         results[name] = runs.get(key, make)
-        print(f"\nFigures 1, 10, 12, {name}, K={topics}: the foremost topics of each collection (mean π, 90% of the draws)")
+        print(f"\nFigures 1, 10, 12, {name}, K={topics}: the collections' foremost topics (mean π, 90% of the draws)")
         for group, rows in results[name].items():
             for row in rows[:5]:
                 low, high = row["interval"]
@@ -384,12 +402,16 @@ def antoniak(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
     from topicx.sampling.tables import Occupancy
 
     results = {}
-    print("\nNumbers of tables, nanoseconds a draw of one thread (10,000 documents, tables of chances included)")
+    print("\nNumbers of tables, nanoseconds a draw, one thread, tables of chances included; beside NumPy")
     random = np.random.default_rng(1)
     for n in (1, 3, 10, 100, 1000, 10_000):
         for a in (0.01, 0.3, 10.0):
             documents = 10_000 if n <= 1000 else 1000
-            csr = np.arange(documents + 1, dtype=np.int64), np.zeros(documents, np.uint16), np.full(documents, n, np.int64)
+            csr = (
+                np.arange(documents + 1, dtype=np.int64),
+                np.zeros(documents, np.uint16),
+                np.full(documents, n, np.int64),
+            )
             with Threads(1) as engine:
                 counts = Occupancy(csr, np.zeros(0, np.uint32), (1, 1))
                 begin = time.thread_time()
@@ -401,7 +423,7 @@ def antoniak(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
             each = (time.thread_time() - begin) / some * 1e9
             results[f"n={n} a={a}"] = {"ours": ours, "Bernoulli": each}
             print(
-                f"  n={n:>6}, a={a:<5}: {ours:9.1f}, a Bernoulli draw a customer (NumPy) {each:11.1f}, {each / ours:8.1f} × "
+                f"  n={n:>6}, a={a:<5}: {ours:9.1f}, a Bernoulli draw a customer {each:11.1f}, {each / ours:8.1f} × "
                 f"(mean tables {sums[0, 0] / documents:.3f}, {other / some:.3f})"
             )
     return results

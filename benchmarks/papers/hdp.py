@@ -1,16 +1,17 @@
-"""The hierarchical Dirichlet process: beside tomotopy's HDPModel, from several starts, on corpora whose topics are known,
-and beside LDA and compound LDA by the measures of George, Xia & Michailidis 2019 (Figures 6-8, 15-17).
+"""The hierarchical Dirichlet process: beside tomotopy's HDPModel, from several starts, on corpora whose topics are
+known, and beside LDA and compound LDA by the measures of George, Xia & Michailidis 2019 (Figures 6-8, 15-17).
 
     python benchmarks/papers/hdp.py --data DIR --out DIR [--part NAME,…|all] [--quick]
 
-tomotopy  Reuters (395 documents) and KOS, nine tenths trained on by one thread each: seconds of processor time, topics, and
+tomotopy  Reuters (395 documents) and KOS, nine tenths trained on by one thread each: seconds of processor time, topics,
+          and
           completion perplexity of the other tenth along the way, both judged by topicx (`topicx.evaluate.completion`)
 starts    the number of topics over sweeps from 1, 20, 100 and 300 topics
 known     synthetic corpora with 20 and with 100 topics: how many are found
 measures  sizes and coherence of topics, silhouettes of hierarchical clusterings of topics and of documents
 
-tomotopy says nothing of its topics' weights: it is judged by the better of α from its convert_to_lda and of α spread over
-topics as its tokens are. Every finished cell is a line of runs.jsonl: a killed script continues.
+tomotopy says nothing of its topics' weights: it is judged by the better of α from its convert_to_lda and of α spread
+over topics as its tokens are. Every finished cell is a line of runs.jsonl: a killed script continues.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def ours(name: str, start: int, args: argparse.Namespace) -> list[list[float]]:
     train, test = load(args.data, name)
     rows: list[list[float]] = []
     with Threads(1) as engine:
-        options = Options(topics=start, model="hdp", own={"hdp_alpha": 1.0, "hdp_gamma": 1.0}, beta=BETA, start="random",
+        options = Options(topics=start, model="hdp", beta=BETA, start="random",
                           iterations=args.iterations, trace_interval=10**6)  # fmt: skip
         begin = time.process_time()
         run = Run.start(train, options, engine)
@@ -88,7 +89,9 @@ def ours(name: str, start: int, args: argparse.Namespace) -> list[list[float]]:
             if event.step.sweep in args.marks:
                 state = run.definition.closed(run.chain.method.sync())
                 model = estimate(state, phi="cgs", examples=0)
-                rows.append([event.step.sweep, spent, state.n_topics, completion_perplexity(model, None, test, share=0.5)])
+                rows.append(
+                    [event.step.sweep, spent, state.n_topics, completion_perplexity(model, None, test, share=0.5)]
+                )
             mark = time.process_time()
 
         run.train([watch])
@@ -127,7 +130,9 @@ def tomotopy(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
     for name in args.corpora:
         for start in args.beside:
             cells = {
-                label: runs.get(f"{label} {name} start={start} marks={args.marks}", lambda w=work, n=name, s=start: w(n, s, args))
+                label: runs.get(
+                    f"{label} {name} start={start} marks={args.marks}", lambda w=work, n=name, s=start: w(n, s, args)
+                )
                 for label, work in (("topicx", ours), ("tomotopy", theirs))
             }
             results[f"{name} {start}"] = cells
@@ -135,7 +140,8 @@ def tomotopy(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
             print(f"\n{name}, from {start} topics, one thread: sweep, processor seconds, topics, completion perplexity")
             for a, b in zip(mine, other):
                 print(
-                    f"  {a[0]:>5}  topicx {a[1]:8.2f} s {a[2]:>4.0f} {a[3]:8.1f}    tomotopy {b[1]:8.2f} s {b[2]:>4.0f} {b[3]:8.1f}"
+                    f"  {a[0]:>5}  topicx {a[1]:8.2f} s {a[2]:>4.0f} {a[3]:8.1f}"
+                    f"    tomotopy {b[1]:8.2f} s {b[2]:>4.0f} {b[3]:8.1f}"
                     f"    {b[1] / a[1]:.1f} × the seconds"
                 )
             reached = [row[1] for row in mine if row[3] <= other[-1][3]]
@@ -149,7 +155,9 @@ def tomotopy(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
 
 def path_of(corpus: Corpus, start: int, sweeps: int, seed: int, beta: float = BETA) -> tuple[list[float], Run]:
     with Threads(1) as engine:
-        options = Options(topics=start, model="hdp", beta=beta, start="random", iterations=sweeps, seed=seed, trace_interval=1)
+        options = Options(
+            topics=start, model="hdp", beta=beta, start="random", iterations=sweeps, seed=seed, trace_interval=1
+        )
         topics: list[float] = []
         run = Run.start(corpus, options, engine).train([lambda event: topics.append(event.figures["topics"])])
         return topics, run
@@ -198,15 +206,19 @@ def known(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for topics, number in args.known:
         cells = [
-            runs.get(f"known K={topics} corpus={seed} sweeps={args.iterations}", lambda k=topics, s=seed: found_of(k, s, args))
+            runs.get(
+                f"known K={topics} corpus={seed} sweeps={args.iterations}",
+                lambda k=topics, s=seed: found_of(k, s, args),
+            )
             for seed in range(1, number + 1)
         ]
         results[str(topics)] = cells
         exact = sum(cell["mode"] == topics for cell in cells)
         large = sum(cell["large"] == topics for cell in cells)
         print(
-            f"\n{topics} topics, {number} corpora, from {topics // 2}: the most frequent number is {topics} in {exact}; topics of at "
-            f"least a fifth of the mean size are {topics} in {large}\n  modes {[cell['mode'] for cell in cells]}, large "
+            f"\n{topics} topics, {number} corpora, from {topics // 2}: mostly {topics} in {exact}; "
+            f"topics of at least a fifth of the mean size are {topics} in {large}\n"
+            f"  modes {[cell['mode'] for cell in cells]}, large "
             f"{[cell['large'] for cell in cells]}, true topics matched {[cell['matched'] for cell in cells]}"
         )
     return results
@@ -244,8 +256,9 @@ def measures(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
             key = f"measures {name} {kind} K={topics} sweeps={args.iterations}"
             row = results[f"{name} {kind}"] = runs.get(key, lambda n=name, k=kind, t=topics: measured(n, k, t, args))
             print(
-                f"\n{name}, {kind}{' (one collection)' if kind == 'compound' else ''}: {row['topics']} topics, of which {row['small']} "
-                f"have less than a tenth of the mean size; sizes (least, quartiles, largest) {[round(s) for s in row['sizes']]}; "
+                f"\n{name}, {kind}{' (one collection)' if kind == 'compound' else ''}: {row['topics']} topics, "
+                f"of which {row['small']} have less than a tenth of the mean size; sizes (least, quartiles, largest) "
+                f"{[round(s) for s in row['sizes']]}; "
                 f"coherence (umass, 10 words; quartiles) {[round(c, 1) for c in row['coherence']]}"
             )
             for what in ("topic silhouettes", "document silhouettes"):

@@ -1,8 +1,9 @@
-"""How well topics, or documents, fall into clusters: silhouettes of a hierarchical clustering (George, Xia & Michailidis
-2019, §4.2.4: Manhattan distances between distributions, clusters joined by the farthest of their members, as R's hclust
-does by default).
+"""How well topics, or documents, fall into clusters: silhouettes of a hierarchical clustering (George, Xia &
+Michailidis 2019, §4.2.4: Manhattan distances between distributions, clusters joined by the farthest of their members,
+as R's hclust does by default).
 
-    silhouette of a member = (b - a) / max(a, b),    a: its mean distance to its own cluster, b: to the nearest other one
+    silhouette of a member = (b - a) / max(a, b),    a: its mean distance to its own cluster, b: to the nearest other
+    one
 
 and 0 for a cluster's only member (Rousseeuw 1987).
 """

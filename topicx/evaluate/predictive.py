@@ -74,7 +74,9 @@ def document_rows(state: State, documents: NDArray[np.int64]) -> NDArray[np.floa
     return result
 
 
-def dense_rows(csr: tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.int64]], columns: int) -> NDArray[np.float64]:
+def dense_rows(
+    csr: tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.int64]], columns: int
+) -> NDArray[np.float64]:
     """Counts as a matrix."""
     indptr, topics, counts = csr
     dense = np.zeros((len(indptr) - 1, columns))

@@ -1,4 +1,5 @@
-"""Compound LDA (George, Xia & Michailidis 2019): collections with topic proportions π_j of their own over common topics.
+"""Compound LDA (George, Xia & Michailidis 2019): collections with topic proportions π_j of their own over common
+topics.
 
     π_j ~ Dirichlet(α, …, α),    θ_jd ~ Dirichlet(γ π_j),    φ_k ~ Dirichlet(β)
 

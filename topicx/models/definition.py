@@ -88,7 +88,7 @@ class Definition:
         return [LearnPriors.of(options)]
 
     def closed(self, state: State) -> State:
-        """The state that results are made of: without what only the chain needed. The chain's own must stay as it is."""
+        """The state that results are made of, without what only the chain needed; the chain's own stays as it is."""
         return state
 
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:

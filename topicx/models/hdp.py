@@ -42,7 +42,9 @@ class HierarchicalDirichletProcess(Definition):
     """Topics that are born and die."""
 
     name: ClassVar[str] = "hdp"
-    summary: ClassVar[str] = "hierarchical Dirichlet process: the number of topics is found; --topics is where it starts"
+    summary: ClassVar[str] = (
+        "hierarchical Dirichlet process: the number of topics is found; --topics is where it starts"
+    )
     Own: ClassVar[type] = HdpOptions
     capabilities: ClassVar[frozenset[str]] = frozenset({NEW_TOPICS})
     unfit: ClassVar[Mapping[str, str]] = {
@@ -65,7 +67,9 @@ class HierarchicalDirichletProcess(Definition):
         state.side.setdefault("concentrations", np.array([own.hdp_alpha, own.hdp_gamma]))
         what = frozenset(options.optimize.split("+"))
         if options.optimize_interval and "beta" not in what:
-            raise InputError("optimize: the model hdp draws its own α after every sweep; beta is all that is learnt beside")
+            raise InputError(
+                "optimize: the model hdp draws its own α after every sweep; beta is all that is learnt beside"
+            )
         found: list[Update] = [Franchise(own.prior_shape, own.prior_rate, learn=not own.fixed_concentrations)]
         if options.optimize_interval:
             found.append(LearnPriors(options.optimize_interval, options.optimize_burn_in, frozenset({"beta"})))
@@ -76,7 +80,9 @@ class HierarchicalDirichletProcess(Definition):
         used = np.bincount(state.z[state.z != NONE], minlength=state.n_topics) > 0
         number = np.full(NONE + 1, NONE, np.uint16)
         number[np.flatnonzero(used)] = np.arange(int(used.sum()), dtype=np.uint16)
-        return replace(state, z=number[state.z], alpha=np.ascontiguousarray(state.alpha[:, used]), meta=dict(state.meta))
+        return replace(
+            state, z=number[state.z], alpha=np.ascontiguousarray(state.alpha[:, used]), meta=dict(state.meta)
+        )
 
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         super().finish(state, model, samples)

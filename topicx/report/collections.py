@@ -176,7 +176,7 @@ def log_odds(table: Floats) -> Floats:
 
 
 def plot(model: Model, found: Mixtures, path: str | os.PathLike[str], by_time: bool, topics: int) -> None:
-    """Bars of each collection's foremost topics; by time the topics that rise and fall most, as lines with intervals."""
+    """Bars of each collection's foremost topics; by time the topics that rise and fall most, as lines."""
     kind = check_plot(path)
     from matplotlib.figure import Figure
 

@@ -2,13 +2,13 @@
 
     π ~ GEM(γ),    θ_d ~ DP(α, π),    φ_k ~ Dirichlet(β)
 
-Given the weights π of all topics, a token's distribution is the samplers' own with α_k = απ_k; a topic without tokens has
-the prior's φ, as the kernels compute it anyway. So between sweeps π is drawn (tables, then a Dirichlet over the topics
-with tokens and the rest), and the rest is broken into sticks, Beta(1, γ) of what is left at each, which become spare
-topics of the next sweep: where one of them gets a token, a topic is born. Sticks are broken until what is left of π is
-so little that in a million sweeps no more than one token is expected to belong there (TAIL). Every sweep begins with new
-sticks, so that the number of topics has no limit; up to TAIL, which is far below the rounding of the samplers' single
-precision, this is exact (tests/test_franchise.py: against an enumeration of all partitions).
+Given the weights π of all topics, a token's distribution is the samplers' own with α_k = απ_k; a topic without tokens
+has the prior's φ, as the kernels compute it anyway. So between sweeps π is drawn (tables, then a Dirichlet over the
+topics with tokens and the rest), and the rest is broken into sticks, Beta(1, γ) of what is left at each, which become
+spare topics of the next sweep: where one of them gets a token, a topic is born. Sticks are broken until what is left
+of π is so little that in a million sweeps no more than one token is expected to belong there (TAIL). Every sweep
+begins with new sticks, so that the number of topics has no limit; up to TAIL, which is far below the rounding of the
+samplers' single precision, this is exact (tests/test_franchise.py: against an enumeration of all partitions).
 
 A topic without tokens is dead, and its column becomes a spare one. Columns are only renumbered when there are too few
 spare ones, or far too many.
@@ -56,7 +56,9 @@ class Franchise:
         state = method.state
         counts = method.document_topics()
         tokens = np.bincount(counts[1], counts[2], state.n_topics).astype(np.int64)
-        tables = Occupancy(counts, np.zeros(0, np.uint32), (1, state.n_topics)).tables(state.alpha, key, method.engine)[0]
+        tables = Occupancy(counts, np.zeros(0, np.uint32), (1, state.n_topics)).tables(state.alpha, key, method.engine)[
+            0
+        ]
         occupied = np.flatnonzero(tokens)
         alpha, scale = (float(value) for value in state.side["concentrations"])
         if self.learn:
@@ -90,7 +92,7 @@ class Franchise:
 
 
 def broken(rest: float, scale: float, least: float, columns: int, key: int) -> tuple[Floats, int]:
-    """`rest` broken into sticks, at least as many as there are columns, and how many of them leave less than `least`."""
+    """`rest` broken into sticks, at least as many as there are columns, and how many leave less than `least`."""
     number = max(columns, int(np.ceil(np.log(max(rest / least, 2.0)) * scale * 1.2)) + 16)
     while True:  # a second time the same numbers again, and more
         logs = np.cumsum(log_betas(np.full(number, scale), np.ones(number), key))  # of what is left after each stick

@@ -63,7 +63,9 @@ class Proportions(ABC):
         return figures
 
     def _keep(self, side: dict[str, NDArray[Any]], pi: Floats) -> None:
-        draws = np.concatenate([side.get("pi_draws", np.zeros((0, *pi.shape), np.float32)), pi[None].astype(np.float32)])
+        draws = np.concatenate(
+            [side.get("pi_draws", np.zeros((0, *pi.shape), np.float32)), pi[None].astype(np.float32)]
+        )
         if len(draws) > max(2, min(DRAWS, ENTRIES // max(pi.size, 1))):
             draws = draws[1::2]
             self.interval *= 2

@@ -34,8 +34,8 @@ LACKS = {
 groups: a row of α for each group of documents. grows: can sweep over a part of the documents. modes: iterated
 conditional modes. samples: its states are samples, of which an average makes sense. partitions: the schedule's cells
 decide how much can run at once. paths: several assignments of the corpus share the counts. allowed: a document may
-have some of the topics only. factor: f_d(k) in the token's distribution. new-topics: K can change between sweeps. bound: the
-proportions of collections are in its bound.
+have some of the topics only. factor: f_d(k) in the token's distribution. new-topics: K can change between sweeps.
+bound: the proportions of collections are in its bound.
 """
 
 

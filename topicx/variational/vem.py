@@ -1,10 +1,11 @@
 """VEM: variational expectation maximisation of the compound model (George, Xia & Michailidis 2019, Algorithm 3 and
 Appendix E), with q(π_j) = Dirichlet(τ_j), τ_j = a_j ω_j, Σ_k ω_jk = 1.
 
-Given τ the updates of words, documents and topics (eq. 79, 82, 85) are those of VB with the documents' α = γ ω_j: so the
-sweep is VB's, and what is here is the rest: the bound, and Newton's steps for ω_j and a_j (eq. 67-76) and for γ and the
-collections' α (eq. 86-94), each with a search along its line, so that the bound never falls. The expectation of
-log Γ(γ π_jk) is bounded by eq. 65 (Kim, Voelker & Saul 2013, Theorem 3.1). In eq. 88 and 93 τ_jd and τ_jdk are τ_j and τ_jk.
+Given τ the updates of words, documents and topics (eq. 79, 82, 85) are those of VB with the documents' α = γ ω_j: so
+the sweep is VB's, and what is here is the rest: the bound, and Newton's steps for ω_j and a_j (eq. 67-76) and for γ
+and the collections' α (eq. 86-94), each with a search along its line, so that the bound never falls. The expectation
+of log Γ(γ π_jk) is bounded by eq. 65 (Kim, Voelker & Saul 2013, Theorem 3.1). In eq. 88 and 93 τ_jd and τ_jdk are τ_j
+and τ_jk.
 
 Side arrays of the state: `pi` (ω), `precision` (a), `scale` (γ), `concentration` (the collections' α).
 """
