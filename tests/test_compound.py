@@ -77,7 +77,7 @@ def same(a: Result, b: Result) -> None:
     assert np.array_equal(a.state.z, b.state.z) and np.array_equal(a.state.alpha, b.state.alpha)
     assert np.array_equal(a.model.alpha, b.model.alpha) and np.array_equal(a.model.values, b.model.values)
     assert a.model.side.keys() == b.model.side.keys()
-    assert all(np.array_equal(a.model.side[name], b.model.side[name]) for name in a.model.side)
+    assert all(np.array_equal(a.model.side[name], b.model.side[name], equal_nan=True) for name in a.model.side)
     assert a.model.trace.keys() == b.model.trace.keys()
     assert all(np.array_equal(a.model.trace[n], b.model.trace[n], equal_nan=True) for n in a.model.trace)
 

@@ -20,7 +20,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.declare import choice, positive, whole
 from topicx.errors import InputError
 from topicx.models.definition import Definition, Priors, initial_state
-from topicx.sampling.hyper import LearnScale
+from topicx.sampling.hyper import LEAST, LearnScale
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
 from topicx.sampling.proportions import Auxiliary, Langevin
@@ -106,7 +106,7 @@ class Compound(Definition):
             model.side["pi"] = side["pi_draws"].astype(np.float64).mean(axis=0)
         sizes = np.bincount(state.groups, minlength=len(state.alpha))
         model.side["documents"] = sizes.astype(np.int64)
-        model.alpha = np.maximum(float(side["scale"][0]) * model.side["pi"], 1e-30)
+        model.alpha = np.maximum(float(side["scale"][0]) * model.side["pi"], LEAST)
 
 
 def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:

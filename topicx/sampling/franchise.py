@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from topicx.errors import TopicxError
 from topicx.sampling import streams
-from topicx.sampling.hyper import rounded
+from topicx.sampling.hyper import LEAST, usable
 from topicx.sampling.tables import Occupancy, dirichlet, gamma, log_betas
 from topicx.state import MAX_TOPICS, NONE
 
@@ -35,7 +35,6 @@ Ints = NDArray[np.int64]
 
 TAIL = 1e-6
 """The number of tokens a sweep, at most, that the weight beyond the last stick would draw."""
-SMALLEST = 1e-30
 ROOM = 1.5
 """Spare columns made at once, beside those needed."""
 
@@ -114,15 +113,15 @@ def place(method: Method, occupied: Ints, weights: Floats, sticks: Floats, need:
         empty = np.ones(state.n_topics, bool)
         empty[occupied] = False
         alpha[occupied], alpha[empty] = weights, sticks[:spare]
-        method.set_priors(rounded(np.maximum(alpha, SMALLEST))[None, :], state.beta)
+        method.set_priors(usable(alpha)[None, :], state.beta)
         return
     columns = len(occupied) + int(need * ROOM)
     if columns > MAX_TOPICS:
         raise TopicxError(f"{len(occupied):,} topics and {need:,} spare ones are more than {MAX_TOPICS:,}")
     number = np.full(NONE + 1, NONE, np.uint16)
     number[occupied] = np.arange(len(occupied), dtype=np.uint16)
-    alpha = np.full(columns, SMALLEST)
-    alpha[: len(occupied)] = np.maximum(weights, SMALLEST)
+    alpha = np.full(columns, LEAST)
+    alpha[: len(occupied)] = weights
     some = sticks[: columns - len(occupied)]
-    alpha[len(occupied) : len(occupied) + len(some)] = np.maximum(some, SMALLEST)
-    method.renumber(number, rounded(alpha)[None, :])
+    alpha[len(occupied) : len(occupied) + len(some)] = some
+    method.renumber(number, usable(alpha)[None, :])

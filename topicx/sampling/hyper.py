@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ROUNDS = 20
 TOLERANCE = 1e-4
 SMALLEST = 1e-6
+LEAST = 1e-30
+"""What no weight of a prior is below: single precision must hold it."""
 
 
 class DocumentStatistics(ABC):
@@ -102,8 +104,13 @@ class LearnScale(LearnPriors):
             state.side["scale"] = rounded(np.array([scale]))
         if "beta" in self.what:
             beta = rounded(learn_beta(method.word_statistics(), beta, state.seeds))
-        method.set_priors(rounded(state.side["scale"][0] * pi), beta)
+        method.set_priors(usable(state.side["scale"][0] * pi), beta)
         return {"gamma": float(state.side["scale"][0])}
+
+
+def usable(prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A prior that was drawn, rounded, with no weight below what a prior may be."""
+    return rounded(np.maximum(prior, LEAST))
 
 
 def rounded(prior: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.sampling import streams
-from topicx.sampling.hyper import rounded
+from topicx.sampling.hyper import LEAST, usable
 from topicx.sampling.tables import Occupancy, dirichlet
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ Floats = NDArray[np.float64]
 
 TARGET = 0.574
 """The share of Langevin proposals that shall be accepted (Roberts & Rosenthal 1998)."""
-SMALLEST = 1e-30
-"""The least share of a topic in π: priors must be above 0."""
 DRAWS, INTERVAL, ENTRIES = 100, 5, 1 << 23
 """At most so many draws of π are kept, at first so many sweeps apart; and at most so many numbers together."""
 
@@ -57,7 +55,7 @@ class Proportions(ABC):
         self.sweeps += 1
         figures = self.renew(method, key)
         pi = state.side["pi"]
-        method.set_priors(rounded(float(state.side["scale"][0]) * pi), state.beta)
+        method.set_priors(usable(float(state.side["scale"][0]) * pi), state.beta)
         if self.sweeps > self.burn_in and (self.sweeps - self.burn_in) % self.interval == 0:
             self._keep(state.side, pi)
         return figures
@@ -92,7 +90,7 @@ class Auxiliary(Proportions):
 
     def renew(self, method: Method, key: int) -> dict[str, float]:
         tables = occupancy(method).tables(method.state.alpha, key, method.engine)
-        method.state.side["pi"] = dirichlet(tables + self.concentration, streams.key(key, 1))
+        method.state.side["pi"] = dirichlet(tables.astype(np.float64) + self.concentration, streams.key(key, 1))
         return {"tables": float(tables.sum()) / max(method.state.n_documents, 1)}
 
 
@@ -112,7 +110,7 @@ class Langevin(Proportions):
             self.step = np.full(len(side["pi"]), 0.2)
         target = Target(occupancy(method), float(side["scale"][0]), self.concentration)
         side["phi"], accepted = langevin(target, side["phi"], self.step, streams.generator(key))
-        side["pi"] = np.maximum(shares(side["phi"]), SMALLEST)
+        side["pi"] = np.maximum(shares(side["phi"]), LEAST)
         if self.sweeps <= self.burn_in:
             self.step = self.step * np.exp((accepted - TARGET) * min(0.5, 10 / (self.sweeps + 10)))
         return {"acceptance": float(accepted.mean()), "step": float(self.step.mean())}
@@ -162,7 +160,7 @@ class Target:
         return result
 
     def _alpha(self, phi: Floats) -> Floats:
-        return self.scale * np.maximum(shares(phi), SMALLEST)
+        return self.scale * np.maximum(shares(phi), LEAST)
 
     def _pull(self, phi: Floats) -> Floats:
         """|φ_k| times the derivative of the documents' part by |φ_k|."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
 from topicx._kernels import soft
-from topicx.sampling.hyper import learn_beta, rounded
+from topicx.sampling.hyper import LEAST, learn_beta, rounded, usable
 from topicx.sampling.method import Method
 from topicx.variational.vb import Vb
 
@@ -29,7 +29,6 @@ Floats = NDArray[np.float64]
 
 ROUNDS = 20
 TOLERANCE = 1e-9
-SMALLEST = 1e-30
 
 
 class Vem(Vb):
@@ -166,7 +165,7 @@ def renew_collection(known: Collection, omega: Floats, a: float) -> tuple[Floats
         falling = along < 0
         room = float(np.min(omega[falling] / -along[falling])) if falling.any() else 1.0
         t = search(lambda t: known.of_omega(omega + t * along, a), min(1.0, 0.9 * room), float(slope @ along))  # noqa: B023
-        omega = np.maximum(omega + t * along, SMALLEST)
+        omega = np.maximum(omega + t * along, LEAST)
         omega = omega / omega.sum()
         a = _climb(
             a, lambda x: known.of_precision(omega, x), known.precision_slope(omega, a),  # noqa: B023
@@ -267,12 +266,12 @@ class Maximise:
                 scale = _maximise(scale, Scale(documents, digammas, sums, pi, precision))
                 tau = precision[:, None] * pi
                 elog = float(np.sum(psi(tau) - psi(precision)[:, None]))
-                concentration = _maximise(concentration, Concentration(*pi.shape, elog))
+                concentration = _maximise(concentration, Concentration(len(pi), pi.shape[1], elog))
             if "beta" in self.what:
                 beta = rounded(learn_beta(method.word_statistics(), beta, method.state.seeds))
         side["pi"], side["precision"] = pi, precision
         side["scale"], side["concentration"] = np.array([scale]), np.array([concentration])
-        method.set_priors(rounded(scale * pi), beta)
+        method.set_priors(usable(scale * pi), beta)
         return {"gamma": scale, "concentration": concentration}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
