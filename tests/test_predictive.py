@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests import harness
+from tests.conftest import lda_corpus, run_topicx
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.split import halves
 from topicx.errors import InputError
 from topicx.evaluate.clusters import silhouettes, thinned
-from topicx.evaluate.predictive import Predictive, halves
+from topicx.evaluate.predictive import Predictive
+from topicx.state import State
 from topicx.strings import Strings
 
 
@@ -64,3 +71,37 @@ def test_silhouettes_against_their_definition() -> None:
     with pytest.raises(InputError, match="clusters: 18"):
         silhouettes(rows, [18])
     assert len(thinned(10)) == 10 and len(thinned(100_000)) == 4000
+
+
+def test_predictive_and_clusters_on_the_command_line(tmp_path: Path) -> None:
+    corpus = lda_corpus()
+    corpus.save(str(tmp_path / "c"))
+    lda_corpus(30).save(str(tmp_path / "texts"))
+
+    def run(command: str, status: int = 0) -> Any:
+        done = run_topicx(*command.split(), cwd=tmp_path)
+        assert done.returncode == status, done.stderr
+        return done
+
+    run("split c -o h --halves 0.5 -q")
+    for seed in (1, 2):
+        run(f"train h.first.corpus -k 4 --iterations 40 --seed {seed} -o m --state {seed}.state -q")
+    single = json.loads(run("evaluate m 1.state -m predictive --rest h.rest.corpus --json").stdout)["predictive"]
+    both = json.loads(
+        run("evaluate m 1.state -m predictive --rest h.rest.corpus --further 2.state --json").stdout
+    )["predictive"]  # fmt: skip
+    judge = Predictive(Corpus.load(tmp_path / "h.rest.corpus"))
+    judge.add(State.load(tmp_path / "1.state"))
+    assert single["perplexity"] == pytest.approx(judge.perplexity) and single["tokens"] == judge.rest.n_tokens
+    judge.add(State.load(tmp_path / "2.state"))
+    assert both["perplexity"] == pytest.approx(judge.perplexity) and both["states"] == 2
+    found = json.loads(run("evaluate m c -m clusters --clusters 2 --clusters 3 --clusters 50 --json").stdout)[
+        "clusters"
+    ]
+    assert list(found["topics"]) == ["2", "3"] and list(found["documents"]) == ["2", "3", "50"]
+    assert "silhouettes" in run("evaluate m c -m clusters --clusters 2").stdout
+    assert "--rest" in run("evaluate m c -m predictive", 2).stderr
+    assert "documents and words" in run("evaluate m 1.state -m predictive --rest texts", 2).stderr
+    assert "--clusters" in run("evaluate m c -m clusters --clusters 9", 2).stderr
+    assert "second half" in run("split c -o h --halves 0.001", 2).stderr
+    assert "--halves" in run("split c -o h --halves 0.5 --stratify", 2).stderr

@@ -35,8 +35,9 @@ from numpy.typing import NDArray
 
 from topicx import datasets
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.split import halves
 from topicx.engines.threads import Threads
-from topicx.evaluate.predictive import Predictive, halves
+from topicx.evaluate.predictive import Predictive
 from topicx.model import Model
 from topicx.run import Run
 from topicx.sampling.chain import Event

@@ -236,7 +236,7 @@ def measured(name: str, kind: str, topics: int, args: argparse.Namespace) -> dic
         options = Options(topics=topics, model=kind, beta=BETA, start="random", iterations=args.iterations, **learnt)
         run = Run.start(whole, options, engine).train()
         result = run.result(phi="cgs", examples=0)
-    model, rows = result.model, np.concatenate([part for _, part in run.document_topics("cgs")])
+    model, rows = result.model, np.concatenate([part for _, part in run.theta_rows("cgs")])
     sizes = np.sort(model.totals)[::-1]
     scores = coherence(model, whole, "umass", top=10).topics
     numbers = [n for n in (10, 20, 30, 50, 70) if n < model.n_topics]

@@ -82,21 +82,3 @@ def dense_rows(
     dense = np.zeros((len(indptr) - 1, columns))
     dense[np.repeat(np.arange(len(dense)), np.diff(indptr)), topics] = counts
     return dense
-
-
-def halves(corpus: Corpus, documents: NDArray[np.bool_]) -> tuple[Corpus, Corpus]:
-    """The corpus with the first halves of these documents (all of the others), and the second halves alone."""
-    lengths = corpus.lengths
-    first = np.where(documents, lengths - lengths // 2, lengths)
-    position = np.arange(corpus.n_tokens) - np.repeat(corpus.offsets[:-1], lengths)
-    kept = position < np.repeat(first, lengths)
-    return _part(corpus, kept, first), _part(corpus, ~kept, lengths - first)
-
-
-def _part(corpus: Corpus, tokens: NDArray[np.bool_], lengths: NDArray[np.int64]) -> Corpus:
-    offsets = np.zeros(corpus.n_documents + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Corpus(
-        words=corpus.words[tokens], offsets=offsets, vocabulary=corpus.vocabulary, ids=corpus.ids,
-        collection=corpus.collection, collection_names=corpus.collection_names, time=corpus.time,
-    )  # fmt: skip
