@@ -123,6 +123,12 @@ def command(
         f"{seconds:.1f} s, {documents / seconds:,.0f} documents/s",
         quiet=quiet,
     )
+    if inference.strangers:
+        say(
+            f"{inference.strangers:,} documents are of collections that the model does not know: they get the mean α "
+            "of all collections",
+            quiet=quiet,
+        )
     if empty:
         say(f"{empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet)
 

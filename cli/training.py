@@ -110,6 +110,14 @@ def _announce(run: Run) -> None:
     schedule = getattr(chain.method, "schedule", None)
     if schedule is not None and threads > schedule.partitions > 1:
         say(f"note: {schedule.partitions} partitions keep as many threads busy; --partitions N allows more")
+    import numpy as np
+
+    if len(state.group_names) and len(state.groups):
+        sizes = np.bincount(state.groups[state.lengths > 0], minlength=len(state.alpha))
+        bare = [name for name, size in zip(state.group_names, sizes, strict=True) if not size]
+        if bare:
+            more = f" and {len(bare) - 3:,} more" if len(bare) > 3 else ""
+            say(f"note: no words in {', '.join(bare[:3])}{more}: nothing is learnt of their topics but the prior")
     empty = int((state.lengths == 0).sum())
     if empty:
         say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from tests.test_compound import corpus_of, train
 from topicx.errors import InputError
 from topicx.models.compound import mean_times, spans_of
 from topicx.report.collections import contrasts, log_odds, mixtures
+from topicx.strings import Strings
 
 
 def test_mixtures_are_those_of_the_draws_and_trends_their_slopes() -> None:
@@ -87,6 +90,14 @@ def test_topics_by_collection_on_the_command_line(tmp_path: Path) -> None:
     assert found["trends"][0]["slope"] >= found["trends"][-1]["slope"] and len(found["contrasts"]) == 12
     run_topicx("infer", place["model"], place["corpus"], "--collection", "c1", "-o", place["theta.tsv"], "--quiet")
     run_topicx("train", place["corpus"], *common, "-o", place["plain"])
+    corpus.collection_names = Strings.of(["c0", "c1", "c2", "c3"])
+    corpus.save(place["corpus"])
+    said = run_topicx("train", place["corpus"], "--model", "compound", "-k", "4", "--iterations", "2", "-o", "-").stderr
+    assert "no words in c3" in said
+    corpus.collection_names = Strings.of(["c0", "new", "c2"])
+    corpus.save(place["corpus"])
+    said = run_topicx("infer", place["model"], place["corpus"], "-o", place["theta.tsv"]).stderr
+    assert "30 documents are of collections that the model does not know" in said
     for arguments, message in (
         (("topics", place["plain"], "--by", "time"), "no collections"),
         (("topics", place["model"], "--by", "time", "--documents", "2"), "--by"),
@@ -96,3 +107,30 @@ def test_topics_by_collection_on_the_command_line(tmp_path: Path) -> None:
     ):
         refused = run_topicx(*arguments)
         assert refused.returncode == 2 and message in refused.stderr
+
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the corpora are not here")
+@pytest.mark.parametrize(("script", "part"), [("compound.py", "recovery,em"), ("hdp.py", "starts")])
+def test_the_reproductions_run(tmp_path: Path, script: str, part: str) -> None:
+    """--quick, and again: the second run finds every cell done."""
+    call = [
+        sys.executable,
+        str(BENCHMARKS / script),
+        "--data",
+        str(DATA),
+        "--out",
+        str(tmp_path),
+        "--quick",
+        "--part",
+        part,
+    ]
+    cells = []
+    for _ in range(2):
+        done = subprocess.run(call, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        cells.append([path.read_text() for path in sorted(tmp_path.glob("*.jsonl"))])
+    assert cells[0] == cells[1] and cells[0][0]

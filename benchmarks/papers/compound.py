@@ -445,12 +445,15 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--sweeps", type=int, default=2000, help="on the synthetic corpora")
     parser.add_argument("--iterations", type=int, default=1000)
+    parser.add_argument("--topics", default="", help="perplexity: numbers of topics, joined by commas")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--sampler", default="sparse")
     parser.add_argument("--quick", action="store_true", help="a test that everything runs")
     args = parser.parse_args()
     args.corpora = args.corpora.split(",")
-    args.topics = {"news": [10, 20, 30, 50, 70, 90], "nips": [30, 90]}
+    args.topics_given, args.topics = args.topics, {"news": [10, 20, 30, 50, 70, 90], "nips": [30, 90]}
+    if args.topics_given:
+        args.topics = {name: [int(k) for k in args.topics_given.split(",")] for name in args.topics}
     args.estimates, args.timed = [(n, {"news": 30, "nips": 90}[n]) for n in args.corpora], 60
     if args.quick:
         args.runs, args.sweeps, args.iterations, args.timed = 2, 80, 40, 4
