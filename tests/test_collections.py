@@ -92,7 +92,9 @@ def test_topics_by_collection_on_the_command_line(tmp_path: Path) -> None:
     run_topicx("train", place["corpus"], *common, "-o", place["plain"])
     corpus.collection_names = Strings.of(["c0", "c1", "c2", "c3"])
     corpus.save(place["corpus"])
-    said = run_topicx("train", place["corpus"], "--model", "compound", "-k", "4", "--iterations", "2", "-o", "-").stderr
+    said = run_topicx(
+        "train", place["corpus"], "--model", "compound", "-k", "4", "--iterations", "2", "-o", place["b.svg"]
+    ).stderr
     assert "no words in c3" in said
     corpus.collection_names = Strings.of(["c0", "new", "c2"])
     corpus.save(place["corpus"])
