@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     from topicx.state import State
 
 MEASURES = ("umass", "uci", "npmi", "cv")
-METHODS = ("completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics", "labels")
+METHODS = (
+    "completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics", "labels", "predictive", "clusters",
+)  # fmt: skip
 
 
-SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels")
+SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels", "clusters")
 USES = {
     "share": ("completion",), "burn_in": SAMPLED, "samples": SAMPLED,
     "particles": ("left-to-right",), "form": ("left-to-right",),
     "reference": ("coherence",), "measures": ("coherence",), "window": ("coherence",), "convention": ("coherence",),
     "top": ("coherence", "diagnostics", "labels"),
     **dict.fromkeys(("score", "threshold", "chains", "lag", "theta", "compare"), ("labels",)),
+    "rest": ("predictive",), "further": ("predictive",), "clusters": ("clusters",),
 }  # fmt: skip
 """The methods that an option is for."""
 
@@ -74,6 +77,10 @@ class Share(click.ParamType):
            help="coherence: as the papers have it, or gensim's numbers."),
     option("--top", type=click.IntRange(2), default=None, show_default="10; diagnostics: 20",
            help="coherence, diagnostics: top words of a topic; labels: the size of a set."),
+    option("--rest", metavar="CORPUS", default=None, help="predictive: the held-out words of the state's documents."),
+    option("--further", metavar="STATE", multiple=True, help="predictive: average over this state, too (repeatable)."),
+    option("--clusters", type=click.IntRange(2), multiple=True, default=(5, 10, 20), show_default="5, 10, 20",
+           help="clusters: numbers of clusters (may be repeated)."),
 )  # fmt: skip
 @reading("--input-format", "corpus")
 @labels.evaluate_options
@@ -86,8 +93,9 @@ def command(
     context: click.Context,
     model: str, inputs: tuple[str, ...], methods: tuple[str, ...], share: str | float, burn_in: int | None,
     samples: int | None, particles: int, form: str, reference: str | None, measures: tuple[str, ...],
-    window: int | None, convention: str, top: int | None, score: str, threshold: float | None, chains: int, lag: int,
-    theta: str | None, compare: str | None, as_json: bool, seed: int, threads: int, quiet: bool, **reading_options: Any,
+    window: int | None, convention: str, top: int | None, rest: str | None, further: tuple[str, ...],
+    clusters: tuple[int, ...], score: str, threshold: float | None, chains: int, lag: int, theta: str | None,
+    compare: str | None, as_json: bool, seed: int, threads: int, quiet: bool, **reading_options: Any,
 ) -> None:  # fmt: skip
     """Measure MODEL on CORPUS: a corpus file, a state file of its training, or text in any format that 'topicx import'
     reads, which is then split into words as the model's own corpus was.
@@ -100,6 +108,8 @@ def command(
     coherence      do the topics' top words occur together: umass, uci, npmi, cv; what readers notice, not prediction
     diagnostics    MALLET's twelve numbers for each topic, and its nearest other topic
     labels         models of labels: predicted sets and rankings against the labels of CORPUS
+    predictive     perplexity of held-out words (--rest) of the documents of a state of the chain
+    clusters       sizes of topics, and how well topics, and documents, fall into clusters (silhouettes)
 
     \b
     Examples:
@@ -108,6 +118,7 @@ def command(
       topicx evaluate news.model news.corpus -m coherence --measure npmi --top 15
       topicx evaluate news.model news.state -m likelihood -m diagnostics
     """
+    from topicx.corpus.corpus import Corpus
     from topicx.errors import InputError
     from topicx.evaluate import chib as chib_module
     from topicx.evaluate.coherence import coherence
@@ -116,6 +127,7 @@ def command(
     from topicx.evaluate.left_to_right import left_to_right
     from topicx.evaluate.likelihood import joint_log_likelihood, training_likelihood
     from topicx.model import Model
+    from topicx.state import State
 
     if model == "-" and "-" in inputs:
         raise InputError("MODEL and CORPUS: only one of them can be standard input")
@@ -163,6 +175,14 @@ def command(
         options = {} if state is not None else chosen | usual
         return topic_diagnostics(loaded, documents if state is None else state, top or 20, **options)
 
+    def by_prediction() -> dict[str, Any]:
+        if state is None or rest is None:
+            raise InputError("--method predictive: give a state in the place of CORPUS, and --rest with held-out words")
+        return _predictive([(corpus, state), *((name, State.load(name)) for name in further)], Corpus.load(rest))
+
+    def by_clusters() -> dict[str, Any]:
+        return _clusters(loaded, documents, clusters, chosen | usual)
+
     work: dict[str, Callable[[], Any]] = {
         "completion": by_completion, "left-to-right": by_particles, "chib": by_chib, "likelihood": by_likelihood,
         "coherence": by_coherence, "diagnostics": by_diagnostics,
@@ -170,6 +190,7 @@ def command(
             loaded, documents, compare, top, {"score": score, "threshold": threshold},
             chosen | usual | {"chains": chains, "lag": lag, "theta": theta},
         ),
+        "predictive": by_prediction, "clusters": by_clusters,
     }  # fmt: skip
     results: dict[str, Any] = {}
     for method in dict.fromkeys(methods):
@@ -217,9 +238,49 @@ def _figures(log_likelihood: float, tokens: int, unknown: int, documents: Corpus
     }  # fmt: skip
 
 
+def _predictive(states: list[tuple[str, State]], rest: Corpus) -> dict[str, Any]:
+    """Perplexity of the rest of the states' documents, found by their ids."""
+    from topicx.errors import InputError
+    from topicx.evaluate.predictive import Predictive
+
+    judge = Predictive(rest)
+    for name, state in states:
+        if list(state.ids) != list(rest.ids) or list(state.vocabulary) != list(rest.vocabulary):
+            raise InputError(f"{name}: its documents and words are not those of --rest (see topicx split --halves)")
+        judge.add(state)
+    return _figures(judge.log_likelihood, rest.n_tokens, 0, rest) | {"states": judge.states}
+
+
+def _clusters(model: Model, documents: Corpus, numbers: tuple[int, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """Quartiles of topics' sizes, and of silhouettes of topics and of documents by the number of clusters."""
+    import numpy as np
+
+    from topicx.errors import InputError
+    from topicx.evaluate.clusters import silhouettes, thinned
+    from topicx.evaluate.infer import infer
+
+    theta = infer(model, documents.select(thinned(documents.n_documents)), **options)
+    result: dict[str, Any] = {"sizes": np.percentile(model.totals, [0, 25, 50, 75, 100]).tolist()}
+    for what, rows in (("topics", model.topic_word), ("documents", theta)):
+        fit = [number for number in sorted(set(numbers)) if number < len(rows)]
+        if not fit and what == "topics":
+            raise InputError(f"--clusters: the model has {len(rows)} topics; give a number below")
+        result[what] = {found.clusters: found.quartiles() for found in silhouettes(rows, fit)}
+    return result
+
+
 def _print(method: str, result: Any) -> None:
     if method == "labels":
         labels.show(result)
+        return
+    if method == "clusters":
+        least, low, median, high, most = result["sizes"]
+        click.echo(
+            f"sizes of topics    {least:.0f}  {low:.0f}  {median:.0f}  {high:.0f}  {most:.0f}  (least, quartiles, most)"
+        )
+        for what in ("topics", "documents"):
+            for number, (low, median, high) in result[what].items():
+                click.echo(f"{f'{what} in {number} clusters':<26} silhouettes {low:+.3f}  {median:+.3f}  {high:+.3f}")
         return
     if method == "coherence":
         for measure, found in result.items():

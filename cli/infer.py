@@ -41,7 +41,7 @@ output_options = stack(
 )  # fmt: skip
 
 input_options = stack(
-    option("--group", metavar="NAME", show_default="the document's collection; else the mean",
+    option("--group", "--collection", "group", metavar="NAME", show_default="the document's collection; else the mean",
            help="Use this group's α (a collection or a number), where the model has several."),
     option("--join-chunks", is_flag=True, show_default=False,
            help="Write one row for each text that import or --chunk has cut up, by its chunks' lengths."),
@@ -81,6 +81,7 @@ def command(
     """
     from topicx import progress
     from topicx.corpus.chunks import joining
+    from topicx.errors import InputError
     from topicx.evaluate.infer import Inference
     from topicx.evaluate.output import StateWriter
     from topicx.model import Model
@@ -109,6 +110,8 @@ def command(
         shape = labels.layout(loaded, labeller, Selection(threshold, top), ranking, columns)
         add = open_things.enter_context(writer(output, chosen, *shape))
         if join_chunks:
+            if shape[2]:
+                raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
             add = open_things.enter_context(joining(add))
         bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
         for part in inference.stream(source):
@@ -140,6 +143,12 @@ def command(
     )
     if unknown and not tokens:
         say(f"the model knows none of the words (it knows words such as {loaded.vocabulary[0]!r})", quiet=quiet)
+    if inference.strangers:
+        say(
+            f"{inference.strangers:,} documents are of collections that the model does not know: they get the mean α "
+            "of all collections",
+            quiet=quiet,
+        )
     if empty:
         say(f"{empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet)
 

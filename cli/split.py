@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import check_outputs, option, quiet, say, seed
+from topicx.cli.common import Number, check_outputs, option, quiet, say, seed
 from topicx.cli.reading import is_corpus, read_corpus, reading
+
+if TYPE_CHECKING:
+    from topicx.corpus.corpus import Corpus
 
 
 @click.command("split")
@@ -25,12 +28,15 @@ from topicx.cli.reading import is_corpus, read_corpus, reading
 @option("--ids", multiple=True, metavar="FILE",
         help="Instead of shares: a file with the ids of a part's documents, one a line (the part has the file's "
              "name), or with lines 'id TAB part'. May be repeated.")  # fmt: skip
+@option("--halves", type=Number(0, 1, above=0), default=None, metavar="SHARE",
+         help="Instead of shares: the second halves of this share of the documents, drawn at random, are the part "
+              "'rest', everything else is the part 'first' (for evaluate --method predictive).")  # fmt: skip
 @reading("--input-format", "corpus")
 @seed
 @quiet
 def command(
     inputs: tuple[str, ...], prefix: str, fractions: str | None, names: str | None, stratify: bool,
-    ids: tuple[str, ...], seed: int, quiet: bool, **reading_options: Any,
+    ids: tuple[str, ...], halves: float | None, seed: int, quiet: bool, **reading_options: Any,
 ) -> None:  # fmt: skip
     """Split a corpus into parts (training and test, say).
 
@@ -53,6 +59,8 @@ def command(
 
     if ids and (fractions is not None or stratify or names is not None):
         raise click.UsageError("--ids cannot go with --fractions, --names or --stratify", click.get_current_context())
+    if halves is not None and (ids or fractions is not None or stratify or names is not None):
+        raise click.UsageError("--halves goes with no other way to split", click.get_current_context())
     shares = _shares(fractions or "0.9,0.1")
     check_fractions(shares)
     titles = _titles(names, len(shares))
@@ -62,6 +70,9 @@ def command(
         whole = Corpus.load(inputs[0])
     else:
         whole = read_corpus(inputs, reading_options, quiet)
+    if halves is not None:
+        _halves(whole, inputs, prefix, halves, seed, quiet)
+        return
     missing: list[str] = []
     if ids:
         parts, missing = parts_by_ids(whole, ids)
@@ -88,6 +99,29 @@ def command(
     left = whole.n_documents - sum(map(len, parts.values()))
     if left:
         say(f"{left:,} documents are in no part", quiet=quiet)
+
+
+def _halves(whole: Corpus, inputs: tuple[str, ...], prefix: str, share: float, seed: int, quiet: bool) -> None:
+    """Two corpora of the same documents: what is trained on, and the held-out words."""
+    import numpy as np
+
+    from topicx.corpus.convert import recount
+    from topicx.corpus.split import halves, random_parts
+    from topicx.errors import InputError
+
+    if prefix == "-":
+        raise InputError("--output -: several files cannot go to standard output")
+    targets = [f"{prefix}.{title}.corpus" for title in ("first", "rest")]
+    check_outputs(targets, inputs)
+    chosen = np.zeros(whole.n_documents, bool)
+    chosen[random_parts(whole, [share], seed=seed)[0]] = True
+    for target, part in zip(targets, halves(whole, chosen)):
+        if not part.n_tokens:
+            raise InputError(f"--halves {share:g}: no document has a second half")
+        part.meta["split"] = {"halves": share, "seed": seed, "part": target.split(".")[-2]}
+        part.meta["counts"] = dict(part.meta.get("counts", {})) | recount(part)
+        part.save(target, {"corpus": whole.digest} if whole.digest else None)
+        say(f"{target}: {part.n_documents:,} documents, {part.n_tokens:,} tokens", quiet=quiet)
 
 
 def _shares(text: str) -> list[float]:

@@ -134,7 +134,7 @@ class Run:
         """The model, with trace, options and typical documents, and the state. `documents` is given θ of the corpus."""
         self.check_phi(phi)
         chain = self.chain
-        state = chain.method.sync()
+        state = self.definition.closed(chain.method.sync())
         before = list(chain.samples.values())
         own = documents if not before else None  # θ of several samples is averaged below
         if self.samples:
@@ -171,7 +171,7 @@ class Run:
                 yield 0, expected_shares(counts, chain.state)
             return
         threads = chain.engine.threads
-        states = [*chain.samples.values(), chain.method.sync()]
+        states = [*chain.samples.values(), self.definition.closed(chain.method.sync())]
         for batches in zip(*(theta_rows(s, estimator, threads=threads) for s in states), strict=True):
             yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
 

@@ -123,7 +123,7 @@ def joining(write: Write) -> Iterator[Write]:
         write(Strings.of([held[0][0]]), lengths.sum(keepdims=True), np.array([unknown]), theta[None].astype(np.float32))
         held.clear()
 
-    def add(ids: Any, lengths: Any, unknown: Any, theta: NDArray[np.float32]) -> None:
+    def add(ids: Any, lengths: Any, unknown: Any, theta: NDArray[np.float32], values: Any = ()) -> None:
         for name, length, strange, row in zip(ids, lengths.tolist(), unknown.tolist(), theta):
             text, number = parent(name)
             if held and (text != held[-1][0] or number <= held[-1][1]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,3 +133,19 @@ def parts_by_ids(corpus: Corpus, names: Sequence[str]) -> tuple[dict[str, NDArra
             found.add(document)
     missing = [document for document in part_of if document not in found]
     return {part: np.array(documents, dtype=np.int64) for part, documents in parts.items()}, missing
+
+
+def halves(corpus: Corpus, documents: NDArray[np.bool_]) -> tuple[Corpus, Corpus]:
+    """The corpus with the first halves of these documents and all of the others, and the second halves alone: both
+    have all documents."""
+    lengths = corpus.lengths
+    first = np.where(documents, lengths - lengths // 2, lengths)
+    position = np.arange(corpus.n_tokens) - np.repeat(corpus.offsets[:-1], lengths)
+    kept = position < np.repeat(first, lengths)
+    return _tokens(corpus, kept, first), _tokens(corpus, ~kept, lengths - first)
+
+
+def _tokens(corpus: Corpus, tokens: NDArray[np.bool_], lengths: NDArray[np.int64]) -> Corpus:
+    offsets = np.zeros(corpus.n_documents + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return replace(corpus, words=corpus.words[tokens], offsets=offsets, meta=dict(corpus.meta), truth={}, digest="")

@@ -113,6 +113,8 @@ class Inference:
         alpha = model.alpha if len(model.alpha) == 1 else np.vstack([model.alpha, model.alpha.mean(axis=0)])
         self.topics = FixedTopics(model, alpha)
         self.definition = definition_of(model)
+        self.strangers = 0
+        """Documents so far of collections that the model does not know."""
         self.group_names = list(model.group_names)
         self.group = self._group_number(group) if group is not None else None
 
@@ -132,6 +134,9 @@ class Inference:
         """The rows of α of documents from these collections."""
         if self.group is not None:
             return np.full(documents, self.group, np.uint32)
+        if collections is not None and self.group_names:
+            known = set(self.group_names)
+            self.strangers += sum(name is not None and name not in known for name in collections)
         return self.definition.document_groups(self.model, NewDocuments(documents, collections))
 
     # -- work ----------------------------------------------------------------------------------------------------

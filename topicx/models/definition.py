@@ -93,7 +93,17 @@ class Definition:
 
     def notes(self, state: State) -> list[str]:
         """What the user is told of the corpus before training."""
-        return []
+        if not (len(state.group_names) and len(state.groups)):
+            return []
+        sizes = np.bincount(state.groups[state.lengths > 0], minlength=len(state.alpha))
+        bare = [name for name, size in zip(state.group_names, sizes, strict=True) if not size]
+        more = f" and {len(bare) - 3:,} more" if len(bare) > 3 else ""
+        known = f"no words in {', '.join(bare[:3])}{more}: nothing is learnt of their topics but the prior"
+        return [known] if bare else []
+
+    def closed(self, state: State) -> State:
+        """The state that results are made of, without what only the chain needed; the chain's own stays as it is."""
+        return state
 
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         """What the model of a finished run keeps beside counts and priors: side arrays, names of groups and topics.

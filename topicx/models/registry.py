@@ -16,6 +16,8 @@ HOMES: dict[str, str] = {
     "labeled": "topicx.models.labeled:LabeledLDA",
     "prior": "topicx.models.labeled:PriorLDA",
     "dependency": "topicx.models.dependency:DependencyLDA",
+    "compound": "topicx.models.compound:Compound",
+    "hdp": "topicx.models.hdp:HierarchicalDirichletProcess",
 }
 """name → module:class."""
 

@@ -57,6 +57,11 @@ class Gibbs(Method):
         self._beta32[self.schedule.rank] = self.state.beta
         self._beta_sum = float(self.state.beta.sum())
 
+    def renumber(self, number: NDArray[np.uint16], alpha: NDArray[np.float64]) -> None:
+        z = number[self.schedule.restored(self.z)]
+        self.set_priors(alpha, self.state.beta)
+        self._adopt(z)
+
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
         if not random:

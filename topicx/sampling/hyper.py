@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ROUNDS = 20
 TOLERANCE = 1e-4
 SMALLEST = 1e-6
+LEAST = 1e-30
+"""What no weight of a prior is below: single precision must hold it."""
 
 
 class DocumentStatistics(ABC):
@@ -91,6 +93,26 @@ class LearnPriors:
         pass  # it remembers nothing
 
 
+class LearnScale(LearnPriors):
+    """The same where α = γπ and π is another update's (its side arrays `scale` and `pi`): alpha is γ then."""
+
+    def __call__(self, method: Method, key: int) -> dict[str, float]:
+        state = method.state
+        pi, beta = state.side["pi"], state.beta
+        if "alpha" in self.what:
+            scale = learn_scale(method.document_statistics(), pi, float(state.side["scale"][0]))
+            state.side["scale"] = rounded(np.array([scale]))
+        if "beta" in self.what:
+            beta = rounded(learn_beta(method.word_statistics(), beta, state.seeds))
+        method.set_priors(usable(state.side["scale"][0] * pi), beta)
+        return {"gamma": float(state.side["scale"][0])}
+
+
+def usable(prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A prior that was drawn, rounded, with no weight below what a prior may be."""
+    return rounded(np.maximum(prior, LEAST))
+
+
 def rounded(prior: NDArray[np.float64]) -> NDArray[np.float64]:
     return prior.astype(np.float32).astype(np.float64)
 
@@ -112,6 +134,20 @@ def learn_alpha(statistics: DocumentStatistics, alpha: NDArray[np.float64], symm
         if not active.any():
             break
     return alpha
+
+
+def learn_scale(statistics: DocumentStatistics, pi: NDArray[np.float64], scale: float) -> float:
+    """γ of α = γπ given n_dk (George, Xia & Michailidis 2019, eq. 20): the same fixed point along a line."""
+    for _ in range(statistics.rounds):
+        gain, cost = float(np.sum(pi * statistics.gain(scale * pi))), float(np.sum(statistics.cost(scale * pi)))
+        if not (gain > 0 and cost > 0):
+            break
+        updated = float(np.clip(scale * gain / cost, SMALLEST, 1 / SMALLEST))
+        settled = abs(updated - scale) < TOLERANCE * scale
+        scale = updated
+        if settled:
+            break
+    return scale
 
 
 def learn_beta(statistics: WordStatistics, beta: NDArray[np.float64], seeds: Seeds) -> NDArray[np.float64]:

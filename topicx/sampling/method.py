@@ -72,6 +72,10 @@ class Method(ABC):
         """New priors, from now on."""
         self.state.alpha, self.state.beta = alpha, beta
 
+    def renumber(self, number: NDArray[np.uint16], alpha: NDArray[np.float64]) -> None:
+        """Another number of topics: topic k is now number[k] (65535: it has no tokens), and α has other columns."""
+        raise TypeError(f"{type(self).__name__} has a fixed number of topics")  # the chain has refused it before
+
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything beyond `state` that the next sweep depends on, bit for bit: for a checkpoint."""

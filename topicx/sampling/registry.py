@@ -14,8 +14,8 @@ from topicx.errors import InputError
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
 
-GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, NEW_TOPICS = (
-    "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "new-topics",
+GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, NEW_TOPICS, BOUND = (
+    "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "new-topics", "bound",
 )  # fmt: skip
 LACKS = {
     GROUPS: "knows one α for all documents",
@@ -27,6 +27,7 @@ LACKS = {
     ALLOWED: "gives every document every topic",
     FACTOR: "knows no factor of a document",
     NEW_TOPICS: "has a fixed number of topics",
+    BOUND: "has no bound for collections",
 }
 """The capabilities, and what is said of a sampler without one.
 
@@ -34,6 +35,7 @@ groups: a row of α for each group of documents. grows: can sweep over a part of
 conditional modes. samples: its states are samples, of which an average makes sense. partitions: the schedule's cells
 decide how much can run at once. paths: several assignments of the corpus share the counts. allowed: a document may
 have some of the topics only. factor: f_d(k) in the token's distribution. new-topics: K can change between sweeps.
+bound: the proportions of collections are in its bound.
 """
 
 
@@ -61,7 +63,7 @@ EXACT, MH, APPROXIMATE, VARIATIONAL = (
 )  # fmt: skip
 KINDS = (EXACT, MH, APPROXIMATE, VARIATIONAL)
 
-_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS})
+_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, NEW_TOPICS})
 _WHOLE = frozenset({GROUPS, GROWS, SAMPLES})
 _SOFT = frozenset({GROUPS, PARTITIONS})
 ENTRIES: dict[str, Entry] = {}
@@ -84,6 +86,7 @@ for _name, _group, _summary, _home, _capabilities in (
      _SOFT),
     ("cvb", VARIATIONAL, "collapsed variational Bayes with the Gaussian approximation", "variational.cvb:Cvb", _SOFT),
     ("vb", VARIATIONAL, "variational Bayes; its bound never falls", "variational.vb:Vb", _SOFT),
+    ("vem", VARIATIONAL, "variational EM of the compound model", "variational.vem:Vem", _SOFT | {BOUND}),
     ("scvb0", VARIATIONAL, "stochastic CVB0: minibatches, corpora larger than memory", "variational.scvb0:Scvb0",
      frozenset({GROUPS})),
     ("partial", EXACT, "partially collapsed: φ is drawn, documents are independent given it",

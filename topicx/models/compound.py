@@ -1,0 +1,161 @@
+"""Compound LDA (George, Xia & Michailidis 2019): collections with topic proportions π_j of their own over common
+topics.
+
+    π_j ~ Dirichlet(α, …, α),    θ_jd ~ Dirichlet(γ π_j),    φ_k ~ Dirichlet(β)
+
+A collection is a group of documents with α_j = γ π_j: any sampler that knows groups draws the topics of the words. π is
+renewed between sweeps (topicx.sampling.proportions, topicx.variational.vem).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.declare import choice, positive, whole
+from topicx.errors import InputError
+from topicx.models.definition import Definition, Priors, initial_state
+from topicx.sampling.hyper import LEAST, LearnScale
+from topicx.sampling.method import Update
+from topicx.sampling.options import Options
+from topicx.sampling.proportions import Auxiliary, Langevin
+from topicx.sampling.registry import BOUND, GROUPS, SAMPLES
+from topicx.state import State
+
+if TYPE_CHECKING:
+    from topicx.model import Model
+
+KINDS = {"ags": Auxiliary, "mgs": Langevin}
+NONE_NAME = "(none)"
+"""The collection of documents that have none."""
+
+
+@dataclass(frozen=True)
+class CompoundOptions:
+    """The options of compound LDA."""
+
+    pi: str = choice(
+        "ags", ("ags", "mgs", "vem"),
+        help="How the collections' topic proportions are found: ags (auxiliary numbers of tables; mixes best), mgs "
+        "(Metropolis-adjusted Langevin steps), vem (variational EM; with the sampler vem).",
+    )  # fmt: skip
+    gamma: float = positive(1.0, help="γ: how closely documents follow their collection's proportions.")
+    pi_alpha: float = positive(1.0, help="α of the Dirichlet from which a collection's proportions come.")
+    spans: int = whole(
+        0, 0, 1000, help="Make the collections of the documents' times: so many spans of about as many documents each "
+        "(0: the corpus's own collections).",
+    )  # fmt: skip
+    pi_burn_in: int = whole(
+        100, 0, help="Sweeps before draws of π are kept (for means and intervals); until then mgs adapts its steps."
+    )
+
+
+class Compound(Definition):
+    """Collections over common topics."""
+
+    name: ClassVar[str] = "compound"
+    summary: ClassVar[str] = "compound LDA: topic proportions for each collection, over common topics"
+    Own: ClassVar[type] = CompoundOptions
+    unfit: ClassVar[Mapping[str, str]] = {
+        "alpha": "documents' α is γπ of their collection: give gamma and pi_alpha",
+        "alpha_sum": "documents' α is γπ of their collection: give gamma and pi_alpha",
+    }
+
+    def needs(self, options: Options) -> frozenset[str]:
+        return frozenset({GROUPS, BOUND if self.own.pi == "vem" else SAMPLES})
+
+    def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
+        groups, names = spans_of(corpus, self.own.spans) if self.own.spans else collections_of(corpus)
+        pi = np.full((len(names), options.topics), 1 / options.topics)
+        side = self._side(pi, self.own.gamma) | {"times": mean_times(corpus, groups, len(names))}
+        return initial_state(
+            corpus, options, priors, alpha=self.own.gamma * pi, groups=groups, group_names=names, side=side
+        )  # fmt: skip
+
+    def _side(self, pi: NDArray[np.float64], gamma: float) -> dict[str, NDArray[Any]]:
+        side: dict[str, NDArray[Any]] = {"pi": pi, "scale": np.array([gamma])}
+        if self.own.pi == "vem":
+            alpha = self.own.pi_alpha
+            side |= {"concentration": np.array([alpha]), "precision": np.full(len(pi), pi.shape[1] * max(alpha, 1.0))}
+        return side
+
+    def updates(self, options: Options, state: State) -> Sequence[Update]:
+        if "pi" not in state.side:  # a state of another model
+            sums = state.alpha.sum(axis=1)
+            state.side |= self._side(state.alpha / sums[:, None], float(sums.mean()))
+        what = frozenset(options.optimize.split("+"))
+        if "symmetric-alpha" in what:
+            raise InputError("optimize: symmetric-alpha is not for the model compound; alpha learns its γ")
+        if self.own.pi == "vem":
+            from topicx.variational.vem import Maximise
+
+            return [Maximise(options.optimize_interval, options.optimize_burn_in, what)]
+        return [KINDS[self.own.pi](self.own.pi_alpha, self.own.pi_burn_in), LearnScale.of(options)]
+
+    def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
+        """α of the model is γ times the mean of π over the draws that the chain kept."""
+        super().finish(state, model, samples)
+        side = state.side
+        model.side = {name: side[name] for name in ("pi", "scale", "pi_draws", "times") if name in side}
+        if len(side.get("pi_draws", ())):
+            model.side["pi"] = side["pi_draws"].astype(np.float64).mean(axis=0)
+        sizes = np.bincount(state.groups, minlength=len(state.alpha))
+        model.side["documents"] = sizes.astype(np.int64)
+        model.alpha = np.maximum(float(side["scale"][0]) * model.side["pi"], LEAST)
+
+
+def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
+    """The collection of each document, and all names; documents without one are together in one more."""
+    names = list(corpus.collection_names)
+    if not len(corpus.collection) or not np.any(corpus.collection >= 0):
+        raise InputError(
+            "the corpus has no collections, which the model compound compares: import it with --collection-field "
+            "(or from a folder of folders)"
+        )
+    return _with_the_rest(corpus.collection.astype(np.int64), names)
+
+
+def spans_of(corpus: Corpus, number: int) -> tuple[NDArray[np.uint32], list[str]]:
+    """Spans of time with about as many documents each; documents of one time are together."""
+    known = np.isfinite(corpus.time) if len(corpus.time) else np.zeros(0, bool)
+    if not known.any():
+        raise InputError("spans: no document of the corpus has a time; import it with --time-field")
+    times, counts = np.unique(corpus.time[known], return_counts=True)
+    if number > len(times):
+        raise InputError(f"spans: {number} spans of {len(times)} different times; there can be at most {len(times)}")
+    # A time belongs where the middle of its documents falls; a span that none falls into takes the next.
+    span = np.minimum(((np.cumsum(counts) - counts / 2) * number / counts.sum()).astype(np.int64), number - 1)
+    span = np.unique(span, return_inverse=True)[1]
+    date = corpus.meta.get("time") == "date"
+    names = [_span_name(times[span == s], date) for s in range(int(span.max()) + 1)]
+    groups = np.full(corpus.n_documents, -1, np.int64)
+    groups[known] = span[np.searchsorted(times, corpus.time[known])]
+    return _with_the_rest(groups, names)
+
+
+def _span_name(times: NDArray[np.float64], date: bool) -> str:
+    ends = [str(np.datetime64(int(t), "D")) if date else f"{t:g}" for t in (times[0], times[-1])]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}" if date else f"{ends[0]}-{ends[1]}"
+
+
+def _with_the_rest(groups: NDArray[np.int64], names: list[str]) -> tuple[NDArray[np.uint32], list[str]]:
+    if np.any(groups < 0):
+        groups = np.where(groups < 0, len(names), groups)
+        names = [*names, NONE_NAME]
+    return groups.astype(np.uint32), names
+
+
+def mean_times(corpus: Corpus, groups: NDArray[np.uint32], number: int) -> NDArray[np.float64]:
+    """The mean time of each group's documents, NaN where none has one."""
+    if not len(corpus.time):
+        return np.full(number, np.nan)
+    known = np.isfinite(corpus.time)
+    counts = np.bincount(groups[known], minlength=number)
+    sums = np.bincount(groups[known], corpus.time[known], number)
+    result: NDArray[np.float64] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return result
