@@ -142,10 +142,12 @@ cdef inline float word_weight(const uint32_t *row, int32_t length, int bits, int
 
 
 cdef struct Proposals:
-    # What the tokens of a run will be asked, drawn ahead: a place in word_places or z, or -1 - topic.
+    # What the tokens of a run will be asked, drawn ahead: which proposal each step makes, the same for all tokens of the
+    # run (so that the processor can guess it; a token's steps are independent draws all the same), and for each token
+    # and step a place in word_places or z, or -1 - topic, and a number for the acceptance.
+    uint8_t *kind
     int64_t *place
     float *chance
-    uint8_t *kind
 
 
 cdef inline uint8_t kind_of(int mode, bint supervised, int64_t step, uint64_t bits) noexcept nogil:
@@ -163,25 +165,26 @@ cdef inline uint8_t kind_of(int mode, bint supervised, int64_t step, uint64_t bi
 
 
 cdef void draw_ahead(Proposals *drawn, const Document *doc, const Table *table, const uint32_t *words,
-                     const int64_t *word_start, const uint32_t *word_places, const float *beta, const float *keep,
-                     const uint32_t *other, float alpha_sum, int64_t begin, int64_t end, int steps, int mode,
+                     const int64_t *word_start, const uint32_t *word_places, const int64_t *row_start,
+                     const uint32_t *row_cells, const float *beta, const float *keep, const uint32_t *other,
+                     float alpha_sum, int64_t begin, int64_t end, int steps, int mode,
                      tx_rng *rng) noexcept nogil:
     """The proposals of tokens begin to end, but for what other tokens have: that is looked up when it is needed."""
     cdef int64_t t, m, k, slot = 0, own = doc.length - 1
     cdef uint32_t w, others
-    cdef uint64_t bits
-    cdef uint8_t kind
-    cdef double x
+    cdef double x, word_mass, document_mass = own + <double> alpha_sum
+    for m in range(steps):
+        drawn.kind[m] = kind_of(mode, doc.supervised, m, tx_rng_next(rng))
     for t in range(begin, end):
         w = words[t]
+        tx_prefetch(&row_cells[row_start[w]])
         others = <uint32_t> (word_start[w + 1] - word_start[w]) - 1
+        word_mass = others + <double> doc.K * beta[w]
         for m in range(steps):
-            bits = tx_rng_next(rng)
-            kind = kind_of(mode, doc.supervised, m, bits)
-            drawn.kind[slot] = kind
-            drawn.chance[slot] = <float> <int32_t> (bits >> 40) * <float> 5.9604645e-08  # 2^-24
-            if kind == WORD:
-                x = tx_rng_double(rng) * (others + <double> doc.K * beta[w])
+            drawn.chance[slot] = <float> <int32_t> (tx_rng_next(rng) >> 40) * <float> 5.9604645e-08  # 2^-24
+            x = tx_rng_double(rng)
+            if drawn.kind[m] == WORD:
+                x *= word_mass
                 if x < others:
                     k = word_start[w] + <int64_t> x
                     tx_prefetch(&word_places[k])
@@ -189,15 +192,15 @@ cdef void draw_ahead(Proposals *drawn, const Document *doc, const Table *table, 
                 else:
                     k = <int64_t> ((x - others) / beta[w])
                     drawn.place[slot] = -1 - (k if k < doc.K else doc.K - 1)
-            elif kind == DOCUMENT:
-                x = tx_rng_double(rng) * (own + <double> alpha_sum)
+            elif drawn.kind[m] == DOCUMENT:
+                x *= document_mass
                 if x < own:
                     k = doc.first + <int64_t> x
-                    drawn.place[slot] = k if k < t else k + 1
+                    drawn.place[slot] = k + (k >= t)
                 else:
                     drawn.place[slot] = -1 - walker_draw(keep, other, doc.K, tx_rng_double(rng))
             else:
-                drawn.place[slot] = -1 - walker_draw(table.keep, table.other, doc.K, tx_rng_double(rng))
+                drawn.place[slot] = -1 - walker_draw(table.keep, table.other, doc.K, x)
             slot += 1
 
 
@@ -218,12 +221,14 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
     cdef uint32_t *row
     cdef bint grouped = groups.shape[0] > 0
     cdef float inverse_less, q_now, q_new, alpha_sum = 0, gain_now, gain_new, exponent
+    cdef float by_topic, by_doc, by_word, to_topic, to_doc, to_word
+    cdef uint8_t kind
     cdef tx_rng rng = tx_rng_seed(key)
     cdef Document doc
     cdef Table table
     cdef Proposals drawn
     cdef const float *beta_p = &beta[0]
-    cdef int64_t size = (RUN * steps) * (8 + 4 + 1) + K * 4 * 10 + K * 8 + width * 4 * 4 + 1024
+    cdef int64_t size = (RUN * steps) * (8 + 4) + steps + K * 4 * 10 + K * 8 + width * 4 * 4 + 1024
     cdef char *memory = <char *> malloc(size)
     if memory == NULL:
         raise MemoryError
@@ -274,13 +279,13 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
                     else:
                         table.end = last
                 end = min(begin + RUN, table.end)
-                draw_ahead(&drawn, &doc, &table, &words[0], &word_start[0], &word_places[0], beta_p, keep, other,
-                           alpha_sum, begin, end, steps, mode, &rng)
+                draw_ahead(&drawn, &doc, &table, &words[0], &word_start[0], &word_places[0], &row_start[0],
+                           &row_cells[0], beta_p, keep, other, alpha_sum, begin, end, steps, mode, &rng)
                 slot = 0
                 for t in range(begin, end):
                     w = words[t]
                     for m in range(steps):
-                        if drawn.kind[slot] == WORD and drawn.place[slot] >= 0:
+                        if drawn.kind[m] == WORD and drawn.place[slot] >= 0:
                             k = word_places[drawn.place[slot]]
                             if k == t:  # any other token in its stead: the last one was not drawn
                                 k = word_places[word_start[w + 1] - 1]
@@ -293,32 +298,39 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
                     row = &row_cells[row_start[w]]
                     old = now = z[t]
                     inverse_less = <float> (1.0 / (<double> (totals[old] - 1) + beta_sum))
+                    by_doc = prior[old] + <float> (doc.counts[old] - 1)
+                    by_word = word_weight(row, row_len[w], topic_bits, old) - 1 + beta[w]
+                    by_topic = inverse_less
                     gain_now = 0
                     for m in range(steps):
+                        kind = drawn.kind[m]
                         new = z[drawn.place[slot]] if drawn.place[slot] >= 0 else -1 - drawn.place[slot]
-                        if new != now:
-                            named[drawn.kind[slot]] += 1
-                            q_new = inverse_less if new == old else inverse[new]
-                            q_now = inverse_less if now == old else inverse[now]
-                            if drawn.kind[slot] != DOCUMENT:
-                                q_new *= prior[new] + <float> (doc.counts[new] - (new == old))
-                                q_now *= prior[now] + <float> (doc.counts[now] - (now == old))
-                            if drawn.kind[slot] != WORD:
-                                q_new *= word_weight(row, row_len[w], topic_bits, new) - (new == old) + beta[w]
-                                q_now *= word_weight(row, row_len[w], topic_bits, now) - (now == old) + beta[w]
-                            gain_new = 0
-                            if doc.supervised:
-                                if new != old:
-                                    gain_new = tx_gain(&eta[old, 0], &eta[new, 0], doc.lin, doc.half, width)
-                                exponent = gain_new - gain_now
-                                if drawn.kind[slot] == EXP:
-                                    exponent -= table.logs[new] - table.logs[now]
-                                q_new *= tx_expf(exponent)
-                            if drawn.chance[slot] * q_now < q_new:
-                                accepted[drawn.kind[slot]] += 1
-                                now = new
-                                gain_now = gain_new
                         slot += 1
+                        if new == now:
+                            continue
+                        named[kind] += 1
+                        to_topic = inverse_less if new == old else inverse[new]
+                        to_doc = prior[new] + <float> (doc.counts[new] - (new == old))
+                        to_word = word_weight(row, row_len[w], topic_bits, new) - (new == old) + beta[w]
+                        q_now, q_new = by_topic, to_topic
+                        if kind != DOCUMENT:
+                            q_now *= by_doc
+                            q_new *= to_doc
+                        if kind != WORD:
+                            q_now *= by_word
+                            q_new *= to_word
+                        gain_new = 0
+                        if doc.supervised:
+                            if new != old:
+                                gain_new = tx_gain(&eta[old, 0], &eta[new, 0], doc.lin, doc.half, width)
+                            exponent = gain_new - gain_now
+                            if kind == EXP:
+                                exponent -= table.logs[new] - table.logs[now]
+                            q_new *= tx_expf(exponent)
+                        if drawn.chance[slot - 1] * q_now < q_new:
+                            accepted[kind] += 1
+                            now = new
+                            by_topic, by_doc, by_word, gain_now = to_topic, to_doc, to_word, gain_new
                     if now != old:
                         changed += 1
                         row_remove(row, &row_len[w], topic_bits, <uint32_t> old)
