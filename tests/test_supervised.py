@@ -305,11 +305,9 @@ def renewed(
     state, tasks = problem.state(), replace(problem.tasks, together=together)
     assignments, p, _ = enumerated(problem.name)
     random = np.random.default_rng(11)
-    options = Options(topics=2, partitions=partitions, mh_steps=2)
+    options = Options(topics=2, partitions=partitions, mh_steps=1, own=make[1])
     state.side = tasks.side(2)
     method = make[0](state, options, Threads(1))
-    for name, value in make[1].items():
-        setattr(method, name, value)
     update = Classifier(tasks)
     seen = np.zeros(len(p), np.int64)
     etas = np.zeros((replicates, tasks.number))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from topicx.errors import TopicxError as TopicxError
     from topicx.hmm.estimator import HMM as HMM
     from topicx.lda import LDA as LDA
+    from topicx.medlda import MedLDA as MedLDA
     from topicx.model import Model as Model
     from topicx.state import State as State
 
@@ -29,6 +30,7 @@ _HOME = {
     "HMM": "topicx.hmm.estimator",
     "InputError": "topicx.errors",
     "LDA": "topicx.lda",
+    "MedLDA": "topicx.medlda",
     "Model": "topicx.model",
     "State": "topicx.state",
     "TopicxError": "topicx.errors",

@@ -12,6 +12,7 @@ from topicx.sampling.options import Options
 
 HOMES: dict[str, str] = {
     "lda": "topicx.models.lda:LatentDirichletAllocation",
+    "medlda": "topicx.models.medlda:Medlda",
 }
 """name → module:class."""
 

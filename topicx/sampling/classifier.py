@@ -62,6 +62,9 @@ class Tasks:
             "pull": np.zeros((documents, width), np.float32),
             "curve": np.zeros((documents, width), np.float32),
             "supervised": np.ascontiguousarray(self.supervised, np.uint8),
+            "eta_sum": np.zeros((topics + 1, width)),
+            "eta_squares": np.zeros((topics + 1, width)),
+            "eta_kept": np.zeros(1, np.int64),
         }
 
 
@@ -70,13 +73,15 @@ class Classifier:
 
     name = "classifier"
 
-    def __init__(self, tasks: Tasks) -> None:
-        self.tasks = tasks
+    def __init__(self, tasks: Tasks, keep: frozenset[int] = frozenset()) -> None:
+        """keep: the sweeps after which the weights are added to their sums, from which the model's mean is made."""
+        self.tasks, self.keep, self.sweep = tasks, keep, 0
         ones = np.ones(tasks.number)
         self._up = tasks.weight * (tasks.up if len(tasks.up) else ones)
         self._down = tasks.weight * (tasks.down if len(tasks.down) else ones)
 
     def due(self, sweep: int) -> bool:
+        self.sweep = sweep
         return True
 
     def __call__(self, method: Method, key: int) -> dict[str, float]:
@@ -85,7 +90,15 @@ class Classifier:
         shares = (counts / np.repeat(lengths, np.diff(indptr))).astype(np.float32)
         loss = self.draw_mixing(method, indptr, topics, shares, streams.key(key, 0))
         self.draw_weights(method, indptr, topics, shares, streams.key(key, 1))
+        self._sum(method.state.side)
         return {"loss": loss}
+
+    def _sum(self, side: dict[str, NDArray[Any]]) -> None:
+        if self.sweep not in self.keep:
+            return
+        fresh = self.sweep == min(self.keep)  # of a run with more sweeps than were planned, earlier draws are forgotten
+        for name, value in (("eta_sum", side["eta"]), ("eta_squares", side["eta"] ** 2), ("eta_kept", 1)):
+            side[name] = value + (0 * side[name] if fresh else side[name])
 
     def draw_mixing(
         self, method: Method, indptr: NDArray[np.int64], topics: NDArray[np.uint16], shares: NDArray[np.float32],
@@ -118,6 +131,7 @@ class Classifier:
         tasks, side = self.tasks, method.state.side
         eta = side["eta"]
         nu = np.full(len(eta), float(tasks.precision))
+        nu[-1] = min(tasks.precision, 1.0)  # a bias is not held near 0
         if tasks.together:
 
             def work(task: int) -> None:

@@ -57,7 +57,7 @@ class Supervised(Gibbs):
 
 
 class LightSupervised(Supervised):
-    """Document, word and exp-proposals, mixed or by turns, `mh_steps` a token: in O(1) a step."""
+    """Document, word and exp-proposals, mixed or by turns, `mh_steps` of each a token (on average): O(1) a step."""
 
     tallied = ("document", "word", "exp")
 
@@ -75,11 +75,9 @@ class LightSupervised(Supervised):
 
     def _draw(self, common: tuple[Any, ...], tally: NDArray[np.int64]) -> int:
         words, _, *rest = common
-        mode = factor.modes[self.proposals]
+        mode = factor.modes[self.options.own.get("proposals", "mixture")]
         return int(
             factor.sweep_cell(
-                words, self._everyone, *rest, self._word_start, self._word_places, self.options.mh_steps, mode, tally
+                words, self._everyone, *rest, self._word_start, self._word_places, 3 * self.options.mh_steps, mode, tally
             )
         )
-
-    proposals = "mixture"
