@@ -63,11 +63,9 @@ class MedLDA(LDA):
 
     def predict(self, corpus: Corpus, **options: Any) -> Any:
         """A class a document (an array of str), a list of labels each, or an array of values; see `transform`."""
-        definition = Medlda(MedldaOptions(**self.options.own))
-        found = definition.predict(self.model, self.transform(corpus, **options))
-        if self.task == "multilabel":
-            return list(found["labels"])
-        return np.array(found["value" if self.task == "regression" else "class"])
+        empty = np.zeros(0, np.uint32), np.zeros(1, np.int64)
+        first = Medlda(MedldaOptions(**self.options.own)).predict(self.model, *empty, self.transform(corpus, **options))[0]
+        return list(first) if self.task == "multilabel" else np.array(first)
 
     def score(self, corpus: Corpus, **options: Any) -> float:
         """Accuracy; of a regression the predictive R²; of several labels the micro-averaged F1."""

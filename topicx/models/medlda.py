@@ -127,19 +127,26 @@ class Medlda(Definition):
 
     # -- new documents -----------------------------------------------------------------------------------------
 
-    def predict(self, model: Model, theta: NDArray[np.float32]) -> dict[str, Sequence[Any]]:
+    def columns(self, model: Model) -> dict[str, type]:
         """class and score; labels and scores; or value."""
-        task, scores = str(model.meta["task"]), decision(model, theta)
+        task = str(model.meta["task"])
         if task == "regression":
-            return {"value": [round(float(value), 6) for value in scores[:, 0]]}
-        names = classes_of(model.side)
-        if task == "binary":
-            chosen = (scores[:, 0] > 0).astype(int)
-            return {"class": [names[i] for i in chosen], "score": [round(float(s), 6) for s in scores[:, 0]]}
-        if task == "multiclass":
-            best = scores.argmax(axis=1)
-            return {"class": [names[i] for i in best], "score": [round(float(s), 6) for s in scores.max(axis=1)]}
-        return {"labels": [[names[i] for i in ranked] for ranked in labels_of(scores)]}
+            return {"value": float}
+        return {"labels": list, "scores": list} if task == "multilabel" else {"class": str, "score": float}
+
+    def predict(
+        self, model: Model, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
+    ) -> Sequence[Sequence[Any]]:
+        """The columns of new documents; of several labels those that are predicted, with their scores."""
+        task, scores, names = str(model.meta["task"]), decision(model, theta), classes_of(model.side)
+        if task == "regression":
+            return [scores[:, 0].round(6).tolist()]
+        if task == "multilabel":
+            chosen = labels_of(scores)
+            labels = [[names[label] for label in ranked] for ranked in chosen]
+            return [labels, [[f"{scores[d, label]:.6f}" for label in ranked] for d, ranked in enumerate(chosen)]]
+        best = (scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1)
+        return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
 
 
 def task_of(side: dict[str, NDArray[Any]]) -> str:
