@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from topicx.state import State
 
 MEASURES = ("umass", "uci", "npmi", "cv")
-METHODS = ("completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics")
+METHODS = ("completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics", "prediction")
 
 
-SAMPLED = ("completion", "chib", "likelihood", "diagnostics")
+SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "prediction")
 USES = {
     "share": ("completion",), "burn_in": SAMPLED, "samples": SAMPLED,
     "particles": ("left-to-right",), "form": ("left-to-right",),
     "reference": ("coherence",), "measures": ("coherence",), "window": ("coherence",), "convention": ("coherence",),
-    "top": ("coherence", "diagnostics"),
+    "top": ("coherence", "diagnostics"), "target": ("prediction",),
 }  # fmt: skip
 """The methods that an option is for."""
 
@@ -69,6 +69,8 @@ class Share(click.ParamType):
            help="coherence: as the papers have it, or gensim's numbers."),
     option("--top", type=click.IntRange(2), default=None, show_default="10; diagnostics: 20",
            help="coherence, diagnostics: top words of a topic."),
+    option("--target", metavar="COLUMN", show_default="as in training",
+           help="prediction: the column that holds what is to be predicted."),
 )  # fmt: skip
 @json_output
 @seed
@@ -79,7 +81,7 @@ def command(
     context: click.Context,
     model: str, corpus: str, methods: tuple[str, ...], share: str | float, burn_in: int | None, samples: int | None,
     particles: int, form: str, reference: str | None, measures: tuple[str, ...], window: int | None, convention: str,
-    top: int | None, as_json: bool, seed: int, threads: int, quiet: bool,
+    top: int | None, target: str | None, as_json: bool, seed: int, threads: int, quiet: bool,
 ) -> None:  # fmt: skip
     """Measure MODEL on CORPUS: a corpus file, or a state file of its training.
 
@@ -90,6 +92,7 @@ def command(
     likelihood     the fit to CORPUS: log p(words | θ, φ), and for a state log p(words, topics) as samplers print it
     coherence      do the topics' top words occur together: umass, uci, npmi, cv; what readers notice, not prediction
     diagnostics    MALLET's twelve numbers for each topic, and its nearest other topic
+    prediction     accuracy, confusion and F1, or R² and mean error: of models that were trained with targets
 
     \b
     Examples:
@@ -152,9 +155,17 @@ def command(
         options = {} if state is not None else chosen | usual
         return topic_diagnostics(loaded, documents if state is None else state, top or 20, **options)
 
+    def by_prediction() -> dict[str, Any]:
+        from topicx.evaluate.prediction import predictions
+
+        if state is not None:
+            raise InputError(f"prediction: {corpus} is a state, which holds no targets; give a corpus")
+        return predictions(loaded, documents, target, **chosen, **usual)
+
     work: dict[str, Callable[[], Any]] = {
         "completion": by_completion, "left-to-right": by_particles, "chib": by_chib, "likelihood": by_likelihood,
         "coherence": by_coherence, "diagnostics": by_diagnostics,
+        "prediction": by_prediction,
     }  # fmt: skip
     results: dict[str, Any] = {}
     for method in dict.fromkeys(methods):
@@ -196,7 +207,27 @@ def _figures(log_likelihood: float, tokens: int, unknown: int, documents: Corpus
     }  # fmt: skip
 
 
+def _print_prediction(found: dict[str, Any]) -> None:
+    left = f", {found['without_target']:,} without target left out" if found["without_target"] else ""
+    about = f"({found['task']}, {found['documents']:,} documents{left})"
+    names = ("accuracy", "r2", "mae", "micro_f1", "macro_f1", "known_number_micro_f1", "known_number_macro_f1")
+    figures = ", ".join(f"{name.replace('_', ' ')} {found[name]:.4f}" for name in names if name in found)
+    click.echo(f"{'prediction':<17} {figures}  {about}")
+    if "confusion" not in found:
+        return
+    width = max(5, *map(len, found["classes"]))
+    click.echo("rows are the truth, columns the prediction, as the rows are numbered")
+    click.echo(f"{'':>4} {'':<{width}} {'F1':>6}" + "".join(f" {i:>5}" for i in range(len(found["classes"]))))
+    for number, (name, row) in enumerate(zip(found["classes"], found["confusion"])):
+        f1 = found["f1"][name]
+        shown = "" if math.isnan(f1) else f"{f1:.4f}"
+        click.echo(f"{number:>4} {name:<{width}} {shown:>6}" + "".join(f" {count:>5}" for count in row))
+
+
 def _print(method: str, result: Any) -> None:
+    if method == "prediction":
+        _print_prediction(result)
+        return
     if method == "coherence":
         for measure, found in result.items():
             mean = "no value" if found["mean"] is None else f"{found['mean']:.4f}"

@@ -19,11 +19,17 @@ if TYPE_CHECKING:
 @option("--probabilities", "-p", is_flag=True, help="Print each word's probability too.", show_default=False)
 @option("--topic", "-t", "chosen", type=click.IntRange(0), multiple=True, help="Only these topics (repeatable).")
 @option("--sort", type=click.Choice(["weight", "number"]), default="number", help="Order of the topics.")
+@option(
+    "--weights",
+    is_flag=True,
+    show_default=False,
+    help="Of a model that predicts: the strongest topics of each class or of the scale, with the weights' spread.",
+)
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
 @json_output
 def command(
     model: str, words: int, documents: int, probabilities: bool, chosen: tuple[int, ...], sort: str,
-    compare: str | None, as_json: bool,
+    weights: bool, compare: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
 
@@ -42,6 +48,10 @@ def command(
     if compare:
         refuse(("sort", "probabilities", "documents"), "does not go with --compare")
         _compare(loaded, Model.load(compare), words, as_json, chosen)
+        return
+    if weights:
+        refuse(("sort", "probabilities", "documents", "chosen"), "does not go with --weights")
+        _weights(loaded, words, as_json)
         return
     rows = describe(loaded, words, documents)
     rows = [row for row in rows if not chosen or row["topic"] in chosen]
@@ -81,6 +91,21 @@ def describe(model: Model, words: int = 10, documents: int = 3) -> list[dict[str
             "documents": examples,
         })  # fmt: skip
     return rows
+
+
+def _weights(model: Model, words: int, as_json: bool) -> None:
+    """Each class's topics by falling weight (of a scale: both ends), as many as half of them, eight at most."""
+    from topicx.report.weights import strongest
+
+    rows = strongest(model, words)
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        click.echo(row["of"])
+        for each in row["topics"]:
+            weight = f"{each['weight']:>+8.3f} ± {each['spread']:<6.3f}"
+            click.echo(f"  {weight} topic {each['topic']:>4}  {' '.join(each['words'])}")
 
 
 def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Supervised samplers: topics and weights leave the posterior as it is, and proposals, weights and draws are their twins'."""
+"""Supervised samplers leave the posterior as it is; proposals, weights and draws are those of their twins."""
 
 from __future__ import annotations
 
@@ -100,9 +100,7 @@ class Token:
                 factor.dense_cell(*arguments)
             else:
                 tally = np.zeros(6, np.int64)
-                factor.sweep_cell(
-                    *arguments, method._word_start, method._word_places, steps, factor.modes[mode], tally
-                )
+                factor.sweep_cell(*arguments, method._word_start, method._word_places, steps, factor.modes[mode], tally)
             seen[start, method.z[at]] += 1
             score = np.bincount(method.z[:5], minlength=3) @ self.eta / 5 + self.bias
             assert np.allclose(state.side["pull"][0, :2], self.linear - self.curve * score, atol=1e-4)
@@ -340,6 +338,8 @@ def test_topics_and_weights_leave_the_posterior_as_it_is(problem: Problem, sampl
     for task, marginal in enumerate(marginals):
         # the grid's cells, with borders half-way between its points
         side = np.linspace(-6, 6, POINTS) / np.sqrt(problem.tasks.precision)
-        cells = np.bincount(np.clip(np.searchsorted((side[1:] + side[:-1]) / 2, etas[:, task]), 0, POINTS - 1), minlength=POINTS)
+        cells = np.bincount(
+            np.clip(np.searchsorted((side[1:] + side[:-1]) / 2, etas[:, task]), 0, POINTS - 1), minlength=POINTS
+        )
         found.append(harness.chi_square_p(cells, replicates * marginal))
     assert min(found) > LEVEL / (2.2 * len(CASES))

@@ -32,7 +32,9 @@ class MedLDA(LDA):
         names = {each.name for each in fields(MedldaOptions)}
         own = {name: value for name, value in options.items() if name in names}
         rest = {name: value for name, value in options.items() if name not in names}
-        check_known("MedLDA", Options, set(rest) - {"threads", "theta", "phi", "seed_words", "seed_weight", "word_prior"})
+        check_known(
+            "MedLDA", Options, set(rest) - {"threads", "theta", "phi", "seed_words", "seed_weight", "word_prior"}
+        )
         Medlda(MedldaOptions(**own))  # what is wrong with them is said now
         super().__init__(topics, model="medlda", own=own, **rest)
 
@@ -64,7 +66,9 @@ class MedLDA(LDA):
     def predict(self, corpus: Corpus, **options: Any) -> Any:
         """A class a document (an array of str), a list of labels each, or an array of values; see `transform`."""
         empty = np.zeros(0, np.uint32), np.zeros(1, np.int64)
-        first = Medlda(MedldaOptions(**self.options.own)).predict(self.model, *empty, self.transform(corpus, **options))[0]
+        first = Medlda(MedldaOptions(**self.options.own)).predict(
+            self.model, *empty, self.transform(corpus, **options)
+        )[0]
         return list(first) if self.task == "multilabel" else np.array(first)
 
     def score(self, corpus: Corpus, **options: Any) -> float:
@@ -73,6 +77,3 @@ class MedLDA(LDA):
 
         found = predictions(self.model, corpus, threads=self.threads, **options)
         return float(found[{"regression": "r2", "multilabel": "micro_f1"}.get(self.task, "accuracy")])
-
-
-

@@ -37,7 +37,7 @@ class MedldaOptions:
 
     task: str = choice(
         "auto", ("auto", *TASKS),
-        help="What is predicted: one of two classes, one of many, any number of labels, a number. auto: by the targets.",
+        help="What is predicted: one of two classes, of many, any number of labels, a number. auto: by the targets.",
     )  # fmt: skip
     target: str | None = declare(
         None, str, optional=True, shown="the labels", metavar="COLUMN",
@@ -56,7 +56,9 @@ class MedldaOptions:
         "mixture", ("mixture", "cycle", "doc", "word", "exp"),
         help="How light combines its proposals: at random, by turns, or one of them alone.",
     )  # fmt: skip
-    class_weight: str = choice("none", ("none", "balanced"), help="balanced: rare classes weigh as much as frequent ones.")
+    class_weight: str = choice(
+        "none", ("none", "balanced"), help="balanced: rare classes weigh as much as frequent ones."
+    )
     bias: bool = flag(help="Give every classifier a bias term.")
     weight_samples: int = whole(10, 1, 100_000, help="The draws of the weights, of the last sweeps, that are averaged.")
     weight_lag: int = whole(1, 1, help="Sweeps from one of these draws to the next.")

@@ -121,12 +121,10 @@ def _labels(value: Any) -> list[str]:
 def _numbers(corpus: Corpus, values: Sequence[Any], column: str | None) -> Targets:
     """Targets of a regression."""
     if column is None:
-        values = [_number(value[0]) if len(value) == 1 else None if not value else value for value in values]
+        values = [_number(value[0]) if len(value) == 1 else value if value else None for value in values]
     for document, value in enumerate(values):
         if value is not None and (not isinstance(value, float) or not np.isfinite(value)):
-            raise InputError(
-                f"regression needs numbers: the target of document {corpus.ids[document]!r} is {value!r}"
-            )
+            raise InputError(f"regression needs numbers: the target of document {corpus.ids[document]!r} is {value!r}")
     known = np.array([value is not None for value in values], np.uint8)
     if not known.any():
         raise InputError("no document has a target: name a column of numbers by --target")
@@ -141,7 +139,7 @@ def _check_classes(corpus: Corpus, task: str, labels: Sequence[list[str]], names
     for document, each in enumerate(labels):
         if len(each) > 1:
             raise InputError(
-                f"task {task}: document {corpus.ids[document]!r} has {len(each)} labels; --task multilabel takes several"
+                f"task {task}: document {corpus.ids[document]!r} has {len(each)} labels (--task multilabel)"
             )
     if task == "binary" and len(names) != 2:
         raise InputError(f"task binary needs two classes, and there are {len(names)}: {', '.join(names[:6])}")

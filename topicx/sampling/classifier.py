@@ -135,9 +135,7 @@ class Classifier:
         if tasks.together:
 
             def work(task: int) -> None:
-                kernel.full_weights(
-                    indptr, topics, shares, nu, tasks.bias, task, key, side["pull"], side["curve"], eta
-                )
+                kernel.full_weights(indptr, topics, shares, nu, tasks.bias, task, key, side["pull"], side["curve"], eta)
 
             method.engine.map(work, range(tasks.number))
             return

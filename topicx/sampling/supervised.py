@@ -78,6 +78,13 @@ class LightSupervised(Supervised):
         mode = factor.modes[self.options.own.get("proposals", "mixture")]
         return int(
             factor.sweep_cell(
-                words, self._everyone, *rest, self._word_start, self._word_places, 3 * self.options.mh_steps, mode, tally
+                words,
+                self._everyone,
+                *rest,
+                self._word_start,
+                self._word_places,
+                3 * self.options.mh_steps,
+                mode,
+                tally,
             )
         )
