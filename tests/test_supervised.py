@@ -14,7 +14,7 @@ from tests.twins import supervised as twin
 from topicx._kernels import classifier as kernel
 from topicx._kernels import factor
 from topicx.engines.threads import Threads
-from topicx.sampling import streams
+from topicx.sampling import polya, streams
 from topicx.sampling.classifier import Classifier, Tasks, padded
 from topicx.sampling.options import Options
 from topicx.sampling.supervised import LightSupervised, Supervised
@@ -35,6 +35,34 @@ def test_inverse_gaussian_variates(a: float) -> None:
     else:  # mean 1 / a, shape 1
         p = stats.kstest(draws, stats.invgauss(1 / a).cdf).pvalue
     assert p > LEVEL / 4
+
+
+SHAPES = [(1.0, 0.0), (1.0, 3.0), (1.7, 0.4), (6.5, 1.0), (204.8, 0.0), (204.8, 2.5), (30.0, 60.0)]
+
+
+def test_the_polya_gamma_density_is_that_of_its_series() -> None:
+    for shape in (1.0, 2.3, 6.0):
+        for x in (0.03, 0.1, 0.3, 0.55):
+            by_integral, by_series = polya.log_density(shape, shape * x), polya.log_series(shape, shape * x)
+            assert by_integral == pytest.approx(by_series, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(("shape", "z"), SHAPES)
+def test_polya_gamma_variates(shape: float, z: float) -> None:
+    """Against sums of their gammas (Polson, Scott & Windle 2013, eq. 2), and the moments."""
+    draws = np.empty(20_000)
+    kernel.polya_gamma(shape, z, polya.table(shape), polya.SMALLEST, polya.LARGEST, 7, draws)
+    mean = shape / 4 if z == 0 else shape / (2 * z) * np.tanh(z / 2)
+    spread = np.sqrt(shape / 24 if z == 0 else shape / (4 * z**3) * (np.sinh(z) - z) / np.cosh(z / 2) ** 2)
+    assert abs(draws.mean() - mean) < 5 * spread / np.sqrt(len(draws))
+    assert abs(draws.std() / spread - 1) < 0.05
+    random, terms = np.random.default_rng(1), np.arange(1, 201)
+    scale = 1 / (2 * np.pi**2) / ((terms - 0.5) ** 2 + z**2 / (4 * np.pi**2))
+    sums = np.zeros(4000)
+    for each in scale:
+        sums += each * random.standard_gamma(shape, 4000)
+    sums += mean - shape * scale.sum()  # the rest by its mean: its spread is a thousandth of the whole's
+    assert stats.ks_2samp(draws[:8000], sums).pvalue > LEVEL / len(SHAPES)
 
 
 # -- one token ------------------------------------------------------------
@@ -218,6 +246,7 @@ def tasks_of(targets: list[list[float]], loss: str, weight: float, **more: objec
 PROBLEMS = [
     Problem("hinge", tasks_of([[1], [-1], [1]], "hinge", 1.5)),
     Problem("epsilon", tasks_of([[0.8], [-1.2], [0.1]], "epsilon", 1.5, epsilon=0.3)),
+    Problem("logistic", tasks_of([[1], [-1], [1]], "logistic", 3.5)),
     Problem("two tasks", tasks_of([[1, -1], [-1, -1], [1, 1]], "hinge", 0.8, up=np.array([1.0, 2.0]))),
     Problem("bias", tasks_of([[1], [-1]], "hinge", 1.2, bias=True), ((0, 1, 1), (0, 2))),
     Problem(
@@ -326,7 +355,7 @@ def renewed(
 
 
 CASES = [(problem, sampler, 1) for problem in PROBLEMS for sampler in ("dense", "light-mixture")]
-CASES += [(PROBLEMS[2], f"light-{mode}", 1) for mode in ("cycle", "doc", "word", "exp")]
+CASES += [(PROBLEMS[3], f"light-{mode}", 1) for mode in ("cycle", "doc", "word", "exp")]
 
 
 @pytest.mark.parametrize(("problem", "sampler", "partitions"), CASES, ids=lambda value: getattr(value, "name", value))

@@ -14,7 +14,7 @@ eq. numbers: Zheng, Yu & Xing 2015. Weights: normal with precision nu; one after
 the documents' pull kept up to date, which costs an entry of n_dk a task; or all together (eq. 22).
 """
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport fabs, log, sqrt
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -27,6 +27,16 @@ cdef extern from "factor.h" nogil:
                         int64_t width, int64_t c0, int64_t c1, double *linear, double *precision) noexcept
     void tx_weight_change(const uint32_t *docs, const float *shares, int64_t n, float *pull, const float *curve,
                           int64_t width, int64_t c0, int64_t c1, const float *change) noexcept
+
+cdef extern from "polya.h" nogil:
+    ctypedef struct tx_polya:
+        double shape
+        double start
+        double step
+        int64_t points
+        const double *at
+
+    double tx_polya_draw(tx_rng *rng, const tx_polya *table, double z) noexcept
 
 cdef enum:
     HINGE = 0
@@ -51,6 +61,28 @@ def wald(double a, int64_t n, uint64_t key, double[::1] out) -> None:
         out[i] = tx_wald(&rng, a)
 
 
+cdef inline tx_polya polya_table(double shape, const double[:, ::1] table, double smallest,
+                                 double largest) noexcept nogil:
+    """A table of `topicx.sampling.polya`, from smallest to largest w / shape."""
+    cdef tx_polya found
+    found.shape = shape
+    found.points = table.shape[0]
+    found.start = log(smallest * shape)
+    found.step = log(largest / smallest) / (found.points - 1)
+    found.at = &table[0, 0]
+    return found
+
+
+def polya_gamma(double shape, double z, const double[:, ::1] table, double smallest, double largest, uint64_t key,
+                double[::1] out) -> None:
+    """Polya-Gamma variates (what tests look at)."""
+    cdef tx_rng rng = tx_rng_seed(key)
+    cdef tx_polya found = polya_table(shape, table, smallest, largest)
+    cdef int64_t i
+    for i in range(out.shape[0]):
+        out[i] = tx_polya_draw(&rng, &found, z)
+
+
 def scores(const int64_t[::1] indptr, const uint16_t[::1] topics, const float[::1] shares, const double[:, ::1] eta,
            int64_t begin, int64_t end, double[:, ::1] out) -> None:
     """s of the documents begin to end, a row each: eta has a row per topic, and one more for the bias."""
@@ -66,13 +98,16 @@ def scores(const int64_t[::1] indptr, const uint16_t[::1] topics, const float[::
 
 def augment(int loss, const double[:, ::1] score, const float[:, ::1] targets, const double[::1] weight_up,
             const double[::1] weight_down, const uint8_t[::1] supervised, double epsilon, int64_t begin,
-            uint64_t key, float[:, ::1] pull, float[:, ::1] curve) -> None:
+            uint64_t key, float[:, ::1] pull, float[:, ::1] curve, const double[:, :, ::1] tables,
+            const int64_t[:, ::1] table_of, double smallest, double largest) -> None:
     """Draw the mixing variables of the documents that `score` has, from `begin` on: their pull and curve.
 
     targets: +1 or -1 of each task (or numbers, for epsilon). weight_up and weight_down: lambda of a task's documents
-    with target above 0 and others. A stream a document.
+    with target above 0 and others. A stream a document. tables and table_of (logistic): the tables of the shapes, and
+    which one each task's documents with target above 0 (a row) and others (the next) have.
     """
     cdef int64_t tasks = targets.shape[1], i, d, c
+    cdef tx_polya table
     cdef double s, y, a, lam, xi, other
     cdef tx_rng rng
     with nogil:
@@ -88,6 +123,11 @@ def augment(int loss, const double[:, ::1] score, const float[:, ::1] targets, c
                     xi = tx_wald(&rng, lam * fabs(1 - y * s))
                     curve[d, c] = <float> (lam * lam * xi)
                     pull[d, c] = <float> (lam * y + lam * lam * xi * (y - s))
+                elif loss == LOGISTIC:
+                    table = polya_table(lam, tables[table_of[0 if y > 0 else 1, c]], smallest, largest)
+                    xi = tx_polya_draw(&rng, &table, s)
+                    curve[d, c] = <float> xi
+                    pull[d, c] = <float> (lam * y / 2 - xi * s)
                 else:
                     xi = tx_wald(&rng, lam * fabs(y - s - epsilon))
                     other = tx_wald(&rng, lam * fabs(s - y - epsilon))

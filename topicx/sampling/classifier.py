@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels import classifier as kernel
-from topicx.sampling import streams
+from topicx.errors import InputError
+from topicx.sampling import polya, streams
 from topicx.sampling.method import Method
 
 LANES = 16
@@ -79,6 +80,15 @@ class Classifier:
         ones = np.ones(tasks.number)
         self._up = tasks.weight * (tasks.up if len(tasks.up) else ones)
         self._down = tasks.weight * (tasks.down if len(tasks.down) else ones)
+        self._tables, self._table_of = np.zeros((0, 1, 2)), np.zeros((2, 0), np.int64)
+        if tasks.loss == "logistic":
+            shapes, places = np.unique(np.stack([self._up, self._down]), return_inverse=True)
+            if shapes[0] < 1:
+                raise InputError(
+                    f"lambda: with the logistic loss λ times the weight of a class must be at least 1, not {shapes[0]:g}"
+                )
+            self._tables = np.stack([polya.table(float(shape)) for shape in shapes])
+            self._table_of = places.reshape(2, -1).astype(np.int64)
 
     def due(self, sweep: int) -> bool:
         self.sweep = sweep
@@ -115,7 +125,7 @@ class Classifier:
             kernel.scores(indptr, topics, shares, side["eta"], begin, end, score)
             kernel.augment(
                 number, score, tasks.targets, self._up, self._down, side["supervised"], tasks.epsilon, begin, key,
-                side["pull"], side["curve"],
+                side["pull"], side["curve"], self._tables, self._table_of, polya.SMALLEST, polya.LARGEST,
             )  # fmt: skip
             known = side["supervised"][begin:end] > 0
             return mean_loss(tasks, score[known, : tasks.number], tasks.targets[begin:end][known])
