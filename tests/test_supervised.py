@@ -12,7 +12,8 @@ from scipy import stats
 from tests import harness
 from tests.twins import supervised as twin
 from topicx._kernels import classifier as kernel
-from topicx._kernels import factor
+from topicx._kernels import dense, factor
+from topicx._kernels.cell import Cell
 from topicx.engines.threads import Threads
 from topicx.sampling import polya, streams
 from topicx.sampling.classifier import Classifier, Tasks, padded
@@ -118,17 +119,15 @@ class Token:
             score = np.bincount(state.z[:5], minlength=3) @ self.eta / 5 + self.bias
             state.side["pull"][0, :2] = self.linear - self.curve * score
             state.side["curve"][0, :2] = self.curve
-            arguments = (
-                method.words, method._everyone, state.offsets, segments, 1, np.zeros(1, np.uint32), 0, method.row_start,
-                method.row_cells, method.row_len, method.topic_bits, method.totals, state.alpha, state.groups,
-                method._beta32, method._beta_sum, streams.key(key), eta, state.side["pull"], state.side["curve"],
-                state.side["supervised"],
+            side = state.side
+            margins = factor.Margins(eta, side["pull"], side["curve"], side["supervised"], factor.modes[mode or "doc"])
+            sweep = factor.sweep if mode else dense.sweep
+            tally = np.zeros(6, np.int64)
+            cell = Cell(
+                **method._arrays() | {"segments": segments}, totals=method.totals, steps=steps, tally=tally,
+                factor=margins.for_dense(),
             )  # fmt: skip
-            if mode is None:
-                factor.dense_cell(*arguments)
-            else:
-                tally = np.zeros(6, np.int64)
-                factor.sweep_cell(*arguments, method._word_start, method._word_places, steps, factor.modes[mode], tally)
+            sweep(cell, np.zeros(1, np.uint32), 0, streams.key(key))
             seen[start, method.z[at]] += 1
             score = np.bincount(method.z[:5], minlength=3) @ self.eta / 5 + self.bias
             assert np.allclose(state.side["pull"][0, :2], self.linear - self.curve * score, atol=1e-4)
@@ -156,8 +155,8 @@ def test_a_token_moves_as_its_twin(mode: str | None, steps: int) -> None:
     at = 2
     p = token.conditional(at)
     expected = np.tile(p, (3, 1)) if mode is None else twin.transitions(p, token.proposals(at), mode, steps)
-    seen = token.frequencies(at, mode, steps, 3000)
-    chi = ((seen - 1000 * expected) ** 2 / (1000 * np.maximum(expected, 1e-9))).sum()
+    seen = token.frequencies(at, mode, steps, 1800)
+    chi = ((seen - 600 * expected) ** 2 / (600 * np.maximum(expected, 1e-9))).sum()
     assert stats.chi2.sf(chi, 6) > LEVEL / len(MODES)
 
 

@@ -18,7 +18,7 @@ from libc.math cimport fabs, log, sqrt
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from topicx._kernels.rng cimport tx_rng, tx_rng_seed, tx_splitmix64
+from topicx._kernels.rng cimport tx_key, tx_rng, tx_rng_seed
 
 cdef extern from "factor.h" nogil:
     double tx_normal(tx_rng *rng) noexcept
@@ -45,12 +45,6 @@ cdef enum:
 
 losses = {"hinge": HINGE, "epsilon": EPSILON, "logistic": LOGISTIC}
 """The numbers of the losses."""
-
-
-cdef inline uint64_t stream(uint64_t key, uint64_t number) noexcept nogil:
-    """The key of one of many streams."""
-    cdef uint64_t state = key ^ (number * <uint64_t> 0xD1342543DE82EF95)
-    return tx_splitmix64(&state)
 
 
 def wald(double a, int64_t n, uint64_t key, double[::1] out) -> None:
@@ -115,7 +109,7 @@ def augment(int loss, const double[:, ::1] score, const float[:, ::1] targets, c
             d = begin + i
             if not supervised[d]:
                 continue
-            rng = tx_rng_seed(stream(key, <uint64_t> d))
+            rng = tx_rng_seed(tx_key(key, <uint64_t> d))
             for c in range(tasks):
                 s, y = score[i, c], targets[d, c]
                 lam = weight_up[c] if y > 0 else weight_down[c]
@@ -155,7 +149,7 @@ def gibbs_weights(const int64_t[::1] indptr, const uint32_t[::1] docs, const flo
     cdef float *change = <float *> (rngs + (c1 - c0))
     with nogil:
         for c in range(c0, c1):
-            rngs[c - c0] = tx_rng_seed(stream(key, <uint64_t> c))
+            rngs[c - c0] = tx_rng_seed(tx_key(key, <uint64_t> c))
         for r in range(rounds):
             for k in range(rows):
                 at, n = indptr[k], indptr[k + 1] - indptr[k]
@@ -180,7 +174,7 @@ def full_weights(const int64_t[::1] indptr, const uint16_t[::1] topics, const fl
     """
     cdef int64_t D = indptr.shape[0] - 1, K = eta.shape[0] - (0 if bias else 1), d, i, j, k, n
     cdef double x, v, r, s
-    cdef tx_rng rng = tx_rng_seed(stream(key, <uint64_t> task))
+    cdef tx_rng rng = tx_rng_seed(tx_key(key, <uint64_t> task))
     cdef double *memory = <double *> malloc((K * K + 3 * K) * sizeof(double))
     if memory == NULL:
         raise MemoryError

@@ -13,6 +13,8 @@
 #include "clones.h"
 #include "partial.h"
 
+#pragma GCC diagnostic ignored "-Wunused-function"
+
 /* e^x in single precision, 2 units in the last place; x is cut off at -87 and 87. */
 TX_INLINE float tx_expf(float x) {
     x = x < -87.0f ? -87.0f : x;
@@ -77,31 +79,6 @@ TX_CLONES static void tx_frozen(const float *eta, const int32_t *counts, int64_t
     for (int64_t c = 0; c < width; c++) frozen[c] = constant[c] - scale * half[c] * frozen[c];
 }
 
-/* log weights of the exp-proposal, sum_c (lin_c eta_kc - half_c eta_kc^2), the largest 0, none under -40; and weights. */
-TX_CLONES static void tx_exp_weights(const float *eta, const float *lin, const float *half, int64_t K, int64_t width,
-                                     float *logs, float *weights) {
-    float most = -INFINITY;
-    if (width == 1) {
-        for (int64_t k = 0; k < K; k++) logs[k] = eta[k] * (lin[0] - half[0] * eta[k]);
-    } else {
-        for (int64_t k = 0; k < K; k++) {
-            const float *row = eta + k * width;
-            tx_f16 sum = {0};
-            for (int64_t c = 0; c < width; c += 16) {
-                const tx_f16 e = tx_load(row + c);
-                sum += e * (tx_load(lin + c) - tx_load(half + c) * e);
-            }
-            logs[k] = tx_across(sum);
-        }
-    }
-    for (int64_t k = 0; k < K; k++) most = logs[k] > most ? logs[k] : most;
-    for (int64_t k = 0; k < K; k++) {
-        const float x = logs[k] - most;
-        logs[k] = x < -40.0f ? -40.0f : x;
-        weights[k] = tx_expf(logs[k]);
-    }
-}
-
 /* What moving to topic `k` takes from every topic's reach: 2 sum_c half_c eta_jc eta_kc for all j. */
 TX_CLONES static void tx_overlap(const float *eta, int64_t k, const float *half, int64_t K, int64_t width, float *out) {
     const float *own = eta + k * width;
@@ -116,15 +93,45 @@ TX_CLONES static void tx_overlap(const float *eta, int64_t k, const float *half,
     }
 }
 
-/* q_k = (prior_k + n_k) inverse_k f_k of all topics, 1 the largest f; x_k = reach_k + overlap_k is log f up to a constant. */
-TX_CLONES static void tx_factor_weights(const float *prior, const int32_t *counts, const float *inverse,
-                                        const float *reach, const float *overlap, int64_t K, float *q) {
+/* What a token would gain in each topic: sum_c eta_kc (lin_c - half_c eta_kc). */
+TX_CLONES static void tx_reach(const float *eta, const float *lin, const float *half, int64_t K, int64_t width,
+                               float *out) {
+    if (width == 1) {
+        for (int64_t k = 0; k < K; k++) out[k] = eta[k] * (lin[0] - half[0] * eta[k]);
+        return;
+    }
+    for (int64_t k = 0; k < K; k++) {
+        const float *row = eta + k * width;
+        tx_f16 sum = {0};
+        for (int64_t c = 0; c < width; c += 16) {
+            const tx_f16 e = tx_load(row + c);
+            sum += e * (tx_load(lin + c) - tx_load(half + c) * e);
+        }
+        out[k] = tx_across(sum);
+    }
+}
+
+/* log weights of the exp-proposal: as tx_reach, the largest 0, none under -40; and weights. */
+TX_CLONES static void tx_exp_weights(const float *eta, const float *lin, const float *half, int64_t K, int64_t width,
+                                     float *logs, float *weights) {
+    float most = -INFINITY;
+    tx_reach(eta, lin, half, K, width, logs);
+    for (int64_t k = 0; k < K; k++) most = logs[k] > most ? logs[k] : most;
+    for (int64_t k = 0; k < K; k++) {
+        const float x = logs[k] - most;
+        logs[k] = x < -40.0f ? -40.0f : x;
+        weights[k] = tx_expf(logs[k]);
+    }
+}
+
+/* f_k, 1 the largest: log f is reach + overlap up to a constant. */
+TX_CLONES static void tx_factors(const float *reach, const float *overlap, int64_t K, float *f) {
     float most = -INFINITY;
     for (int64_t k = 0; k < K; k++) {
-        q[k] = reach[k] + overlap[k];
-        most = q[k] > most ? q[k] : most;
+        f[k] = reach[k] + overlap[k];
+        most = f[k] > most ? f[k] : most;
     }
-    for (int64_t k = 0; k < K; k++) q[k] = (prior[k] + (float)counts[k]) * inverse[k] * tx_expf(q[k] - most);
+    for (int64_t k = 0; k < K; k++) f[k] = tx_expf(f[k] - most);
 }
 
 /* Inverse Gaussian of shape 1 and mean 1 / a, a >= 0 (Michael, Schucany & Haas 1976). The smaller root is written so

@@ -6,28 +6,29 @@ Zheng, Yu & Xing 2015, "Linear Time Samplers for Supervised Topic Models using C
 any loss whose augmentation makes log f a parabola in each task's score (eq. 31), and for many tasks at once (§4.1); see
 factor.h. `pull` (b - curve s of each document and task) is kept while tokens move, as the paper keeps m_d.
 
-`sweep_cell` walks by three Metropolis-Hastings proposals, in O(1) a step and task; what departs from the paper:
+`sweep` walks by three Metropolis-Hastings proposals, in O(1) a step and task; what departs from the paper:
 document and word proposals ask another token, as LightLDA does here (light.pyx), so that they are never stale. The
 paper's exp-proposal is a table made from the document as it was, and so it knows where the token under it was, and the
 correction is not quite one. Here a document's tokens are cut into runs, at least two, and a run's table is made from the
 tokens outside of it: while the run is sampled it depends on nothing that moves.
 
-`dense_cell` weighs all topics (Zhu, Chen, Perkins & Zhang 2014), in O(K) a token: what a topic would gain is kept for
-all topics, and what its moving away takes back is kept for the topics met in the document.
+The dense kernel asks `Margins` for the factors of all topics (Zhu, Chen, Perkins & Zhang 2014), in O(K) a token: what a
+topic would gain is kept for all topics, and what leaving a topic takes back is kept for the topics met in the document.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+import numpy as np
+
+from topicx._kernels.cell cimport Arena, Cell, Factor, count_topics, inverse_of
+from topicx._kernels.portable cimport tx_prefetch
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_next, tx_rng_seed
 from topicx._kernels.rows cimport DENSE, row_add, row_remove
 from topicx._kernels.walker cimport walker_build, walker_draw
 
 cdef extern from "factor.h" nogil:
     uint32_t tx_sparse_count(const uint32_t *row, int64_t length, int bits, uint32_t topic) noexcept
-    int64_t tx_draw_dense(const float *q, const float *phi, int64_t chunks, int64_t old, float q_old, double u,
-                          float *sums) noexcept
     float tx_expf(float x) noexcept
     float tx_gain(const float *source, const float *to, const float *lin, const float *half, int64_t width) noexcept
     void tx_moved(const float *source, const float *to, float *lin, const float *half, int64_t width) noexcept
@@ -35,19 +36,9 @@ cdef extern from "factor.h" nogil:
                    const float *half, double length, int64_t width, float *frozen) noexcept
     void tx_exp_weights(const float *eta, const float *lin, const float *half, int64_t K, int64_t width, float *logs,
                         float *weights) noexcept
+    void tx_reach(const float *eta, const float *lin, const float *half, int64_t K, int64_t width, float *out) noexcept
     void tx_overlap(const float *eta, int64_t k, const float *half, int64_t K, int64_t width, float *out) noexcept
-    void tx_factor_weights(const float *prior, const int32_t *counts, const float *inverse, const float *reach,
-                           const float *overlap, int64_t K, float *q) noexcept
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define tx_prefetch(p) __builtin_prefetch((p), 0, 3)
-    #else
-    #define tx_prefetch(p) ((void)(p))
-    #endif
-    """
-    void tx_prefetch(const void *p) noexcept nogil
+    void tx_factors(const float *reach, const float *overlap, int64_t K, float *f) noexcept
 
 cdef enum:
     RUN = 32  # tokens whose proposals are drawn together
@@ -61,77 +52,143 @@ modes = {"mixture": MIXTURE, "cycle": CYCLE, "doc": 2 + DOCUMENT, "word": 2 + WO
 """The numbers of the ways to combine proposals."""
 
 
-cdef struct Document:
-    # The document under work. The arrays belong to the cell.
-    int64_t first, end, length, width, K
-    bint supervised
-    float *lin
-    float *half
-    float *constant
+cdef class Margins(Factor):
+    """The factor of documents with targets: eta has a row a topic, pull and curve a row a document."""
+
+    cdef const float[:, ::1] eta
+    cdef float[:, ::1] pull
+    cdef const float[:, ::1] curve
+    cdef const uint8_t[::1] supervised
+    cdef int64_t width
+    cdef int mode
+    cdef Arena arena
+    # the document at hand
+    cdef int64_t document, length
+    cdef bint known
+    """Whether it has a target."""
+    cdef float *lin
+    cdef float *half
+    # for the dense kernel
+    cdef float *reach
+    cdef float *overlap
+    cdef int64_t *met
+
+    def __init__(self, eta, pull, curve, supervised, mode=MIXTURE):
+        """mode: one of `modes`, for the light kernel."""
+        self.eta, self.pull, self.curve, self.supervised = eta, pull, curve, supervised
+        self.width, self.mode = self.eta.shape[1], mode
+        self.arena = Arena()
+        self.lin, self.half = self.arena.floats(self.width), self.arena.floats(self.width)
+
+    cdef void open(self, int64_t number, int64_t length) noexcept nogil:
+        """The document's pull and curve, scaled by its length."""
+        cdef int64_t c
+        cdef float scale = <float> (1.0 / length)
+        self.document, self.length, self.known = number, length, self.supervised[number]
+        for c in range(self.width):
+            self.lin[c] = self.pull[number, c] * scale
+            self.half[c] = self.curve[number, c] * (<float> 0.5 * scale * scale)
+
+    cdef void moved(self, int64_t old, int64_t new) noexcept nogil:
+        """A token went from one topic to another."""
+        cdef int64_t c
+        tx_moved(&self.eta[old, 0], &self.eta[new, 0], self.lin, self.half, self.width)
+        for c in range(self.width):
+            self.pull[self.document, c] = self.lin[c] * <float> self.length
+
+    cdef const float *taken(self, int64_t topic) noexcept nogil:
+        """What a token of this topic takes from every topic's reach: made when the document first has one."""
+        cdef float *row = self.overlap + topic * self.eta.shape[0]
+        if self.met[topic] != self.document:
+            self.met[topic] = self.document
+            tx_overlap(&self.eta[0, 0], topic, self.half, self.eta.shape[0], self.width, row)
+        return row
+
+    def for_dense(self):
+        """Room for what the dense kernel asks; returns the factor."""
+        cdef int64_t K = self.eta.shape[0]
+        self.reach, self.overlap = self.arena.floats(K), self.arena.floats(K * K)
+        self.met = self.arena.longs(K)
+        memset(self.met, 0xFF, K * sizeof(int64_t))
+        return self
+
+    cdef void enter(self, int64_t number, const uint16_t *z, int64_t begin, int64_t end) noexcept nogil:
+        self.open(number, end - begin)
+        if self.known:
+            tx_reach(&self.eta[0, 0], self.lin, self.half, self.eta.shape[0], self.width, self.reach)
+
+    cdef void weigh(self, int64_t old, float *f, int64_t topics) noexcept nogil:
+        cdef int64_t k
+        if self.known:
+            tx_factors(self.reach, self.taken(old), topics, f)
+        else:
+            for k in range(topics):
+                f[k] = 1
+
+    cdef void move(self, int64_t old, int64_t new) noexcept nogil:
+        cdef const float *row
+        cdef int64_t k
+        if not self.known:
+            return
+        self.moved(old, new)
+        row = self.taken(old)
+        for k in range(self.eta.shape[0]):
+            self.reach[k] += row[k]
+        row = self.taken(new)
+        for k in range(self.eta.shape[0]):
+            self.reach[k] -= row[k]
+
+
+cdef struct Work:
+    # The cell and the document at hand, as cell.pxd and Margins name them,
+    const uint32_t *words
+    uint16_t *z
+    const uint16_t *assigned
+    const int64_t *row_start
+    uint32_t *row_cells
+    int32_t *row_len
+    int topic_bits
+    int64_t *totals
+    int64_t topics, begin, shift, length
+    const float *beta
+    double beta_sum
+    const int64_t *word_start
+    const uint32_t *word_places
+    int steps, mode
+    bint known
+    const float *eta
+    const float *lin
+    const float *half
+    int64_t width
+    # the document's counts, 1 / (n_k + B), and alpha as weights and as a table,
     int32_t *counts
-
-
-cdef struct Table:
-    # The exp-proposal of a run of tokens.
-    int64_t begin, end
+    float *inverse
+    const float *prior
+    float *keep
+    uint32_t *other
+    float alpha_sum
+    # the exp-proposal of a run of tokens, up to table_end,
+    int64_t table_end
+    float *constant  # b / N: what lin would be if no token had a weight
     int32_t *outside
     float *frozen
     float *logs
     float *weights
-    float *keep
-    uint32_t *other
+    float *exp_keep
+    uint32_t *exp_other
     double *scaled
     uint32_t *stack
-
-
-cdef inline void enter(Document *doc, const uint16_t *z, const float *pull, const float *curve,
-                       const float *eta) noexcept nogil:
-    """Count the document and scale its pull and curve by its length."""
-    cdef int64_t t, c, k
-    cdef float scale = <float> (1.0 / doc.length)
-    for t in range(doc.first, doc.end):
-        doc.counts[z[t]] += 1
-    if not doc.supervised:
-        return
-    for c in range(doc.width):
-        doc.lin[c] = pull[c] * scale
-        doc.half[c] = curve[c] * (<float> 0.5 * scale * scale)
-        doc.constant[c] = 0
-    for k in range(doc.K):  # b / N: what lin would be if no token had a weight
-        if doc.counts[k]:
-            for c in range(doc.width):
-                doc.constant[c] += <float> doc.counts[k] * eta[k * doc.width + c]
-    for c in range(doc.width):
-        doc.constant[c] = doc.lin[c] + 2 * doc.half[c] * doc.constant[c]
-
-
-cdef inline void leave(Document *doc, const uint16_t *z, float *pull) noexcept nogil:
-    cdef int64_t t, c
-    for t in range(doc.first, doc.end):
-        doc.counts[z[t]] = 0
-    if doc.supervised:
-        for c in range(doc.width):
-            pull[c] = doc.lin[c] * <float> doc.length
-
-
-cdef void make_table(Table *table, const Document *doc, const uint16_t *z, const float *eta, int64_t begin,
-                     int64_t last) noexcept nogil:
-    """The exp-proposal of the tokens from `begin`: as many as there are topics, but never most of a document."""
-    cdef int64_t t, k, size = doc.K if doc.K > RUN else RUN
-    if size > last - begin:
-        size = last - begin
-    if 2 * size > doc.length:
-        size = (doc.length + 1) // 2
-    table.begin = begin
-    table.end = begin + size
-    for k in range(doc.K):
-        table.outside[k] = doc.counts[k]
-    for t in range(table.begin, table.end):
-        table.outside[z[t]] -= 1
-    tx_frozen(eta, table.outside, doc.length - size, doc.K, doc.constant, doc.half, <double> doc.length, doc.width,
-              table.frozen)
-    tx_exp_weights(eta, table.frozen, doc.half, doc.K, doc.width, table.logs, table.weights)
-    walker_build(table.weights, doc.K, table.keep, table.other, table.scaled, table.stack)
+    # what tokens will be asked, drawn ahead: which proposal each step makes, the same for some tokens at a time (so that
+    # the processor can guess it; a token's steps are independent draws all the same); and for each token and step a
+    # place in word_places or z, or -1 - topic, and a number for the acceptance
+    uint8_t *kind
+    int64_t *place
+    float *chance
+    # and what has happened.
+    int64_t named[3]
+    int64_t accepted[3]
+    int64_t changed
+    tx_rng rng
 
 
 cdef inline float word_weight(const uint32_t *row, int32_t length, int bits, int64_t topic) noexcept nogil:
@@ -141,335 +198,212 @@ cdef inline float word_weight(const uint32_t *row, int32_t length, int bits, int
     return <float> <int32_t> tx_sparse_count(row, length, bits, <uint32_t> topic)
 
 
-cdef struct Proposals:
-    # What the tokens of a run will be asked, drawn ahead: which proposal each step makes, the same for all tokens of the
-    # run (so that the processor can guess it; a token's steps are independent draws all the same), and for each token
-    # and step a place in word_places or z, or -1 - topic, and a number for the acceptance.
-    uint8_t *kind
-    int64_t *place
-    float *chance
+cdef void make_constant(Work *s) noexcept nogil:
+    cdef int64_t k, c
+    for c in range(s.width):
+        s.constant[c] = 0
+    for k in range(s.topics):
+        if s.counts[k]:
+            for c in range(s.width):
+                s.constant[c] += <float> s.counts[k] * s.eta[k * s.width + c]
+    for c in range(s.width):
+        s.constant[c] = s.lin[c] + 2 * s.half[c] * s.constant[c]
 
 
-cdef inline uint8_t kind_of(int mode, bint supervised, int64_t step, uint64_t bits) noexcept nogil:
+cdef void make_table(Work *s, int64_t begin, int64_t last) noexcept nogil:
+    """The exp-proposal of the tokens from `begin`: as many as there are topics, but never most of a document."""
+    cdef int64_t t, k, size = s.topics if s.topics > RUN else RUN
+    size = min(size, last - begin)
+    if 2 * size > s.length:
+        size = (s.length + 1) // 2
+    s.table_end = begin + size
+    for k in range(s.topics):
+        s.outside[k] = s.counts[k]
+    for t in range(begin, s.table_end):
+        s.outside[s.z[t]] -= 1
+    tx_frozen(s.eta, s.outside, s.length - size, s.topics, s.constant, s.half, <double> s.length, s.width, s.frozen)
+    tx_exp_weights(s.eta, s.frozen, s.half, s.topics, s.width, s.logs, s.weights)
+    walker_build(s.weights, s.topics, s.exp_keep, s.exp_other, s.scaled, s.stack)
+
+
+cdef inline uint8_t kind_of(int mode, bint known, int64_t step, uint64_t bits) noexcept nogil:
     """Which proposal a step makes; a document without target has no exp-proposal, and makes another in its stead."""
     cdef int64_t kind
     if mode == MIXTURE:
-        kind = <int64_t> (((bits & 0xFFFFFF) * (3 if supervised else 2)) >> 24)
+        kind = <int64_t> (((bits & 0xFFFFFF) * (3 if known else 2)) >> 24)
     elif mode == CYCLE:
-        kind = step % (3 if supervised else 2)
+        kind = step % (3 if known else 2)
     else:
         kind = mode - 2
-        if kind == EXP and not supervised:
+        if kind == EXP and not known:
             kind = step % 2
     return <uint8_t> kind
 
 
-cdef void draw_ahead(Proposals *drawn, const Document *doc, const Table *table, const uint32_t *words,
-                     const int64_t *word_start, const uint32_t *word_places, const int64_t *row_start,
-                     const uint32_t *row_cells, const float *beta, const float *keep, const uint32_t *other,
-                     float alpha_sum, int64_t begin, int64_t end, int steps, int mode,
-                     tx_rng *rng) noexcept nogil:
-    """The proposals of tokens begin to end, but for what other tokens have: that is looked up when it is needed."""
-    cdef int64_t t, m, k, slot = 0, own = doc.length - 1
+cdef void propose(Work *s, int64_t begin, int64_t end) noexcept nogil:
+    """Draw what the tokens from begin to end will be asked, and fetch it."""
+    cdef int64_t t, m, k, slot = 0, own = s.length - 1
     cdef uint32_t w, others
-    cdef double x, word_mass, document_mass = own + <double> alpha_sum
-    for m in range(steps):
-        drawn.kind[m] = kind_of(mode, doc.supervised, m, tx_rng_next(rng))
+    cdef double x, word_mass, document_mass = own + <double> s.alpha_sum
+    for m in range(s.steps):
+        s.kind[m] = kind_of(s.mode, s.known, m, tx_rng_next(&s.rng))
     for t in range(begin, end):
-        w = words[t]
-        tx_prefetch(&row_cells[row_start[w]])
-        others = <uint32_t> (word_start[w + 1] - word_start[w]) - 1
-        word_mass = others + <double> doc.K * beta[w]
-        for m in range(steps):
-            drawn.chance[slot] = <float> <int32_t> (tx_rng_next(rng) >> 40) * <float> 5.9604645e-08  # 2^-24
-            x = tx_rng_double(rng)
-            if drawn.kind[m] == WORD:
+        w = s.words[t]
+        tx_prefetch(&s.row_cells[s.row_start[w]])
+        others = <uint32_t> (s.word_start[w + 1] - s.word_start[w]) - 1
+        word_mass = others + <double> s.topics * s.beta[w]
+        for m in range(s.steps):
+            s.chance[slot] = <float> <int32_t> (tx_rng_next(&s.rng) >> 40) * <float> 5.9604645e-08  # 2^-24
+            x = tx_rng_double(&s.rng)
+            if s.kind[m] == WORD:
                 x *= word_mass
                 if x < others:
-                    k = word_start[w] + <int64_t> x
-                    tx_prefetch(&word_places[k])
-                    drawn.place[slot] = k
+                    # Any token of the word; if it is this one, any other in its stead (see below).
+                    s.place[slot] = s.word_start[w] + <int64_t> x
+                    tx_prefetch(&s.word_places[s.place[slot]])
                 else:
-                    k = <int64_t> ((x - others) / beta[w])
-                    drawn.place[slot] = -1 - (k if k < doc.K else doc.K - 1)
-            elif drawn.kind[m] == DOCUMENT:
+                    k = <int64_t> ((x - others) / s.beta[w])
+                    s.place[slot] = -1 - (k if k < s.topics else s.topics - 1)
+            elif s.kind[m] == DOCUMENT:
                 x *= document_mass
                 if x < own:
-                    k = doc.first + <int64_t> x
-                    drawn.place[slot] = k + (k >= t)
+                    k = s.begin + <int64_t> x
+                    s.place[slot] = s.shift + k + (k >= t)
                 else:
-                    drawn.place[slot] = -1 - walker_draw(keep, other, doc.K, tx_rng_double(rng))
+                    s.place[slot] = -1 - walker_draw(s.keep, s.other, s.topics, tx_rng_double(&s.rng))
             else:
-                drawn.place[slot] = -1 - walker_draw(table.keep, table.other, doc.K, x)
+                s.place[slot] = -1 - walker_draw(s.exp_keep, s.exp_other, s.topics, x)
+            slot += 1
+    slot = 0
+    for t in range(begin, end):
+        w = s.words[t]
+        for m in range(s.steps):
+            if s.kind[m] == WORD and s.place[slot] >= 0:
+                k = s.word_places[s.place[slot]]
+                if k == s.shift + t:  # the last token of the word was not drawn: it stands in for this one
+                    k = s.word_places[s.word_start[w + 1] - 1]
+                s.place[slot] = k
+                tx_prefetch(&s.assigned[k])
             slot += 1
 
 
-def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] segments,
-               int n_blocks, const uint32_t[::1] docs, int block, const int64_t[::1] row_start,
-               uint32_t[::1] row_cells, int32_t[::1] row_len, int topic_bits, int64_t[::1] totals,
-               const double[:, ::1] alpha, const uint32_t[::1] groups, const float[::1] beta, double beta_sum,
-               uint64_t key, const float[:, ::1] eta, float[:, ::1] pull, const float[:, ::1] curve,
-               const uint8_t[::1] supervised, const int64_t[::1] word_start, const uint32_t[::1] word_places,
-               int steps, int mode, int64_t[::1] tally) -> int:
-    """As `topicx._kernels.light.sweep_cell`, with f_d: rows of eta (a topic each), pull, curve (a document each) and
-    whether a document has a target. mode: one of `modes`. tally gains, for document, word and exp-proposals: how many
-    name another topic, how many of these were accepted.
-    """
-    cdef int64_t K = totals.shape[0], width = eta.shape[1], n_docs = docs.shape[0], changed = 0
-    cdef int64_t i, d, t, m, k, first, last, begin, end, group, current = -1, old, now, new, slot
+cdef void judge(Work *s, Margins margins, int64_t begin, int64_t end) noexcept nogil:
+    """Walk the tokens from begin to end through their proposals."""
+    cdef int64_t t, m, old, now, new, slot = 0
     cdef uint32_t w
     cdef uint32_t *row
-    cdef bint grouped = groups.shape[0] > 0
-    cdef float inverse_less, q_now, q_new, alpha_sum = 0, gain_now, gain_new, exponent
-    cdef float by_topic, by_doc, by_word, to_topic, to_doc, to_word
     cdef uint8_t kind
-    cdef tx_rng rng = tx_rng_seed(key)
-    cdef Document doc
-    cdef Table table
-    cdef Proposals drawn
-    cdef const float *beta_p = &beta[0]
-    cdef int64_t size = (RUN * steps) * (8 + 4) + steps + K * 4 * 10 + K * 8 + width * 4 * 4 + 1024
-    cdef char *memory = <char *> malloc(size)
-    if memory == NULL:
-        raise MemoryError
-    drawn.place = <int64_t *> memory
-    table.scaled = <double *> (drawn.place + RUN * steps)
-    doc.lin = <float *> (table.scaled + K)
-    doc.half, doc.constant, table.frozen = doc.lin + width, doc.lin + 2 * width, doc.lin + 3 * width
-    cdef float *inverse = doc.lin + 4 * width
-    cdef float *prior = inverse + K
-    cdef float *keep = inverse + 2 * K
-    table.logs, table.weights, table.keep = inverse + 3 * K, inverse + 4 * K, inverse + 5 * K
-    table.other = <uint32_t *> (inverse + 6 * K)
-    table.stack = table.other + K
-    table.outside = <int32_t *> (table.other + 2 * K)
-    doc.counts = table.outside + K
-    cdef uint32_t *other = <uint32_t *> (doc.counts + K)
-    drawn.chance = <float *> (other + K)
-    drawn.kind = <uint8_t *> (drawn.chance + RUN * steps)
-    doc.width, doc.K = width, K
-    cdef int64_t named[3]
-    cdef int64_t accepted[3]
-    with nogil:
-        memset(named, 0, sizeof(named))
-        memset(accepted, 0, sizeof(accepted))
-        memset(doc.counts, 0, K * sizeof(int32_t))
-        for k in range(K):
-            inverse[k] = <float> (1.0 / (<double> totals[k] + beta_sum))
-        for i in range(n_docs):
-            d = docs[i]
-            first = segments[d * (n_blocks + 1) + block]
-            last = segments[d * (n_blocks + 1) + block + 1]
-            if first == last:
+    cdef float inverse_less, q_now, q_new, gain_now, gain_new, exponent
+    cdef float by_topic, by_doc, by_word, to_topic, to_doc, to_word
+    cdef float *inverse = s.inverse
+    cdef int32_t *counts = s.counts
+    cdef const float *prior = s.prior
+    for t in range(begin, end):
+        w = s.words[t]
+        row = &s.row_cells[s.row_start[w]]
+        old = now = s.z[t]
+        inverse_less = inverse_of(s.totals[old] - 1, s.beta_sum)
+        by_topic = inverse_less
+        by_doc = prior[old] + <float> (counts[old] - 1)
+        by_word = word_weight(row, s.row_len[w], s.topic_bits, old) - 1 + s.beta[w]
+        gain_now = 0
+        for m in range(s.steps):
+            kind = s.kind[m]
+            new = s.assigned[s.place[slot]] if s.place[slot] >= 0 else -1 - s.place[slot]
+            slot += 1
+            if new == now:
                 continue
-            group = groups[d] if grouped else 0
-            if group != current:
-                current = group
-                for k in range(K):
-                    prior[k] = <float> alpha[group, k]
-                alpha_sum = <float> walker_build(prior, K, keep, other, table.scaled, table.stack)
-            doc.first, doc.end, doc.length = offsets[d], offsets[d + 1], offsets[d + 1] - offsets[d]
-            doc.supervised = supervised[d]
-            enter(&doc, &z[0], &pull[d, 0], &curve[d, 0], &eta[0, 0])
-            begin = table.end = first
-            while begin < last:
-                if begin == table.end:
-                    if doc.supervised and mode < 2 or mode == 2 + EXP:
-                        make_table(&table, &doc, &z[0], &eta[0, 0], begin, last)
-                    else:
-                        table.end = last
-                end = min(begin + RUN, table.end)
-                draw_ahead(&drawn, &doc, &table, &words[0], &word_start[0], &word_places[0], &row_start[0],
-                           &row_cells[0], beta_p, keep, other, alpha_sum, begin, end, steps, mode, &rng)
-                slot = 0
-                for t in range(begin, end):
-                    w = words[t]
-                    for m in range(steps):
-                        if drawn.kind[m] == WORD and drawn.place[slot] >= 0:
-                            k = word_places[drawn.place[slot]]
-                            if k == t:  # any other token in its stead: the last one was not drawn
-                                k = word_places[word_start[w + 1] - 1]
-                            drawn.place[slot] = k
-                            tx_prefetch(&z[k])
-                        slot += 1
-                slot = 0
-                for t in range(begin, end):
-                    w = words[t]
-                    row = &row_cells[row_start[w]]
-                    old = now = z[t]
-                    inverse_less = <float> (1.0 / (<double> (totals[old] - 1) + beta_sum))
-                    by_doc = prior[old] + <float> (doc.counts[old] - 1)
-                    by_word = word_weight(row, row_len[w], topic_bits, old) - 1 + beta[w]
-                    by_topic = inverse_less
-                    gain_now = 0
-                    for m in range(steps):
-                        kind = drawn.kind[m]
-                        new = z[drawn.place[slot]] if drawn.place[slot] >= 0 else -1 - drawn.place[slot]
-                        slot += 1
-                        if new == now:
-                            continue
-                        named[kind] += 1
-                        to_topic = inverse_less if new == old else inverse[new]
-                        to_doc = prior[new] + <float> (doc.counts[new] - (new == old))
-                        to_word = word_weight(row, row_len[w], topic_bits, new) - (new == old) + beta[w]
-                        q_now, q_new = by_topic, to_topic
-                        if kind != DOCUMENT:
-                            q_now *= by_doc
-                            q_new *= to_doc
-                        if kind != WORD:
-                            q_now *= by_word
-                            q_new *= to_word
-                        gain_new = 0
-                        if doc.supervised:
-                            if new != old:
-                                gain_new = tx_gain(&eta[old, 0], &eta[new, 0], doc.lin, doc.half, width)
-                            exponent = gain_new - gain_now
-                            if kind == EXP:
-                                exponent -= table.logs[new] - table.logs[now]
-                            q_new *= tx_expf(exponent)
-                        if drawn.chance[slot - 1] * q_now < q_new:
-                            accepted[kind] += 1
-                            now = new
-                            by_topic, by_doc, by_word, gain_now = to_topic, to_doc, to_word, gain_new
-                    if now != old:
-                        changed += 1
-                        row_remove(row, &row_len[w], topic_bits, <uint32_t> old)
-                        row_add(row, &row_len[w], topic_bits, <uint32_t> now, 1)
-                        totals[old] -= 1
-                        totals[now] += 1
-                        inverse[old] = inverse_less
-                        inverse[now] = <float> (1.0 / (<double> totals[now] + beta_sum))
-                        doc.counts[old] -= 1
-                        doc.counts[now] += 1
-                        z[t] = <uint16_t> now
-                        if doc.supervised:
-                            tx_moved(&eta[old, 0], &eta[now, 0], doc.lin, doc.half, width)
-                begin = end
-            leave(&doc, &z[0], &pull[d, 0])
+            s.named[kind] += 1
+            to_topic = inverse_less if new == old else inverse[new]
+            to_doc = prior[new] + <float> (counts[new] - (new == old))
+            to_word = word_weight(row, s.row_len[w], s.topic_bits, new) - (new == old) + s.beta[w]
+            q_now, q_new = by_topic, to_topic
+            if kind != DOCUMENT:
+                q_now *= by_doc
+                q_new *= to_doc
+            if kind != WORD:
+                q_now *= by_word
+                q_new *= to_word
+            gain_new = 0
+            if s.known:
+                if new != old:
+                    gain_new = tx_gain(s.eta + old * s.width, s.eta + new * s.width, s.lin, s.half, s.width)
+                exponent = gain_new - gain_now
+                if kind == EXP:
+                    exponent -= s.logs[new] - s.logs[now]
+                q_new *= tx_expf(exponent)
+            if s.chance[slot - 1] * q_now < q_new:
+                s.accepted[kind] += 1
+                now = new
+                by_topic, by_doc, by_word, gain_now = to_topic, to_doc, to_word, gain_new
+        if now != old:
+            s.changed += 1
+            row_remove(row, &s.row_len[w], s.topic_bits, <uint32_t> old)
+            row_add(row, &s.row_len[w], s.topic_bits, <uint32_t> now, 1)
+            s.totals[old] -= 1
+            s.totals[now] += 1
+            inverse[old] = inverse_less
+            inverse[now] = inverse_of(s.totals[now], s.beta_sum)
+            counts[old] -= 1
+            counts[now] += 1
+            s.z[t] = <uint16_t> now
+            if s.known:
+                margins.moved(old, now)
+
+
+def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint64_t key) -> int:
+    """Renew every token of the cell (see cell.pxd) by cell.steps proposals. cell.factor is a `Margins`; what stands in
+    cell.assigned, cell.word_start and cell.word_places is as light.pyx has it. The tally gains, for document, word and
+    exp-proposals, how many name another topic and how many of these were accepted."""
+    cdef int64_t K = cell.totals.shape[0], k, begin, end
+    cdef Margins margins = cell.factor
+    cdef Work s
+    if not cell.start(documents, block):
+        return 0
+    cdef Arena arena = cell.arena
+    s.words, s.assigned, s.beta, s.beta_sum = &cell.words[0], &cell.assigned[0], &cell.beta[0], cell.beta_sum
+    s.row_start, s.row_cells, s.row_len = &cell.row_start[0], &cell.row_cells[0], &cell.row_len[0]
+    s.topic_bits, s.totals, s.topics, s.steps = cell.topic_bits, &cell.totals[0], K, cell.steps
+    s.word_start, s.word_places = &cell.word_start[0], &cell.word_places[0]
+    s.mode, s.eta, s.lin, s.half, s.width = margins.mode, &margins.eta[0, 0], margins.lin, margins.half, margins.width
+    s.prior, s.counts, s.outside = cell.prior, arena.ints(K), arena.ints(K)
+    s.keep, s.inverse, s.other = arena.floats(K), arena.floats(K), arena.words(K)
+    s.constant, s.frozen = arena.floats(s.width), arena.floats(s.width)
+    s.logs, s.weights, s.exp_keep, s.exp_other = arena.floats(K), arena.floats(K), arena.floats(K), arena.words(K)
+    s.scaled, s.stack = arena.doubles(K), arena.words(K)
+    s.kind, s.place = <uint8_t *> arena.take(s.steps), arena.longs(RUN * s.steps)
+    s.chance = arena.floats(RUN * s.steps)
+    s.rng = tx_rng_seed(key)
+    s.changed = 0
+    s.alpha_sum = 0
     for k in range(3):
-        tally[2 * k] += named[k]
-        tally[2 * k + 1] += accepted[k]
-    free(memory)
-    return changed
-
-
-def dense_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] segments,
-               int n_blocks, const uint32_t[::1] docs, int block, const int64_t[::1] row_start,
-               uint32_t[::1] row_cells, int32_t[::1] row_len, int topic_bits, int64_t[::1] totals,
-               const double[:, ::1] alpha, const uint32_t[::1] groups, const float[::1] beta, double beta_sum,
-               uint64_t key, const float[:, ::1] eta, float[:, ::1] pull, const float[:, ::1] curve,
-               const uint8_t[::1] supervised) -> int:
-    """As `sweep_cell`, every token from all topics: the exact conditional."""
-    cdef int64_t K = totals.shape[0], width = eta.shape[1], n_docs = docs.shape[0], changed = 0
-    cdef int64_t chunks = (K + 15) // 16, padded = 16 * chunks
-    cdef int64_t i, d, t, j, k, first, last, group, current = -1, old, new
-    cdef uint32_t w, mask = (<uint32_t> 1 << topic_bits) - 1
-    cdef uint32_t *row
-    cdef const float *taken
-    cdef bint grouped = groups.shape[0] > 0
-    cdef float own_inverse
-    cdef tx_rng rng = tx_rng_seed(key)
-    cdef Document doc
-    # met[k]: the last document in whose overlap row k is (in overlap + K k)
-    cdef char *memory = <char *> malloc(padded * 4 * 7 + (width * 3 + K * padded) * 4 + K * 8)
-    if memory == NULL:
-        raise MemoryError
-    cdef int64_t *met = <int64_t *> memory
-    cdef float *prior = <float *> (met + K)
-    cdef float *inverse = prior + padded
-    cdef float *reach = inverse + padded
-    cdef float *q = reach + padded
-    cdef float *phi = q + padded
-    cdef float *sums = phi + padded
-    doc.counts = <int32_t *> (sums + padded)
-    doc.lin = sums + 2 * padded
-    doc.half, doc.constant = doc.lin + width, doc.lin + 2 * width
-    cdef float *overlap = doc.lin + 3 * width
-    doc.width, doc.K = width, K
+        s.named[k] = s.accepted[k] = 0
     with nogil:
-        memset(met, 0xFF, K * 8)
-        memset(prior, 0, padded * 4 * 7)
         for k in range(K):
-            inverse[k] = <float> (1.0 / (<double> totals[k] + beta_sum))
-        for i in range(n_docs):
-            d = docs[i]
-            first = segments[d * (n_blocks + 1) + block]
-            last = segments[d * (n_blocks + 1) + block + 1]
-            if first == last:
-                continue
-            group = groups[d] if grouped else 0
-            if group != current:
-                current = group
-                for k in range(K):
-                    prior[k] = <float> alpha[group, k]
-            doc.first, doc.end, doc.length = offsets[d], offsets[d + 1], offsets[d + 1] - offsets[d]
-            doc.supervised = supervised[d]
-            enter(&doc, &z[0], &pull[d, 0], &curve[d, 0], &eta[0, 0])
-            if doc.supervised:  # sum_c eta_kc (lin_c - half_c eta_kc)
-                for k in range(K):
-                    reach[k] = 0
-                    for j in range(width):
-                        reach[k] += eta[k, j] * (doc.lin[j] - doc.half[j] * eta[k, j])
-            else:
-                memset(reach, 0, K * 4)
-                memset(overlap, 0, K * 4)
-            for t in range(first, last):
-                w = words[t]
-                row = &row_cells[row_start[w]]
-                old = z[t]
-                taken = overlap
-                if doc.supervised:
-                    taken = take(&doc, &eta[0, 0], overlap, met, old, d)
-                own_inverse = inverse[old]
-                doc.counts[old] -= 1
-                inverse[old] = <float> (1.0 / (<double> (totals[old] - 1) + beta_sum))
-                tx_factor_weights(prior, doc.counts, inverse, reach, taken, K, q)
-                for k in range(K):
-                    phi[k] = beta[w]
-                if row_len[w] == DENSE:
-                    for k in range(K):
-                        phi[k] += <float> <int32_t> row[k]
-                else:
-                    for k in range(row_len[w]):
-                        phi[row[k] & mask] += <float> <int32_t> (row[k] >> topic_bits)
-                phi[old] -= 1
-                new = tx_draw_dense(q, phi, chunks, -1, 0, tx_rng_double(&rng), sums)
-                if new < 0 or new >= K:  # no weight in single precision
-                    new = old
-                doc.counts[new] += 1
-                if new == old:
-                    inverse[old] = own_inverse
-                    continue
-                changed += 1
-                row_remove(row, &row_len[w], topic_bits, <uint32_t> old)
-                row_add(row, &row_len[w], topic_bits, <uint32_t> new, 1)
-                totals[old] -= 1
-                totals[new] += 1
-                inverse[new] = <float> (1.0 / (<double> totals[new] + beta_sum))
-                z[t] = <uint16_t> new
-                if doc.supervised:
-                    tx_moved(&eta[old, 0], &eta[new, 0], doc.lin, doc.half, width)
-                    for k in range(K):
-                        reach[k] += taken[k]
-                    taken = take(&doc, &eta[0, 0], overlap, met, new, d)
-                    for k in range(K):
-                        reach[k] -= taken[k]
-            leave(&doc, &z[0], &pull[d, 0])
-    free(memory)
-    return changed
-
-
-cdef inline const float *take(const Document *doc, const float *eta, float *overlap, int64_t *met, int64_t topic,
-                              int64_t d) noexcept nogil:
-    """2 sum_c half_c eta_jc eta_kc for all j, of a topic k: made when the document first has a token of it."""
-    cdef float *row = overlap + topic * doc.K
-    if met[topic] != d:
-        met[topic] = d
-        tx_overlap(eta, topic, doc.half, doc.K, doc.width, row)
-    return row
-
-
-def gains(const float[:, ::1] eta, const float[::1] lin, const float[::1] half, int64_t old) -> list:
-    """log f of a token in every topic less that in `old` (what tests compare)."""
-    cdef int64_t k
-    return [tx_gain(&eta[old, 0], &eta[k, 0], &lin[0], &half[0], eta.shape[1]) for k in range(eta.shape[0])]
+            s.inverse[k] = inverse_of(s.totals[k], s.beta_sum)
+        while cell.next():
+            s.z, s.shift, s.begin, s.length = cell.z, cell.shift, cell.begin, cell.end - cell.begin
+            if cell.regrouped:
+                s.alpha_sum = <float> walker_build(cell.prior, K, s.keep, s.other, s.scaled, s.stack)
+            count_topics(s.z, cell.begin, cell.end, s.counts)
+            margins.open(cell.number, s.length)
+            s.known = margins.known
+            if s.known:
+                make_constant(&s)
+            begin = s.table_end = cell.first
+            while begin < cell.last:
+                if begin == s.table_end:
+                    if s.known and (s.mode < 2 or s.mode == 2 + EXP):
+                        make_table(&s, begin, cell.last)
+                    else:
+                        s.table_end = cell.last
+                end = min(begin + RUN, s.table_end)
+                propose(&s, begin, end)
+                judge(&s, margins, begin, end)
+                begin = end
+            for k in range(cell.begin, cell.end):
+                s.counts[s.z[k]] = 0
+    for k in range(3):
+        cell.tally[2 * k] += s.named[k]
+        cell.tally[2 * k + 1] += s.accepted[k]
+    return s.changed

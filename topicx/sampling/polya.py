@@ -76,7 +76,7 @@ def log_series(shape: float, w: float) -> tuple[float, float]:
 
 def tilt_of(x: float) -> float:
     """ψ such that PG(b, √ψ) has mean b x, by bisection."""
-    low, high = -np.pi**2 * (1 - 1e-12), 1.0
+    low, high = -(np.pi**2) * (1 - 1e-12), 1.0
     while _mean(high) > x:
         high *= 2
     for _ in range(60):

@@ -10,81 +10,34 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from topicx._kernels import factor, light
-from topicx.engines.threads import Engine
-from topicx.sampling import streams
-from topicx.sampling.gibbs import Gibbs
-from topicx.sampling.options import Options
-from topicx.sampling.schedule import Cell
+from topicx._kernels import factor
+from topicx.sampling.gibbs import Dense
+from topicx.sampling.light import Light
 from topicx.state import State
 
 
-class Supervised(Gibbs):
+def margins(state: State, mode: str = "mixture") -> factor.Margins:
+    """The factor of one cell."""
+    side = state.side
+    eta = np.ascontiguousarray(side["eta"][:-1], np.float32)
+    return factor.Margins(eta, side["pull"], side["curve"], side["supervised"], factor.modes[mode])
+
+
+class Supervised(Dense):
     """The exact conditional over all topics (Zhu, Chen, Perkins & Zhang 2014): in O(K) a token."""
 
-    kernel = "factor"
-    grows = False
-    tallied: tuple[str, ...] = ()
-    """Names of the acceptance rates, a pair of numbers in the tally each: proposals, acceptances."""
-
-    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
-        self._eta = np.ascontiguousarray(self.state.side["eta"][:-1], np.float32)
-        self._tally: NDArray[np.int64] = np.zeros((self.schedule.partitions**2, 2 * len(self.tallied)), np.int64)
-        figures = super().sweep(step, share)
-        sums = self._tally.sum(axis=0)
-        for i, name in enumerate(self.tallied):
-            figures[f"accept_{name}"] = float(sums[2 * i + 1] / max(int(sums[2 * i]), 1))
-        return figures
-
-    def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
-        options, schedule, side = self.options, self.schedule, self.state.side
-        number = cell.shard * schedule.partitions + cell.block
-        totals = self.totals.copy()
-        common = (
-            self.words, self.z, self.state.offsets, schedule.segments, schedule.partitions,
-            schedule.active(cell.shard, share), cell.block, self.row_start, self.row_cells, self.row_len,
-            self.topic_bits, totals, self.state.alpha, self.state.groups, self._beta32, self._beta_sum,
-            streams.key(options.seed, options.chain, streams.CELL, step, number),
-            self._eta, side["pull"], side["curve"], side["supervised"],
-        )  # fmt: skip
-        return self._draw(common, self._tally[number]), totals
-
-    def _draw(self, common: tuple[Any, ...], tally: NDArray[np.int64]) -> int:
-        """One cell by the kernel."""
-        return int(factor.dense_cell(*common))
+    def _asked(self, number: int, maximise: bool) -> dict[str, Any]:
+        return super()._asked(number, maximise) | {"factor": margins(self.state).for_dense()}
 
 
-class LightSupervised(Supervised):
+class LightSupervised(Light):
     """Document, word and exp-proposals, mixed or by turns, `mh_steps` of each a token (on average): O(1) a step."""
 
+    proposer = factor
     tallied = ("document", "word", "exp")
 
-    def __init__(self, state: State, options: Options, engine: Engine) -> None:
-        super().__init__(state, options, engine)
-        seeded, _, counts = self.pseudo
-        self._word_start, self._word_places = light.index_words(self.words, seeded, counts, state.n_words)
-
-    def _adopt(self, z: NDArray[np.uint16]) -> None:
-        super()._adopt(z)
-        # The pseudo-counts of seed words are tokens that never move: words propose their topics too.
-        pseudo = np.repeat(self.state.seeds.topics, self.state.seeds.counts)
-        self._everyone = np.concatenate([self.z, pseudo])
-        self.z = self._everyone[: len(self.z)]
-
-    def _draw(self, common: tuple[Any, ...], tally: NDArray[np.int64]) -> int:
-        words, _, *rest = common
-        mode = factor.modes[self.options.own.get("proposals", "mixture")]
-        return int(
-            factor.sweep_cell(
-                words,
-                self._everyone,
-                *rest,
-                self._word_start,
-                self._word_places,
-                3 * self.options.mh_steps,
-                mode,
-                tally,
-            )
-        )
+    def _asked(self, number: int, maximise: bool) -> dict[str, Any]:
+        mode = self.options.own.get("proposals", "mixture")
+        steps = {"steps": 3 * self.options.mh_steps, "factor": margins(self.state, mode)}
+        return super()._asked(number, maximise) | steps
