@@ -11,9 +11,9 @@
 #include <math.h>
 
 #include "clones.h"
-#include "partial.h"
-
+/* of what partial.h has, some is not used here */
 #pragma GCC diagnostic ignored "-Wunused-function"
+#include "partial.h"
 
 /* e^x in single precision, 2 units in the last place; x is cut off at -87 and 87. */
 TX_INLINE float tx_expf(float x) {

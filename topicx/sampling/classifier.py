@@ -85,7 +85,7 @@ class Classifier:
             shapes, places = np.unique(np.stack([self._up, self._down]), return_inverse=True)
             if shapes[0] < 1:
                 raise InputError(
-                    f"lambda: with the logistic loss λ times the weight of a class must be at least 1, not {shapes[0]:g}"
+                    f"lambda: with the logistic loss λ times a class's weight must be at least 1, not {shapes[0]:g}"
                 )
             self._tables = np.stack([polya.table(float(shape)) for shape in shapes])
             self._table_of = places.reshape(2, -1).astype(np.int64)
