@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 MEASURES = ("umass", "uci", "npmi", "cv")
 METHODS = (
     "completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics", "labels", "predictive", "clusters",
+    "prediction",
 )  # fmt: skip
 
 
-SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels", "clusters")
+SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels", "clusters", "prediction")
 USES = {
     "share": ("completion",), "burn_in": SAMPLED, "samples": SAMPLED,
     "particles": ("left-to-right",), "form": ("left-to-right",),
@@ -32,6 +33,7 @@ USES = {
     "top": ("coherence", "diagnostics", "labels"),
     **dict.fromkeys(("score", "threshold", "chains", "lag", "theta", "compare"), ("labels",)),
     "rest": ("predictive",), "further": ("predictive",), "clusters": ("clusters",),
+    "target": ("prediction",),
 }  # fmt: skip
 """The methods that an option is for."""
 
@@ -81,6 +83,8 @@ class Share(click.ParamType):
     option("--further", metavar="STATE", multiple=True, help="predictive: average over this state, too (repeatable)."),
     option("--clusters", type=click.IntRange(2), multiple=True, default=(5, 10, 20), show_default="5, 10, 20",
            help="clusters: numbers of clusters (may be repeated)."),
+    option("--target", metavar="COLUMN", show_default="as in training",
+           help="prediction: the column that holds what is to be predicted."),
 )  # fmt: skip
 @reading("--input-format", "corpus")
 @labels.evaluate_options
@@ -94,8 +98,8 @@ def command(
     model: str, inputs: tuple[str, ...], methods: tuple[str, ...], share: str | float, burn_in: int | None,
     samples: int | None, particles: int, form: str, reference: str | None, measures: tuple[str, ...],
     window: int | None, convention: str, top: int | None, rest: str | None, further: tuple[str, ...],
-    clusters: tuple[int, ...], score: str, threshold: float | None, chains: int, lag: int, theta: str | None,
-    compare: str | None, as_json: bool, seed: int, threads: int, quiet: bool, **reading_options: Any,
+    clusters: tuple[int, ...], target: str | None, score: str, threshold: float | None, chains: int, lag: int,
+    theta: str | None, compare: str | None, as_json: bool, seed: int, threads: int, quiet: bool, **reading_options: Any,
 ) -> None:  # fmt: skip
     """Measure MODEL on CORPUS: a corpus file, a state file of its training, or text in any format that 'topicx import'
     reads, which is then split into words as the model's own corpus was.
@@ -110,6 +114,7 @@ def command(
     labels         models of labels: predicted sets and rankings against the labels of CORPUS
     predictive     perplexity of held-out words (--rest) of the documents of a state of the chain
     clusters       sizes of topics, and how well topics, and documents, fall into clusters (silhouettes)
+    prediction     accuracy, confusion and F1, or R² and mean error: of models that were trained with targets
 
     \b
     Examples:
@@ -176,6 +181,13 @@ def command(
         return topic_diagnostics(loaded, documents if state is None else state, top or 20, **options)
 
     def by_prediction() -> dict[str, Any]:
+        from topicx.evaluate.prediction import predictions
+
+        if state is not None:
+            raise InputError(f"prediction: {corpus} is a state, which holds no targets; give a corpus")
+        return predictions(loaded, documents, target, **chosen, **usual)
+
+    def by_predictive() -> dict[str, Any]:
         if state is None or rest is None:
             raise InputError("--method predictive: give a state in the place of CORPUS, and --rest with held-out words")
         return _predictive([(corpus, state), *((name, State.load(name)) for name in further)], Corpus.load(rest))
@@ -190,7 +202,8 @@ def command(
             loaded, documents, compare, top, {"score": score, "threshold": threshold},
             chosen | usual | {"chains": chains, "lag": lag, "theta": theta},
         ),
-        "predictive": by_prediction, "clusters": by_clusters,
+        "predictive": by_predictive, "clusters": by_clusters,
+        "prediction": by_prediction,
     }  # fmt: skip
     results: dict[str, Any] = {}
     for method in dict.fromkeys(methods):
@@ -269,7 +282,27 @@ def _clusters(model: Model, documents: Corpus, numbers: tuple[int, ...], options
     return result
 
 
+def _print_prediction(found: dict[str, Any]) -> None:
+    left = f", {found['without_target']:,} without target left out" if found["without_target"] else ""
+    about = f"({found['task']}, {found['documents']:,} documents{left})"
+    names = ("accuracy", "r2", "mae", "micro_f1", "macro_f1", "known_number_micro_f1", "known_number_macro_f1")
+    figures = ", ".join(f"{name.replace('_', ' ')} {found[name]:.4f}" for name in names if name in found)
+    click.echo(f"{'prediction':<17} {figures}  {about}")
+    if "confusion" not in found:
+        return
+    width = max(5, *map(len, found["classes"]))
+    click.echo("rows are the truth, columns the prediction, as the rows are numbered")
+    click.echo(f"{'':>4} {'':<{width}} {'F1':>6}" + "".join(f" {i:>5}" for i in range(len(found["classes"]))))
+    for number, (name, row) in enumerate(zip(found["classes"], found["confusion"])):
+        f1 = found["f1"][name]
+        shown = "" if math.isnan(f1) else f"{f1:.4f}"
+        click.echo(f"{number:>4} {name:<{width}} {shown:>6}" + "".join(f" {count:>5}" for count in row))
+
+
 def _print(method: str, result: Any) -> None:
+    if method == "prediction":
+        _print_prediction(result)
+        return
     if method == "labels":
         labels.show(result)
         return

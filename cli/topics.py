@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     "--label-topics", is_flag=True, show_default=False,
     help="Instead of topics: which labels go together (models of Dependency-LDA).",
 )  # fmt: skip
+@option(
+    "--weights",
+    is_flag=True,
+    show_default=False,
+    help="Of a model that predicts: the strongest topics of each class or of the scale, with the weights' spread.",
+)
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
 @option(
     "--by",
@@ -42,8 +48,8 @@ if TYPE_CHECKING:
 @json_output
 def command(
     model: str, words: int, documents: int, probabilities: bool, chosen: tuple[int, ...], sort: str,
-    label_topics: bool, compare: str | None, by: str | None, top: int, plot_file: str | None, contrast: str | None,
-    as_json: bool,
+    label_topics: bool, weights: bool, compare: str | None, by: str | None, top: int, plot_file: str | None,
+    contrast: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
 
@@ -73,6 +79,10 @@ def command(
     if label_topics:
         refuse(("sort", "documents", "chosen"), "does not go with --label-topics")
         _label_topics(loaded, words, probabilities, as_json)
+        return
+    if weights:
+        refuse(("sort", "probabilities", "documents", "chosen"), "does not go with --weights")
+        _weights(loaded, words, as_json)
         return
     rows = describe(loaded, words, documents)
     rows = [row for row in rows if not chosen or row["topic"] in chosen]
@@ -185,6 +195,21 @@ def _interval(low: float | None, high: float | None, sign: bool = False) -> str:
     if low is None or high is None:
         return ""
     return f" ({low:+.3%} to {high:+.3%})" if sign else f" ({low:.2%} to {high:.2%})"
+
+
+def _weights(model: Model, words: int, as_json: bool) -> None:
+    """Each class's topics by falling weight (of a scale: both ends), as many as half of them, eight at most."""
+    from topicx.report.weights import strongest
+
+    rows = strongest(model, words)
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        click.echo(row["of"])
+        for each in row["topics"]:
+            weight = f"{each['weight']:>+8.3f} ± {each['spread']:<6.3f}"
+            click.echo(f"  {weight} topic {each['topic']:>4}  {' '.join(each['words'])}")
 
 
 def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from topicx.hmm.estimator import HMM as HMM
     from topicx.labeled import LabeledLDA as LabeledLDA
     from topicx.lda import LDA as LDA
+    from topicx.medlda import MedLDA as MedLDA
     from topicx.model import Model as Model
     from topicx.state import State as State
 
@@ -31,6 +32,7 @@ _HOME = {
     "InputError": "topicx.errors",
     "LDA": "topicx.lda",
     "LabeledLDA": "topicx.labeled",
+    "MedLDA": "topicx.medlda",
     "Model": "topicx.model",
     "State": "topicx.state",
     "TopicxError": "topicx.errors",

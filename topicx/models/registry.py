@@ -18,6 +18,7 @@ HOMES: dict[str, str] = {
     "dependency": "topicx.models.dependency:DependencyLDA",
     "compound": "topicx.models.compound:Compound",
     "hdp": "topicx.models.hdp:HierarchicalDirichletProcess",
+    "medlda": "topicx.models.medlda:Medlda",
 }
 """name → module:class."""
 

@@ -67,6 +67,8 @@ _CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, NEW_TOPICS})
 _WHOLE = frozenset({GROUPS, GROWS, SAMPLES})
 _SOFT = frozenset({GROUPS, PARTITIONS})
 ENTRIES: dict[str, Entry] = {}
+VARIANTS: list[Entry] = []
+"""Samplers of the same names for models that need more of them (a factor of a document, say)."""
 
 
 def add(entry: Entry) -> None:
@@ -101,6 +103,14 @@ for _name, _group, _summary, _home, _capabilities in (
 ):  # fmt: skip
     add(Entry(_name, _group, _summary, f"topicx.{_home}", _capabilities, exact=_group in (EXACT, MH)))
 
+_FACTOR = frozenset({GROUPS, SAMPLES, PARTITIONS, FACTOR})
+VARIANTS += [
+    Entry("light", MH, "proposals of documents, words and classifiers, in constant time",
+          "topicx.sampling.supervised:LightSupervised", _FACTOR),
+    Entry("dense", EXACT, "every topic of every token, all weights of a classifier together",
+          "topicx.sampling.supervised:Supervised", _FACTOR),
+]  # fmt: skip
+
 _PREFERRED = ("sparse",)
 """What `auto` tries first: the benchmark found no K and no corpus where another exact sampler is faster."""
 
@@ -124,7 +134,7 @@ def groups() -> dict[str, list[str]]:
 def able(needs: Iterable[str]) -> list[Entry]:
     """The samplers that can do all of this, the preferred ones first."""
     wanted = frozenset(needs)
-    found = [entry for entry in ENTRIES.values() if wanted <= entry.capabilities]
+    found = [entry for entry in (*ENTRIES.values(), *VARIANTS) if wanted <= entry.capabilities]
     return sorted(found, key=lambda entry: (entry.name not in _PREFERRED, not entry.exact))
 
 
@@ -136,7 +146,7 @@ def choose(name: str, needs: Iterable[str] = (), model: str = "the model") -> En
         if not fit:
             raise InputError(f"sampler: none can do what {model} needs ({', '.join(sorted(wanted))})")
         return fit[0]
-    entry = find(name)
+    entry = next((each for each in fit if each.name == name), None) or find(name)
     for lacking in sorted(wanted - entry.capabilities):
         others = ", ".join(each.name for each in fit) or "none"
         raise InputError(

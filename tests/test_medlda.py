@@ -1,0 +1,181 @@
+"""MedLDA as a model: what it learns, what it leaves, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import Run as CommandLine
+from topicx import Corpus, InputError, MedLDA, Model
+from topicx.engines.threads import Threads
+from topicx.evaluate.prediction import of_classes, of_labels, of_values, predictions
+from topicx.models.targets import read_targets
+from topicx.run import Run
+from topicx.sampling.chain import Checkpoints, Interrupted
+from topicx.sampling.options import Options
+
+SUBJECTS = {
+    "sea": "ship wave salt harbour sail",
+    "sky": "cloud star moon wing storm",
+    "field": "corn plough barn horse harvest",
+}
+
+
+def documents(number: int = 90, seed: int = 0) -> tuple[list[list[str]], list[str]]:
+    """Documents about a subject each, with other words between."""
+    random = np.random.default_rng(seed)
+    names = list(SUBJECTS)
+    subjects = [names[d % 3] for d in range(number)]
+    docs = []
+    for subject in subjects:
+        words = random.choice(SUBJECTS[subject].split(), 8).tolist()
+        others = random.choice([w for text in SUBJECTS.values() for w in text.split()], 3).tolist()
+        docs.append(words + others + random.choice(["and", "the", "of"], 6).tolist())
+    return docs, subjects
+
+
+def corpus(number: int = 90, seed: int = 0, **more: Any) -> Corpus:
+    docs, subjects = documents(number, seed)
+    return Corpus.from_documents(docs, labels=[[subject] for subject in subjects], **more)
+
+
+SETTINGS: dict[str, Any] = {"topics": 6, "iterations": 25, "seed": 3, "threads": 2, "alpha_sum": 2.0, "nu": 1.0}
+
+
+@pytest.mark.parametrize("sampler", ["light", "dense"])
+def test_classes_are_learnt(sampler: str) -> None:
+    model = MedLDA(**SETTINGS, lambda_=20.0, sampler=sampler).fit(corpus())
+    new = corpus(60, seed=1)
+    assert model.task == "multiclass" and model.classes == ["field", "sea", "sky"]
+    assert model.score(new) > 0.9
+    assert model.decision_function(new).shape == (60, 3)
+    assert np.mean(model.predict(new) == [new.labels(d)[0] for d in range(60)]) == model.score(new)
+    assert model.trace["loss"][-1] < 0.1
+    found = predictions(model.model, new)
+    assert np.trace(found["confusion"]) == round(found["accuracy"] * 60)
+
+
+def test_two_classes_several_labels_and_numbers() -> None:
+    docs, subjects = documents()
+    two = Corpus.from_documents(docs, labels=["sea" if s == "sea" else "land" for s in subjects])
+    model = MedLDA(**SETTINGS, lambda_=20.0, bias=True, class_weight="balanced").fit(two)
+    assert model.task == "binary" and model.classes == ["land", "sea"]
+    assert model.score(two) > 0.9
+    assert model.decision_function(two).ndim == 1
+    several = Corpus.from_documents(docs, labels=[["sea", "blue"] if s == "sea" else [s] for s in subjects])
+    model = MedLDA(**SETTINGS, lambda_=20.0).fit(several)
+    assert model.task == "multilabel"
+    assert model.score(several) > 0.9
+    assert set(model.predict(several)[0]) == {"sea", "blue"}
+    numbers = Corpus.from_documents(docs, labels=[[{"sea": "7", "sky": "8.5", "field": "3"}[s]] for s in subjects])
+    model = MedLDA(**SETTINGS, lambda_=20.0, target="label").fit(numbers)
+    assert model.task == "regression"
+    assert model.score(numbers) > 0.8
+    assert np.abs(model.predict(numbers)[0] - 7) < 1
+
+
+def test_documents_without_target_shape_topics_only() -> None:
+    docs, subjects = documents()
+    some = Corpus.from_documents(docs, labels=[[s] if d % 4 == 0 else [] for d, s in enumerate(subjects)])
+    model = MedLDA(**SETTINGS, lambda_=20.0).fit(some)
+    assert model.task == "multiclass"
+    assert model.score(corpus(60, seed=1)) > 0.8
+    assert not model.state.side["curve"][1].any() and model.state.side["curve"][0].any()
+
+
+def options(**more: Any) -> Options:
+    own = {"lambda_": 5.0, "weight_samples": 4, "weight_lag": 2} | more.pop("own", {})
+    return Options(**{"topics": 5, "iterations": 12, "model": "medlda", "seed": 2, "partitions": 3, "own": own} | more)
+
+
+@pytest.mark.parametrize("sampler", ["light", "dense"])
+def test_bits_depend_neither_on_threads_nor_on_an_interruption(sampler: str, tmp_path: Path) -> None:
+    chosen = options(sampler=sampler)
+    with Threads(1) as engine:
+        first = Run.start(corpus(), chosen, engine).train().result()
+    with Threads(3) as engine:
+        run = Run.start(corpus(), chosen, engine)
+        path = str(tmp_path / "run.checkpoint")
+        with pytest.raises(Interrupted):
+            run.train(checkpoints=Checkpoints(path), stop=lambda: run.chain.position == 9)
+        second = Run.resume(path, engine).train().result()
+    assert np.array_equal(first.state.z, second.state.z)
+    for name in ("eta", "eta_spread"):
+        assert np.array_equal(first.model.side[name], second.model.side[name])
+    assert not np.array_equal(first.model.side["eta_spread"], np.zeros_like(first.model.side["eta_spread"]))
+    assert int(first.state.side["eta_kept"][0]) == 4
+
+
+def test_more_sweeps_than_were_planned_keep_the_last_weights(tmp_path: Path) -> None:
+    path = str(tmp_path / "run.checkpoint")
+    with Threads(1) as engine:
+        run = Run.start(corpus(), options(), engine).train(checkpoints=Checkpoints(path, 12))
+        longer = Run.resume(path, engine, 20).train().result()
+        whole = Run.start(corpus(), options(iterations=20), engine).train().result()
+    assert run.chain.position == 12
+    assert np.array_equal(longer.model.side["eta"], whole.model.side["eta"])
+
+
+def test_the_command_line(topicx: CommandLine, tmp_path: Path) -> None:
+    corpus().save(tmp_path / "train.corpus")
+    corpus(30, seed=1).save(tmp_path / "new.corpus")
+    done = topicx(
+        "train", "train.corpus", "--model", "medlda", "-k", 6, "--iterations", 25, "--lambda", 20, "--nu", 1,
+        "--alpha-sum", 2, "--proposals", "cycle", "-o", "m.model", "-q",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = topicx("infer", "m.model", "new.corpus", "-q", "--top", 2)
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert lines[0] == ["id", "tokens", "unknown", "class", "score", "topics"]
+    right = [corpus(30, seed=1).labels(d)[0] for d in range(30)]
+    assert np.mean([line[3] == label for line, label in zip(lines[1:], right, strict=True)]) > 0.9
+    done = topicx("evaluate", "m.model", "new.corpus", "-m", "prediction", "--json", "-q")
+    assert json.loads(done.stdout)["prediction"]["accuracy"] > 0.9
+    done = topicx("evaluate", "m.model", "new.corpus", "-m", "prediction", "-q")
+    assert "accuracy" in done.stdout and "field" in done.stdout
+    done = topicx("topics", "m.model", "--weights")
+    assert done.returncode == 0 and "sea" in done.stdout
+    assert Model.load(tmp_path / "m.model").side["eta"].shape == (7, 3)
+
+
+REFUSED = [
+    (["--task", "regression"], "regression needs numbers"),
+    (["--task", "binary"], "two classes, and there are 3"),
+    (["--loss", "epsilon"], "loss epsilon is not for the task multiclass"),
+    (["--target", "nothing"], "no column 'nothing'"),
+    (["--sampler", "sparse"], "no factor of a document"),
+    (["--family", "slda", "--loss", "hinge"], "family slda"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED)
+def test_what_is_wrong_is_said(arguments: list[str], message: str, topicx: CommandLine, tmp_path: Path) -> None:
+    corpus(12).save(tmp_path / "train.corpus")
+    done = topicx("train", "train.corpus", "--model", "medlda", "-o", "m.model", *arguments)
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_targets_that_are_not_there() -> None:
+    docs, _ = documents(6)
+    with pytest.raises(InputError, match="no labels to learn from"):
+        read_targets(Corpus.from_documents(docs), "auto", None)
+    with pytest.raises(InputError, match="has 2 labels"):
+        read_targets(Corpus.from_documents(docs, labels=[["a", "b"]] * 6), "multiclass", None)
+
+
+def test_measures_of_prediction() -> None:
+    found = of_classes(["a", "a", "b", "c"], ["a", "b", "b", "b"], ["a", "b", "c"])
+    assert found["accuracy"] == 0.5
+    assert found["confusion"] == [[1, 1, 0], [0, 1, 0], [0, 1, 0]]
+    assert found["f1"]["a"] == pytest.approx(2 / 3) and found["f1"]["c"] == 0
+    values = of_values(np.array([1.0, 2, 3]), np.array([1.0, 2, 4]))
+    assert values["r2"] == pytest.approx(0.5) and values["mae"] == pytest.approx(1 / 3)
+    scores = np.array([[1.0, 0.5, -1], [-1, -2, -0.5]])
+    labels = of_labels([[0], [1, 2]], scores, [[0, 1], [2]], 3)
+    assert labels["micro_f1"] == pytest.approx(2 * 2 / (3 + 3))
+    assert labels["known_number_micro_f1"] == pytest.approx(2 * 2 / (3 + 3))
+    assert labels["first_is_right"] == 1

@@ -1,0 +1,79 @@
+"""The class for supervised topic models: fit, predict, decision_function, transform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.declare import check_known
+from topicx.lda import LDA
+from topicx.models.medlda import Medlda, MedldaOptions, decision
+from topicx.models.targets import classes_of
+from topicx.sampling.chain import Event
+from topicx.sampling.options import Options
+
+
+class MedLDA(LDA):
+    """Topics and classifiers over them, learnt together.
+
+    >>> model = MedLDA(topics=20, iterations=50, alpha_sum=6.4).fit(corpus)      # doctest: +SKIP
+    >>> model.predict(new)                                                       # doctest: +SKIP
+
+    The arguments are those of `LDA`, and the model's own: task, target, loss, lambda_, nu, epsilon, gibbs_steps,
+    proposals, class_weight, bias, weight_samples … (`topicx.models.medlda.MedldaOptions`).
+    """
+
+    def __init__(self, topics: int = 100, **options: Any) -> None:
+        names = {each.name for each in fields(MedldaOptions)}
+        own = {name: value for name, value in options.items() if name in names}
+        rest = {name: value for name, value in options.items() if name not in names}
+        check_known(
+            "MedLDA", Options, set(rest) - {"threads", "theta", "phi", "seed_words", "seed_weight", "word_prior"}
+        )
+        Medlda(MedldaOptions(**own))  # what is wrong with them is said now
+        super().__init__(topics, model="medlda", own=own, **rest)
+
+    def fit(self, corpus: Corpus, callbacks: Sequence[Callable[[Event], object]] = ()) -> MedLDA:
+        """Train on a corpus with targets and return self. Documents without a target shape topics only."""
+        super().fit(corpus, callbacks)
+        return self
+
+    @property
+    def task(self) -> str:
+        """binary, multiclass, multilabel or regression."""
+        return str(self.model.meta["task"])
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes or labels, in the order of the scores' columns (binary: the second is positive)."""
+        return classes_of(self.model.side)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """η, averaged: topics × tasks. The bias is not in it."""
+        return np.asarray(self.model.side["eta"][:-1])
+
+    def decision_function(self, corpus: Corpus, **options: Any) -> NDArray[np.float64]:
+        """The score of each document and task (binary, regression: one number a document); see `transform`."""
+        scores = decision(self.model, self.transform(corpus, **options))
+        return scores[:, 0] if scores.shape[1] == 1 and self.task != "multilabel" else scores
+
+    def predict(self, corpus: Corpus, **options: Any) -> Any:
+        """A class a document (an array of str), a list of labels each, or an array of values; see `transform`."""
+        empty = np.zeros(0, np.uint32), np.zeros(1, np.int64)
+        first = Medlda(MedldaOptions(**self.options.own)).predict(
+            self.model, *empty, self.transform(corpus, **options)
+        )[0]
+        return list(first) if self.task == "multilabel" else np.array(first)
+
+    def score(self, corpus: Corpus, **options: Any) -> float:
+        """Accuracy; of a regression the predictive R²; of several labels the micro-averaged F1."""
+        from topicx.evaluate.prediction import predictions
+
+        found = predictions(self.model, corpus, threads=self.threads, **options)
+        return float(found[{"regression": "r2", "multilabel": "micro_f1"}.get(self.task, "accuracy")])

@@ -1,0 +1,173 @@
+"""MedLDA by Gibbs sampling: topics that classify, in linear time.
+
+Zheng, Yu & Xing 2015, "Linear Time Samplers for Supervised Topic Models using Compositional Proposals"; the model is
+that of Zhu, Chen, Perkins & Zhang 2014 (hinge, ε-insensitive) and Zhu, Zheng & Zhang 2013 (logistic). Beside its words,
+a document has targets; classifiers over its topic shares and the topics are learnt together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.declare import choice, declare, flag, number, positive, whole
+from topicx.errors import InputError
+from topicx.models.definition import Definition, Priors, initial_state
+from topicx.models.targets import TASKS, classes_of, read_targets
+from topicx.sampling.classifier import Classifier, Tasks
+from topicx.sampling.hyper import LearnPriors
+from topicx.sampling.method import Update
+from topicx.sampling.options import Options
+from topicx.sampling.registry import FACTOR
+from topicx.state import State
+from topicx.strings import Strings
+
+if TYPE_CHECKING:
+    from topicx.model import Model
+
+
+@dataclass(frozen=True)
+class MedldaOptions:
+    """The options of MedLDA."""
+
+    task: str = choice(
+        "auto", ("auto", *TASKS),
+        help="What is predicted: one of two classes, of many, any number of labels, a number. auto: by the targets.",
+    )  # fmt: skip
+    target: str | None = declare(
+        None, str, optional=True, shown="the labels", metavar="COLUMN",
+        help="The column of the corpus that holds the targets (time and label are columns, too).",
+    )  # fmt: skip
+    family: str = choice("medlda", ("medlda", "slda"), help="slda: the logistic loss (supervised LDA).")
+    loss: str = choice(
+        "auto", ("auto", "hinge", "logistic", "epsilon"),
+        help="auto: hinge for classes (slda: logistic), epsilon for numbers.",
+    )  # fmt: skip
+    lambda_: float = positive(102.4, flags=("--lambda",), help="λ: how much the targets weigh against the words.")
+    nu: float = positive(4096.0, help="ν: the precision of a weight's prior; larger keeps weights smaller.")
+    epsilon: float = number(0.001, 0, help="Errors up to here cost nothing (epsilon), in the target's own unit.")
+    gibbs_steps: int = whole(2, 1, 1000, help="Rounds over the weights between two sweeps (sampler light).")
+    proposals: str = choice(
+        "mixture", ("mixture", "cycle", "doc", "word", "exp"),
+        help="How light combines its proposals: at random, by turns, or one of them alone.",
+    )  # fmt: skip
+    class_weight: str = choice(
+        "none", ("none", "balanced"), help="balanced: rare classes weigh as much as frequent ones."
+    )
+    bias: bool = flag(help="Give every classifier a bias term.")
+    weight_samples: int = whole(10, 1, 100_000, help="The draws of the weights, of the last sweeps, that are averaged.")
+    weight_lag: int = whole(1, 1, help="Sweeps from one of these draws to the next.")
+
+    def loss_of(self, task: str) -> str:
+        """The loss that is meant for a task, or InputError."""
+        loss = self.loss
+        if loss == "auto":
+            loss = "epsilon" if task == "regression" else "logistic" if self.family == "slda" else "hinge"
+        if (loss == "epsilon") != (task == "regression"):
+            raise InputError(f"loss {loss} is not for the task {task}")
+        if self.family == "slda" and loss != "logistic":
+            raise InputError(f"family slda has the loss logistic, not {loss}")
+        return loss
+
+
+class Medlda(Definition):
+    """Topics and classifiers."""
+
+    name: ClassVar[str] = "medlda"
+    summary: ClassVar[str] = "topics that predict classes, labels or numbers (Zheng, Yu & Xing 2015)"
+    Own: ClassVar[type] = MedldaOptions
+    capabilities: ClassVar[frozenset[str]] = frozenset({FACTOR})
+
+    def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
+        own = self.own
+        targets = read_targets(corpus, own.task, own.target)
+        own.loss_of(targets.task)
+        known = targets.known * (corpus.lengths > 0).astype(np.uint8)  # an empty document says nothing of topics
+        side = targets.side() | {"supervised": known}
+        state = initial_state(corpus, options, priors, side=side)
+        state.side |= self.tasks(state, options).side(state.n_topics)
+        state.meta["task"] = targets.task
+        return state
+
+    def tasks(self, state: State, options: Options) -> Tasks:
+        """What the classifiers learn, from a state's side arrays."""
+        own, side = self.own, state.side
+        task = task_of(side)
+        targets = np.ascontiguousarray(side["targets"], np.float32)
+        known = side["supervised"]
+        up = down = np.ones(0)
+        if own.class_weight == "balanced" and task != "regression":
+            total = max(int(known.sum()), 1)
+            positive = np.maximum((targets[known > 0] > 0).sum(axis=0), 1)
+            up, down = total / (2 * positive), total / (2 * np.maximum(total - positive, 1))
+        return Tasks(
+            targets, known, own.loss_of(task), own.lambda_, up, down, own.epsilon / float(side["scale"][1]), own.nu,
+            own.bias, own.gibbs_steps, options.sampler == "dense",
+        )  # fmt: skip
+
+    def updates(self, options: Options, state: State) -> Sequence[Update]:
+        own = self.own
+        keep = range(options.iterations, 0, -own.weight_lag)[: own.weight_samples]
+        return [LearnPriors.of(options), Classifier(self.tasks(state, options), frozenset(keep))]
+
+    def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
+        super().finish(state, model, samples)
+        side = state.side
+        task = task_of(side)
+        number = side["targets"].shape[1]
+        kept = max(int(side["eta_kept"][0]), 1)
+        mean = side["eta_sum"][:, :number] / kept if side["eta_kept"][0] else side["eta"][:, :number].copy()
+        spread = np.sqrt(np.maximum(side["eta_squares"][:, :number] / kept - mean**2, 0))
+        model.side |= {"eta": np.ascontiguousarray(mean), "eta_spread": np.ascontiguousarray(spread)}
+        model.side |= {"scale": side["scale"], **Strings.of(classes_of(side)).arrays("classes")}
+        model.meta["task"] = task
+
+    # -- new documents -----------------------------------------------------------------------------------------
+
+    def columns(self, model: Model) -> dict[str, type]:
+        """class and score; labels and scores; or value."""
+        task = str(model.meta["task"])
+        if task == "regression":
+            return {"value": float}
+        return {"labels": list, "scores": list} if task == "multilabel" else {"class": str, "score": float}
+
+    def predict(
+        self, model: Model, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
+    ) -> Sequence[Sequence[Any]]:
+        """The columns of new documents; of several labels those that are predicted, with their scores."""
+        task, scores, names = str(model.meta["task"]), decision(model, theta), classes_of(model.side)
+        if task == "regression":
+            return [scores[:, 0].round(6).tolist()]
+        if task == "multilabel":
+            chosen = labels_of(scores)
+            labels = [[names[label] for label in ranked] for ranked in chosen]
+            return [labels, [[f"{scores[d, label]:.6f}" for label in ranked] for d, ranked in enumerate(chosen)]]
+        best = (scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1)
+        return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
+
+
+def task_of(side: dict[str, NDArray[Any]]) -> str:
+    """The task, from the side arrays of a state."""
+    return TASKS[int(side["task"][0])]
+
+
+def decision(model: Model, theta: NDArray[Any]) -> NDArray[np.float64]:
+    """The scores of documents with these topic shares: a column per task; of a regression the values."""
+    eta = model.side["eta"]
+    scores = np.asarray(theta, np.float64) @ eta[:-1] + eta[-1]
+    if str(model.meta["task"]) == "regression":
+        mean, spread = model.side["scale"]
+        scores = mean + spread * scores
+    return np.asarray(scores)
+
+
+def labels_of(scores: NDArray[np.float64]) -> list[list[int]]:
+    """The labels of each document: those of a score above 0, the highest first; the highest alone where none is."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    numbers = np.maximum((scores > 0).sum(axis=1), 1)
+    return [order[d, :n].tolist() for d, n in enumerate(numbers)]

@@ -1,0 +1,42 @@
+"""Which topics speak for each class of a supervised model, or for the ends of its scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from topicx.errors import InputError
+from topicx.model import Model
+from topicx.models.targets import classes_of
+
+MOST = 8
+"""Topics that are shown of a class at most."""
+
+
+def strongest(model: Model, words: int = 10) -> list[dict[str, Any]]:
+    """A row per class (binary: for each of the two; regression: for high and low values): its topics by falling weight
+    η, with the spread of η's draws and the topics' words."""
+    if "eta" not in model.side:
+        raise InputError("the model has no weights: it was not trained with targets (train --model medlda)")
+    eta, spread = model.side["eta"][:-1], model.side["eta_spread"][:-1]
+    top = model.top_words(words)
+    number = min(MOST, max(1, model.n_topics // 2))
+    names = classes_of(model.side)
+    columns = [(name, 1.0, column) for column, name in enumerate(names)]
+    if len(names) == 2 and eta.shape[1] == 1:
+        columns = [(names[1], 1.0, 0), (names[0], -1.0, 0)]
+    elif not names:
+        columns = [("high values", 1.0, 0), ("low values", -1.0, 0)]
+    rows = []
+    for name, sign, column in columns:
+        order = np.argsort(-sign * eta[:, column], kind="stable")[:number]
+        topics = [
+            {
+                "topic": int(topic), "weight": round(float(eta[topic, column]), 6),
+                "spread": round(float(spread[topic, column]), 6), "words": [word for word, _ in top[topic]],
+            }
+            for topic in order
+        ]  # fmt: skip
+        rows.append({"of": name, "topics": topics})
+    return rows
