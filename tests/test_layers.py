@@ -10,15 +10,15 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     ("errors", "strings", "declare", "schema", "kinds", "files", "output", "progress", "__main__"),
     ("_kernels",),
+    ("engines",),
     ("corpus",),
     ("state", "model", "allowed"),
-    ("engines",),
     ("estimate",),
     ("sampling", "variational"),
     ("models",),
     ("run",),
     ("evaluate", "interop", "report"),
-    ("lda", "labeled", "hmm"),
+    ("lda", "labeled", "medlda", "hmm"),
     ("datasets",),
     ("cli",),
 )

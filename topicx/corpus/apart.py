@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from topicx._kernels.tokens import Words
 from topicx.corpus.read import Batch
 from topicx.corpus.tokenize import Tokenizer
-from topicx.evaluate.infer import in_order
+from topicx.engines.threads import Threads
 
 Apart = tuple[Batch, "Table | None", Any, Any]
 """A batch, the table that its words are in (None: it has no texts), ids in it with the table's new words, lengths."""
@@ -55,4 +55,5 @@ def encode_apart(batches: Iterable[Batch], tokenizer: Tokenizer, threads: int) -
             mine.table = Table()
         return batch, mine.table, *mine.table.encode(batch.texts, tokenizer)
 
-    return in_order(work, batches, threads)
+    with Threads(threads) as engine:
+        yield from engine.stream(work, batches)

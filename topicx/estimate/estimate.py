@@ -98,7 +98,7 @@ def theta_rows(state: State, estimator: str = "cgsp", *, threads: int | Engine =
 
 
 def conditionals(
-    state: State, threads: int, counts: DumpCounts | None = None
+    state: State, threads: int | Engine, counts: DumpCounts | None = None
 ) -> Conditionals | RestrictedConditionals:  # fmt: skip
     """The full conditionals of a state; those of one whose documents have topics of their own keep to these."""
     if state.allowed is not None:

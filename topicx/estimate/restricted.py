@@ -21,7 +21,7 @@ from topicx.allowed import (
     document_of_entry,
     entry_alpha,
 )
-from topicx.engines.threads import Threads
+from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate.cgsp import ThetaRows, WordCounts, parts
 from topicx.state import State
@@ -50,9 +50,9 @@ def theta_rows(state: State, counts: NDArray[np.float64] | None = None) -> Itera
 class RestrictedConditionals:
     """The full conditionals of every token, summed by document and by word: `cgsp.Conditionals` for such states."""
 
-    def __init__(self, state: State, threads: int = 0) -> None:
+    def __init__(self, state: State, threads: int | Engine = 0) -> None:
         self.state = state
-        self.engine = Threads(threads)
+        self.engine = engine_of(threads)
         self.allowed = allowed_of(state)
         check_topics(state.z, state, self.allowed)
         self.words_of = np.ascontiguousarray(state.words)
@@ -116,7 +116,7 @@ def allowed_pairs(
     offsets: NDArray[np.int64],
     documents: NDArray[np.uint32],
     allowed: tuple[NDArray[np.int64], NDArray[np.uint16]],
-    engine: Threads,
+    engine: Engine,
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
     """The topics that each word may have, by its documents: row offsets and ascending topics."""
     pieces = parts(offsets, 4 * engine.threads)

@@ -59,7 +59,7 @@ class Light(Proposing):
     """Document and word proposals by turns, `mh_steps` times a token."""
 
     proposer = light
-    tallied = ("word", "document")
+    tallied: tuple[str, ...] = ("word", "document")
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
