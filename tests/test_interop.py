@@ -93,7 +93,7 @@ FAULTS = [
     # format, file's number, what is replaced, by what, what the message must say
     ("mallet", 0, "#beta : 0.01", "#beta : nan", r"state:3: beta must be a positive number, not 'nan'"),
     ("mallet", 0, "#alpha : 0.1", "#alpha : -0.1", r"state:2: alpha of topic 0 must be a positive number"),
-    ("mallet", 0, "#beta : 0.01\n", "", r"state:3: the lines `#alpha"),
+    ("mallet", 0, "#beta : 0.01\n", "", r"state:3: expected the lines `#alpha"),
     ("mallet", 0, "\n1 a source", "\n0 a source", r"state:\d+: "),
     ("warplda", 1, "7 3 0.1", "8 3 0.1", r"train.vocab: has 7 words, and .*train.model:1 declares 8"),
     ("warplda", 1, "7 3 0.1", "7 3 inf", r"train.model:1: alpha must be a positive number, not 'inf'"),

@@ -277,7 +277,7 @@ def test_names_of_files(here: Path) -> None:
     run("import-dir --input odd --output o.mallet --keep-sequence")
     instances = load("o.mallet")
     assert list(instances.corpus.ids) == [f"file:{here}/odd/.hidden", f"file:{here}/odd/sub%20dir/ä%25%5B1%5D.txt"]
-    assert instances.sources == ["odd/.hidden", "odd/sub dir/ä%[1].txt"]
+    assert instances.sources == ["odd/.hidden", "odd/sub%20dir/ä%[1].txt"]
     assert [instances.target(d) for d in range(2)] == ["", ""]
     run("import-dir --input dir/sky/ dir//money --output o.mallet --keep-sequence")
     assert load("o.mallet").labels == ["sky", "money"]

@@ -68,7 +68,7 @@ def _texts(found: list[tuple[str, str]], codec: str, save: bool) -> Iterator[Tex
         texts = [_read(path, codec) for path, _ in batch]
         yield Texts(
             [file_uri(path) for path, _ in batch], texts, [label for _, label in batch],
-            texts if save else [path for path, _ in batch],
+            texts if save else [path.replace(" ", "%20") for path, _ in batch],  # one field of the state's six
         )  # fmt: skip
 
 

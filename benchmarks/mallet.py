@@ -1,8 +1,8 @@
 """The same MALLET calls by `topicx mallet` and, where its folder is given, by MALLET itself: seconds, memory, and every
 output file of both read by one parser, with fields and notation compared.
 
-    python benchmarks/speed/mallet.py --documents 100000 --words 200000 --tokens 50000000 --topics 50 --sweeps 150
-    python benchmarks/speed/mallet.py --corpus texts.txt --topics 20 --sweeps 200 --mallet ~/Mallet --keep-words
+    python benchmarks/mallet.py --documents 100000 --words 200000 --tokens 50000000 --topics 50 --sweeps 150
+    python benchmarks/mallet.py --corpus texts.txt --topics 20 --sweeps 200 --mallet ~/Mallet --keep-words
 
 Without --corpus the texts are drawn: words by Zipf's law, as in matrices of single cells. `--corpus` is a file of lines
 `name label text`. MALLET's heap is set by --memory.
