@@ -97,3 +97,21 @@ def test_gamma_and_beta_variates() -> None:
     assert stats.kstest(drawn, stats.gamma(2.5, scale=1 / 4).cdf).pvalue > harness.LEVEL / 2
     logs = log_betas(np.full(2000, 1.5), np.full(2000, 30.0), 4)
     assert stats.kstest(np.exp(logs), stats.beta(1.5, 30).cdf).pvalue > harness.LEVEL / 2
+
+
+def test_counts_of_rows_are_those_of_bincount() -> None:
+    """Short rows, long ones, empty ones, tokens that are not placed, several batches."""
+    from topicx.state import NONE, document_topics
+
+    random = np.random.default_rng(7)
+    lengths = np.concatenate([random.integers(0, 9, 200), [0, 400, 900_000, 300_000, 1], [0]])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    z = random.integers(0, 90, offsets[-1]).astype(np.uint16)
+    z[random.random(len(z)) < 0.1] = NONE
+    indptr, topics, counts = document_topics(z, offsets, 90)
+    for d in range(len(lengths)):
+        row = z[offsets[d] : offsets[d + 1]]
+        expected = np.bincount(row[row != NONE], minlength=90)
+        part = slice(indptr[d], indptr[d + 1])
+        assert np.array_equal(topics[part], np.flatnonzero(expected))
+        assert np.array_equal(counts[part], expected[expected > 0])

@@ -189,14 +189,20 @@ def document_batches(offsets: NDArray[np.int64], tokens: int) -> Iterator[tuple[
 
 
 def document_topics(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: int) -> Csr:
-    """n_dk in linear time."""
+    """n_dk in linear time; a batch of rows at a time has room for an entry a token."""
     indptr = np.zeros(len(offsets), np.int64)
-    kernel.count_distinct(z, offsets, topics, indptr)
+    columns: list[NDArray[np.uint16]] = []
+    values: list[NDArray[np.int64]] = []
+    for begin, end in document_batches(offsets, 1 << 20):
+        room = int(offsets[end] - offsets[begin])
+        found, counts = np.empty(room, np.uint16), np.empty(room, np.int64)
+        used = kernel.count_rows(z, offsets, begin, end, topics, indptr[begin + 1 : end + 1], found, counts)
+        columns.append(found[:used].copy())
+        values.append(counts[:used].copy())
     np.cumsum(indptr, out=indptr)
-    columns = np.zeros(int(indptr[-1]), np.uint16)
-    values = np.zeros(int(indptr[-1]), np.int64)
-    kernel.fill_counts(z, offsets, topics, indptr, columns, values)
-    return indptr, columns, values
+    if len(columns) == 1:
+        return indptr, columns[0], values[0]
+    return indptr, np.concatenate([np.zeros(0, np.uint16), *columns]), np.concatenate([np.zeros(0, np.int64), *values])
 
 
 def word_topics(words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, topics: int, seeds: Seeds) -> Csr:

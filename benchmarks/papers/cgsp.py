@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cells import Runs
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus, take_rows
 from topicx.engines.threads import Threads
-from topicx.estimate import Soft, estimate
+from topicx.estimate import Conditionals, estimate
 from topicx.estimate import theta as theta_of
 from topicx.evaluate.infer import Documents, Inference
 from topicx.evaluate.likelihood import score
@@ -405,7 +406,7 @@ def cost(args: argparse.Namespace, name: str, topics: int) -> dict[str, Any]:
 
 
 def both_estimators(state: State) -> None:
-    soft = Soft(state, threads=1)
+    soft = Conditionals(state, threads=1)
     for _ in soft.documents():
         pass
     soft.words(max_entries=1 << 40)
@@ -422,30 +423,6 @@ def dense_sweep(state: State, topics: int) -> float:
 
 
 # -- running -------------------------------------------------------------------------------------------------------
-
-
-class Runs:
-    """The finished cells, a JSON line each."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.found: dict[str, Any] = {}
-        if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                try:
-                    row = json.loads(line)
-                except ValueError:  # the line that was being written when the script was killed
-                    continue
-                self.found[row["key"]] = row["value"]
-
-    def get(self, key: str, make: Callable[[], Any]) -> Any:
-        if key not in self.found:
-            begin = time.perf_counter()
-            self.found[key] = json.loads(json.dumps(make()))
-            with self.path.open("a", encoding="utf-8") as out:
-                out.write(json.dumps({"key": key, "value": self.found[key]}) + "\n")
-            print(f"  {key}: {time.perf_counter() - begin:.0f} s", flush=True)
-        return self.found[key]
 
 
 PARTS: dict[str, Callable[[argparse.Namespace, Runs], dict[str, Any]]] = {

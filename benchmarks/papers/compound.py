@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cgsp import Runs
+from cells import Runs
 from numpy.typing import NDArray
 
 from topicx import datasets

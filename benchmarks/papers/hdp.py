@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cgsp import Runs
+from cells import Runs
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus

@@ -9,54 +9,57 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 
 cdef enum:
     NONE = 0xFFFF
+    SHORT = 48  # topics of a row up to which they are sorted by insertion
 
 
 cdef int _ascending(const void* a, const void* b) noexcept nogil:
     return <int>(<uint16_t*>a)[0] - <int>(<uint16_t*>b)[0]
 
 
-def count_distinct(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t topics, int64_t[::1] distinct):
-    """distinct[r + 1] = the number of different topics in row r."""
-    cdef Py_ssize_t row, rows = offsets.shape[0] - 1
-    cdef int64_t i, found
-    cdef uint32_t* seen = <uint32_t*>calloc(NONE + 1, sizeof(uint32_t))
-    if seen == NULL:
-        raise MemoryError
-    with nogil:
-        seen[NONE] = 0xFFFFFFFF
-        for row in range(rows):
-            found = 0
-            for i in range(offsets[row], offsets[row + 1]):
-                if z[i] != NONE and seen[z[i]] != <uint32_t>(row + 1):
-                    seen[z[i]] = <uint32_t>(row + 1)
-                    found += 1
-            distinct[row + 1] = found
-    free(seen)
+cdef inline void ascend(uint16_t *topics, int64_t n) noexcept nogil:
+    """Sort them; most rows are short, and then a call of qsort costs more than the counting."""
+    cdef int64_t i, j
+    cdef uint16_t topic
+    if n > SHORT:
+        qsort(topics, n, sizeof(uint16_t), &_ascending)
+        return
+    for i in range(1, n):
+        topic = topics[i]
+        j = i
+        while j > 0 and topics[j - 1] > topic:
+            topics[j] = topics[j - 1]
+            j -= 1
+        topics[j] = topic
 
 
-def fill_counts(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t topics, const int64_t[::1] indptr,
-                uint16_t[::1] columns, int64_t[::1] values):
-    """The topics of each row, ascending, and how often each occurs."""
-    cdef Py_ssize_t row, rows = offsets.shape[0] - 1
-    cdef int64_t i, j, at
-    cdef int64_t* counter = <int64_t*>calloc(NONE + 1, sizeof(int64_t))
+def count_rows(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t topics,
+               int64_t[::1] distinct, uint16_t[::1] columns, int64_t[::1] values) -> int:
+    """The topics of each of these rows, ascending, and how often each occurs; returns how many there are in all.
+
+    columns and values have room for an entry a token; distinct[r - begin] is the number of row r's.
+    """
+    cdef Py_ssize_t row
+    cdef int64_t i, j, at = 0, first
+    cdef int64_t* counter = <int64_t*>calloc(topics + 1, sizeof(int64_t))
     if counter == NULL:
         raise MemoryError
     with nogil:
-        for row in range(rows):
-            at = indptr[row]
+        for row in range(begin, end):
+            first = at
             for i in range(offsets[row], offsets[row + 1]):
                 if z[i] != NONE:
                     if counter[z[i]] == 0:
                         columns[at] = z[i]
                         at += 1
                     counter[z[i]] += 1
-            if at - indptr[row] > 1:
-                qsort(&columns[indptr[row]], at - indptr[row], sizeof(uint16_t), &_ascending)
-            for j in range(indptr[row], at):
+            if at - first > 1:
+                ascend(&columns[first], at - first)
+            for j in range(first, at):
                 values[j] = counter[columns[j]]
                 counter[columns[j]] = 0
+            distinct[row - begin] = at - first
     free(counter)
+    return at
 
 
 def group_by_word(const uint32_t[::1] words, const uint16_t[::1] z, int64_t[::1] position, uint16_t[::1] grouped):

@@ -8,6 +8,7 @@ posterior conjugate (George, Xia & Michailidis 2019, eq. 11-15). The kernel has 
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -35,8 +36,13 @@ class Occupancy:
         antoniak.longest(*document_topics, groups, most)
         self.starts = np.zeros(most.size + 1, np.int64)
         np.cumsum(most.ravel(), out=self.starts[1:])
-        self.number = np.zeros(int(self.starts[-1]), np.int64)
-        antoniak.at_least(*document_topics, groups, shape[1], self.starts, self.number)
+
+    @cached_property
+    def number(self) -> Ints:
+        """Of each cell the documents with at least 1, 2, 3 … tokens, cell after cell."""
+        number = np.zeros(int(self.starts[-1]), np.int64)
+        antoniak.at_least(*self._counts, self.groups, self.shape[1], self.starts, number)
+        return number
 
     def log_rising(self, a: Floats) -> Floats:
         """Σ_d log Γ(a + n_dk) / Γ(a), a row a group."""
@@ -64,7 +70,7 @@ class Occupancy:
     def _draw(self, a: Floats, key: int, engine: Engine, drawn: Ints) -> Ints:
         indptr, topics, counts = self._counts
         flat = np.ascontiguousarray(a).ravel()
-        closed = np.empty(len(self.number))
+        closed = np.empty(int(self.starts[-1]))
         antoniak.chances(self.starts, flat, closed)
         documents = len(indptr) - 1
         bounds = [documents * piece // PIECES for piece in range(PIECES + 1)]
