@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import run_topicx
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.infer import infer
+from topicx.model import Model
 from topicx.run import Result, Run
 from topicx.sampling.chain import Checkpoints, Interrupted
 from topicx.sampling.options import Options
@@ -171,3 +173,42 @@ def test_what_the_models_refuse() -> None:
             train(corpus, model, **options)
     with pytest.raises(InputError, match="sampler sparse is not for"):
         train(corpus, "compound", own={"pi": "vem"}, sampler="sparse")
+
+
+@pytest.mark.parametrize(
+    ("model", "own"),
+    [
+        ("compound", {"pi": "mgs"}), ("compound", {"gamma": 4.0}), ("compound", {"pi_alpha": 0.1}),
+        ("compound", {"spans": 2}), ("compound", {"pi_burn_in": 9}), ("hdp", {"hdp_alpha": 5.0}),
+        ("hdp", {"hdp_gamma": 5.0}), ("hdp", {"fixed_concentrations": True}), ("hdp", {"prior_shape": 9.0}),
+        ("hdp", {"prior_rate": 9.0}),
+    ],
+)  # fmt: skip
+def test_every_option_of_the_models_changes_the_result(model: str, own: dict[str, Any]) -> None:
+    corpus = corpus_of(15)
+    corpus.time = np.arange(corpus.n_documents, dtype=np.float64) % 7
+    base = {"pi_burn_in": 5} if model == "compound" else {}
+    plain, other = (train(corpus, model, own=base | more, iterations=12).model for more in ({}, own))
+    assert plain.alpha.shape != other.alpha.shape or not np.array_equal(plain.alpha, other.alpha)
+
+
+def test_the_models_on_the_command_line(tmp_path: Path) -> None:
+    corpus = corpus_of(15)
+    corpus.time = np.arange(corpus.n_documents, dtype=np.float64) % 7
+    corpus.save(str(tmp_path / "c"))
+    for model, options, own in (
+        ("compound", "--pi mgs --gamma 2 --pi-alpha 0.5 --spans 2 --pi-burn-in 3",
+         {"pi": "mgs", "gamma": 2.0, "pi_alpha": 0.5, "spans": 2, "pi_burn_in": 3}),
+        ("hdp", "--hdp-alpha 2 --hdp-gamma 3 --prior-shape 2 --prior-rate 0.5",
+         {"hdp_alpha": 2.0, "hdp_gamma": 3.0, "prior_shape": 2.0, "prior_rate": 0.5}),
+        ("hdp", "--fixed-concentrations", {"fixed_concentrations": True}),
+    ):  # fmt: skip
+        done = run_topicx(
+            "train", "c", "--model", model, *options.split(), "-k", "4", "--iterations", "10", "-o", "m", cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        assert np.array_equal(
+            Model.load(tmp_path / "m").alpha, train(corpus, model, own=own, iterations=10).model.alpha
+        )  # fmt: skip
+    refused = run_topicx("train", "c", "--model", "hdp", "--pi", "ags", "-o", "m", cwd=tmp_path)
+    assert refused.returncode == 2 and "pi" in refused.stderr
