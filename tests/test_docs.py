@@ -112,6 +112,7 @@ topicx split texts.corpus -o texts --fractions 0.9,0.1 --names train,test -q
 topicx train texts.train.corpus -k 4 --iterations 3 -o news.model --state news.state -q
 topicx train texts.train.corpus -k 4 --iterations 3 --samples 2 --lag 1 -o new.model -q
 topicx train texts.train.corpus -k 4 --iterations 4 -o old.model --state sample.2.state -q
+topicx train texts.train.corpus --model medlda --target collection -k 4 --iterations 3 -o news.medlda -q
 topicx export news.state --format mallet-state -o mallet-state.gz -q
 topicx export news.state --format warplda -o train.z.estimate -q
 topicx datasets texts -o new.jsonl --format jsonl -q

@@ -142,6 +142,60 @@ def test_the_command_line(topicx: CommandLine, tmp_path: Path) -> None:
     assert Model.load(tmp_path / "m.model").side["eta"].shape == (7, 3)
 
 
+OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "--nu": ({"nu": 50.0}, {}),
+    "--lambda": ({"lambda_": 50.0}, {}),
+    "--loss": ({"loss": "logistic"}, {}),
+    "--family": ({"family": "slda"}, {}),
+    "--task": ({"task": "multilabel", "lambda_": 5.5}, {}),
+    "--gibbs-steps": ({"gibbs_steps": 5}, {}),
+    "--proposals": ({"proposals": "doc"}, {}),
+    "--class-weight": ({"class_weight": "balanced"}, {}),
+    "--bias": ({"bias": True}, {}),
+    "--weight-samples": ({"weight_samples": 2}, {}),
+    "--weight-lag": ({"weight_lag": 3}, {}),
+    "--epsilon": ({"epsilon": 1.0}, {"target": "label", "task": "regression"}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_option_changes_what_is_learnt(name: str) -> None:
+    other, beside = OTHERS[name]
+    docs, subjects = documents(20)
+    labels = [[{"sea": "7", "sky": "8", "field": "3"}[s]] for s in subjects]
+    texts = Corpus.from_documents(docs, labels=labels)
+    found = []
+    for own in (beside, beside | other):
+        with Threads(1) as engine:
+            model = Run.start(texts, options(iterations=9, own=own), engine).train().result().model
+        found.append((model.side["eta"], model.meta["task"]))
+    assert found[0][1] != found[1][1] or not np.array_equal(found[0][0], found[1][0])
+
+
+@pytest.mark.parametrize(
+    ("own", "sampler", "message"),
+    [
+        ({"epsilon": 0.5}, "light", "epsilon is for regressions"),
+        ({"gibbs_steps": 3}, "dense", "gibbs_steps is for the sampler light"),
+        ({"proposals": "cycle"}, "dense", "proposals is for the sampler light"),
+        ({"weight_samples": 1, "weight_lag": 3}, "light", "weight_lag is for more than one"),
+        ({"loss": "logistic", "lambda_": 0.5}, "light", "must be at least 1"),
+    ],
+)
+def test_options_without_effect_are_refused(own: dict[str, Any], sampler: str, message: str) -> None:
+    with Threads(1) as engine, pytest.raises(InputError, match=message):
+        Run.start(
+            corpus(12), options(sampler=sampler, own=own | ({} if "weight_lag" in own else {"weight_lag": 1})), engine
+        )
+
+
+def test_columns_that_hold_targets() -> None:
+    docs, subjects = documents(9)
+    texts = Corpus.from_documents(docs, collections=subjects, times=[1990.0 + d for d in range(9)])
+    assert read_targets(texts, "auto", "collection").task == "multiclass"
+    assert read_targets(texts, "auto", "time").task == "regression"
+
+
 REFUSED = [
     (["--task", "regression"], "regression needs numbers"),
     (["--task", "binary"], "two classes, and there are 3"),

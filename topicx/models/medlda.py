@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.declare import choice, declare, flag, number, positive, whole
+from topicx.declare import choice, declarations, declare, flag, number, positive, whole
 from topicx.errors import InputError
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.targets import TASKS, classes_of, read_targets
@@ -87,12 +87,27 @@ class Medlda(Definition):
         own = self.own
         targets = read_targets(corpus, own.task, own.target)
         own.loss_of(targets.task)
+        self._check_idle(targets.task, options)
         known = targets.known * (corpus.lengths > 0).astype(np.uint8)  # an empty document says nothing of topics
         side = targets.side() | {"supervised": known}
         state = initial_state(corpus, options, priors, side=side)
         state.side |= self.tasks(state, options).side(state.n_topics)
         state.meta["task"] = targets.task
         return state
+
+    def _check_idle(self, task: str, options: Options) -> None:
+        """InputError if an option was set that has no effect here."""
+        given = {name for name, (_, default) in declarations(self.own).items() if getattr(self.own, name) != default}
+        idle = {
+            "epsilon": (task != "regression", "is for regressions"),
+            "class_weight": (task == "regression", "is for classes"),
+            "proposals": (options.sampler == "dense", "is for the sampler light"),
+            "gibbs_steps": (options.sampler == "dense", "is for the sampler light: dense draws all weights together"),
+            "weight_lag": (self.own.weight_samples == 1, "is for more than one of weight_samples"),
+        }
+        for name, (holds, why) in idle.items():
+            if holds and name in given:
+                raise InputError(f"{name} {why}")
 
     def tasks(self, state: State, options: Options) -> Tasks:
         """What the classifiers learn, from a state's side arrays."""

@@ -84,8 +84,10 @@ def told(corpus: Corpus, column: str | None) -> list[Any]:
             _number(each[0]) if len(each := corpus.labels(document)) == 1 else None
             for document in range(corpus.n_documents)
         ]
+    if column == "collection" and len(corpus.collection):
+        return [corpus.collection_of(document) for document in range(corpus.n_documents)]
     if column not in corpus.columns:
-        names = ", ".join(sorted({"label", *corpus.columns} - {"snippet"}))
+        names = ", ".join(sorted({"label", "collection", "time", *corpus.columns} - {"snippet"}))
         raise InputError(f"target: the corpus has no column {column!r}; it has {names}")
     values = corpus.columns[column]
     if isinstance(values, Strings):

@@ -1,0 +1,303 @@
+"""Zheng, Yu & Xing 2015: "Linear Time Samplers for Supervised Topic Models using Compositional Proposals".
+
+    python benchmarks/papers/medlda.py --data DIR --out DIR [--part binary|classes|losses|proposals|steps|regression|
+                                       labels|scaling|beyond|all] [--quick]
+
+binary      Figure 1: 20 Newsgroups, alt.atheism against talk.religion.misc, both samplers
+classes     Figure 2: all 20 classes, multi-task, both samplers; TF-IDF with a linear SVM beside them (scikit-learn)
+losses      Figure 4: the logistic loss
+proposals   Figure 6, and steps: Figures 7 and 8
+regression  Figure 5's form: ratings of IMDB; LDA-then-ridge with the same K and ridge on tf-idf beside it
+labels      F1 on Delicious
+scaling     seconds a sweep against documents, their length and topics, each varied alone
+beyond      averaged weights, θ^p, several chains: how far towards the SVM
+
+DIR holds a folder per corpus, `NAME/docs.tsv.gz` (id, label, words) and `split.tsv.gz` (id, train or test). Seconds are
+those of the processor, with one thread, training alone, so that other programs disturb them little. Every finished run
+is a line of medlda.jsonl: a killed script continues.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cgsp import Runs
+
+from topicx import LDA, Corpus, MedLDA
+from topicx.evaluate.prediction import of_values, predictions
+
+BINARY = ("alt.atheism", "talk.religion.misc")
+SHOWN = ("accuracy", "r2", "mae", "micro_f1", "macro_f1", "known_number_micro_f1", "known_number_macro_f1")
+
+
+def load(
+    data: Path, name: str, least: int, classes: Sequence[str] = (), number: int = 0, most: int = 0
+) -> tuple[Corpus, Corpus]:  # fmt: skip
+    """Training and test documents (of these classes, at most `number` of each kind, `most` words of each), with the
+    words seen `least` times in training."""
+    with gzip.open(data / name / "split.tsv.gz", "rt", encoding="utf-8") as lines:
+        split = dict(line.rstrip("\n").split("\t") for line in lines)
+    rows: dict[str, list[tuple[str, list[str]]]] = {"train": [], "test": []}
+    with gzip.open(data / name / "docs.tsv.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            identity, label, text = line.rstrip("\n").split("\t")
+            part = rows[split[identity]]
+            if (not classes or label in classes) and not (number and len(part) >= number):
+                part.append((label, text.split()[: most or None]))
+    parts = []
+    for part in rows.values():
+        labels = [label.split(",") if name.startswith("mulan") else [label] for label, _ in part]
+        parts.append(Corpus.from_documents([words for _, words in part], labels=labels))
+    return parts[0].prune(min_count=least) if least > 1 else parts[0], parts[1]
+
+
+def run(train: Corpus, test: Corpus, topics: int, args: argparse.Namespace, **options: Any) -> dict[str, Any]:
+    """Train once; processor seconds of training, the loss at the end, and how well the test documents are predicted."""
+    estimator = options.pop("estimator", "cgs")
+    sweeps = min(options.pop("iterations"), args.sweeps)
+    begin = time.process_time()
+    model = MedLDA(topics, iterations=sweeps, threads=1, theta="cgs", phi=estimator, **options).fit(train)
+    seconds = time.process_time() - begin
+    found = predictions(model.model, test, theta=estimator)
+    figures = {name: found[name] for name in SHOWN if name in found}
+    return {"seconds": seconds, "a_sweep": seconds / sweeps, "loss": float(model.trace["loss"][-1]), **figures}
+
+
+def over_seeds(
+    runs: Runs, key: str, args: argparse.Namespace, train: Corpus, test: Corpus, topics: int, **options: Any
+) -> dict[str, Any]:
+    """Means and spreads over seeds."""
+    each = [
+        runs.get(f"{key} seed {seed}", lambda s=seed: run(train, test, topics, args, seed=s, **dict(options)))
+        for seed in range(1, args.seeds + 1)
+    ]
+    return {name: (np.mean([e[name] for e in each]), np.std([e[name] for e in each])) for name in each[0]}
+
+
+def show(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    print(f"\n{title}")
+    for name, found in rows:
+        figures = (f"{key} {mean:.4g} ± {spread:.2g}" for key, (mean, spread) in found.items())
+        print(f"  {name:<32} " + "  ".join(figures), flush=True)
+
+
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+# -- classes -----------------------------------------------------------------------------------------------------------
+
+
+def binary(args: argparse.Namespace, runs: Runs) -> None:
+    train, test = load(args.data, "20news-lda", 1, BINARY, args.documents)
+    rows = []
+    for sampler in args.samplers:
+        for topics in args.topics or [10, 20, 50, 100]:
+            found = over_seeds(
+                runs, f"binary {sampler} {topics}", args, train, test, topics, sampler=sampler, iterations=10,
+                lambda_=262.4, alpha_sum=6.4, weight_samples=3,
+            )  # fmt: skip
+            rows.append((f"{sampler} K = {topics}", found))
+    show(f"Figure 1: two classes, {len(train)} and {len(test)} documents", rows)
+
+
+def classes(args: argparse.Namespace, runs: Runs, loss: str = "hinge", weight: float = 102.4, sweeps: int = 25) -> None:
+    train, test = load(args.data, "20news-bydate", 5, (), args.documents)
+    rows = []
+    for sampler in args.samplers:
+        for topics in args.topics or [20, 40, 100, 200]:
+            found = over_seeds(
+                runs, f"classes {loss} {sampler} {topics} {sweeps}", args, train, test, topics, sampler=sampler,
+                iterations=sweeps, lambda_=weight, alpha_sum=5.6 if loss == "logistic" else 6.4, loss=loss,
+            )  # fmt: skip
+            rows.append((f"{sampler} K = {topics}", found))
+    if loss == "hinge":
+        rows.append(("TF-IDF, linear SVM", {"accuracy": (runs.get("svm", lambda: linear(train, test)), 0.0)}))
+    show(f"Figure {'4' if loss == 'logistic' else '2'}: 20 classes, {loss}, {len(train)} and {len(test)}", rows)
+
+
+def losses(args: argparse.Namespace, runs: Runs) -> None:
+    classes(args, runs, "logistic", 204.8, 40)
+
+
+def tfidf(train: Corpus, test: Corpus) -> tuple[Any, Any]:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    maker = TfidfVectorizer(analyzer=lambda words: words, sublinear_tf=True)
+    words = [[corpus.document(d) for d in range(len(corpus))] for corpus in (train, test)]
+    return maker.fit_transform(words[0]), maker.transform(words[1])
+
+
+def linear(train: Corpus, test: Corpus) -> float:
+    from sklearn.svm import LinearSVC
+
+    known, new = tfidf(train, test)
+    labels = [[corpus.labels(d)[0] for d in range(len(corpus))] for corpus in (train, test)]
+    return float(LinearSVC().fit(known, labels[0]).score(new, labels[1]))
+
+
+def proposals(args: argparse.Namespace, runs: Runs) -> None:
+    train, test = load(args.data, "20news-bydate", 5, (), args.documents)
+    rows = []
+    for kind in ("mixture", "cycle", "doc", "word", "exp"):
+        for topics in args.topics or [40, 100]:
+            found = over_seeds(
+                runs, f"proposals {kind} {topics}", args, train, test, topics, iterations=25, proposals=kind,
+                alpha_sum=6.4,
+            )  # fmt: skip
+            rows.append((f"{kind} K = {topics}", found))
+    show("Figure 6: proposals", rows)
+
+
+def steps(args: argparse.Namespace, runs: Runs) -> None:
+    train, test = load(args.data, "20news-bydate", 5, (), args.documents)
+    topics = (args.topics or [40])[0]
+    for title, name, values in (("Figure 7: rounds", "mh_steps", (1, 2, 4)), ("Figure 8", "gibbs_steps", (1, 2, 4, 8))):
+        rows = []
+        for value in values:
+            found = over_seeds(
+                runs, f"{name} {value} {topics}", args, train, test, topics, iterations=25, alpha_sum=6.4,
+                **{name: value},
+            )  # fmt: skip
+            rows.append((f"{name} = {value}, K = {topics}", found))
+        show(title, rows)
+
+
+def beyond(args: argparse.Namespace, runs: Runs) -> None:
+    train, test = load(args.data, "20news-bydate", 5, (), args.documents)
+    rows = []
+    for topics in args.topics or [40, 100]:
+        for name, options in (
+            ("25 sweeps, one draw", {"iterations": 25, "weight_samples": 1}),
+            ("25 sweeps, ten draws", {"iterations": 25}),
+            ("the same, CGS_p", {"iterations": 25, "estimator": "cgsp"}),
+            ("100 sweeps, 20 draws, CGS_p", {"iterations": 100, "weight_samples": 20, "estimator": "cgsp"}),
+        ):
+            found = over_seeds(runs, f"beyond {name} {topics}", args, train, test, topics, alpha_sum=6.4, **options)
+            rows.append((f"{name}, K = {topics}", found))
+        chains = runs.get(f"beyond chains {topics}", lambda k=topics: together(train, test, k, args))
+        rows.append((f"five chains' scores, K = {topics}", {"accuracy": (chains, 0.0)}))
+    show("Beyond the paper", rows)
+
+
+def together(train: Corpus, test: Corpus, topics: int, args: argparse.Namespace) -> float:
+    """Accuracy of the mean score of five chains."""
+    scores: Any = 0
+    for seed in range(1, 6):
+        model = MedLDA(topics, iterations=min(25, args.sweeps), threads=1, seed=seed, alpha_sum=6.4).fit(train)
+        scores = scores + model.decision_function(test)
+    chosen = [model.classes[best] for best in np.asarray(scores).argmax(axis=1)]
+    return float(np.mean([chosen[d] == test.labels(d)[0] for d in range(len(test))]))
+
+
+# -- numbers and labels --------------------------------------------------------------------------------------------------
+
+
+def regression(args: argparse.Namespace, runs: Runs) -> None:
+    train, test = load(args.data, "imdb", 5, (), args.documents)
+    settings = {"target": "label", "task": "regression", "alpha_sum": 6.4, "lambda_": 262.4}
+    rows = []
+    for topics in args.topics or [20, 50]:
+        found = over_seeds(
+            runs, f"regression {topics}", args, train, test, topics, iterations=args.regression_sweeps, **settings
+        )
+        rows.append((f"light K = {topics}", found))
+        baseline = runs.get(f"lda then ridge {topics}", lambda k=topics: then_ridge(train, test, k, args))
+        rows.append((f"LDA, then ridge, K = {topics}", {name: (value, 0.0) for name, value in baseline.items()}))
+    found = runs.get("ridge", lambda: ridge(*tfidf(train, test), train, test))
+    rows.append(("ridge on tf-idf", {name: (value, 0.0) for name, value in found.items()}))
+    show(f"Figure 5's form: ratings, {len(train)} and {len(test)} documents", rows)
+
+
+def ridge(known: Any, new: Any, train: Corpus, test: Corpus) -> dict[str, Any]:
+    from sklearn.linear_model import Ridge
+
+    ratings = [np.array([float(corpus.labels(d)[0]) for d in range(len(corpus))]) for corpus in (train, test)]
+    return of_values(ratings[1], Ridge(alpha=1.0).fit(known, ratings[0]).predict(new))
+
+
+def then_ridge(train: Corpus, test: Corpus, topics: int, args: argparse.Namespace) -> dict[str, Any]:
+    begin = time.process_time()
+    model = LDA(topics, iterations=min(args.sweeps, 100), threads=1, alpha_sum=6.4, start="random").fit(train)
+    known = model.document_topic
+    seconds = time.process_time() - begin
+    return {"seconds": seconds} | ridge(known, model.transform(test), train, test)
+
+
+def labels(args: argparse.Namespace, runs: Runs) -> None:
+    train, test = load(args.data, "mulan-delicious", 1, (), args.documents)
+    rows = []
+    for topics in args.topics or [100]:
+        for weight in ("none", "balanced"):
+            found = over_seeds(
+                runs, f"labels {topics} {weight}", args, train, test, topics, iterations=40, task="multilabel",
+                alpha_sum=6.4, class_weight=weight, bias=True,
+            )  # fmt: skip
+            rows.append((f"K = {topics}, weights {weight}", found))
+    show(f"Delicious: {len(train)} and {len(test)} documents", rows)
+
+
+# -- cost ----------------------------------------------------------------------------------------------------------------
+
+
+def scaling(args: argparse.Namespace, runs: Runs) -> None:
+    """One of documents, length and topics varied; the others as in the middle."""
+    middle = {"number": 4000, "most": 80, "topics": 50}
+    rows = []
+    for name, values in (
+        ("number", (1000, 2000, 4000, 8000)),
+        ("most", (20, 40, 80, 160)),
+        ("topics", (25, 50, 100, 200, 400)),
+    ):
+        for value in values:
+            case = middle | {name: value}
+            if args.quick:
+                case = {"number": 60, "most": 30, "topics": min(case["topics"], 8)}
+
+            def measure(case: dict[str, int] = case) -> dict[str, Any]:
+                train, test = load(args.data, "20news-bydate", 5, (), case["number"], case["most"])
+                found = run(train, test, case["topics"], args, iterations=12, alpha_sum=6.4, seed=1)
+                return {"a_sweep": found["a_sweep"], "tokens": train.n_tokens, "documents": len(train)}
+
+            found = runs.get(f"scaling {name} {value}", measure)
+            rows.append((f"{name} = {value}", {key: (number, 0.0) for key, number in found.items()}))
+    show("Seconds a sweep (20 classes)", rows)
+
+
+PARTS: dict[str, Callable[[argparse.Namespace, Runs], None]] = {
+    "binary": binary, "classes": classes, "losses": losses, "proposals": proposals, "steps": steps,
+    "regression": regression, "labels": labels, "scaling": scaling, "beyond": beyond,
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder of corpora")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/out/medlda"))
+    parser.add_argument("--part", default="all", help="one of " + ", ".join(PARTS) + "; several with commas; or all")
+    parser.add_argument("--topics", type=numbers, default=None, help="numbers of topics, instead of each part's own")
+    parser.add_argument("--samplers", type=lambda text: text.split(","), default=["light", "dense"])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--sweeps", type=int, default=1000, help="at most so many sweeps")
+    parser.add_argument("--regression-sweeps", type=int, default=50)
+    parser.add_argument("--documents", type=int, default=0, help="at most so many of each kind (0: all)")
+    parser.add_argument("--quick", action="store_true", help="a few documents and sweeps, to see that it runs")
+    args = parser.parse_args()
+    if args.quick:
+        args.seeds, args.sweeps, args.documents, args.topics = 1, 2, 60, [4]
+    args.out.mkdir(parents=True, exist_ok=True)
+    runs = Runs(args.out / "medlda.jsonl")
+    for name in PARTS if args.part == "all" else args.part.split(","):
+        if name not in PARTS:
+            parser.error(f"there is no part {name!r}; there are {', '.join(PARTS)}")
+        PARTS[name](args, runs)
+
+
+if __name__ == "__main__":
+    main()
