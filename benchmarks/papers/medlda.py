@@ -196,7 +196,7 @@ def together(train: Corpus, test: Corpus, topics: int, args: argparse.Namespace)
     return float(np.mean([chosen[d] == test.labels(d)[0] for d in range(len(test))]))
 
 
-# -- numbers and labels --------------------------------------------------------------------------------------------------
+# -- numbers and labels ----------------------------------------------------------------------------------------------
 
 
 def regression(args: argparse.Namespace, runs: Runs) -> None:
@@ -243,7 +243,7 @@ def labels(args: argparse.Namespace, runs: Runs) -> None:
     show(f"Delicious: {len(train)} and {len(test)} documents", rows)
 
 
-# -- cost ----------------------------------------------------------------------------------------------------------------
+# -- cost ------------------------------------------------------------------------------------------------------------
 
 
 def scaling(args: argparse.Namespace, runs: Runs) -> None:
