@@ -198,7 +198,7 @@ def _hmm_checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
 
 _SWEEPS = (
     Array("trace.sweep", "int64", "records", low=0, high=COUNT),
-    Array("trace.log_likelihood", "float64", "records restarts", empty=0),
+    Array("trace.log_likelihood", "float64", "records restarts", empty=0, nan=True),
 )
 HMM = Schema(
     "hmm",
@@ -209,21 +209,21 @@ HMM = Schema(
         Array("emissionprob", "float64", "states words", low=0, high=1.000001),
         Many("trace.", "trace", _SWEEPS),
     ),
-    {"states": (1, 0xFF)},
+    {"states": (1, 256)},
 )
 HMM_CHECKPOINT = Schema(
     "hmm-checkpoint",
     (
         _VOCABULARY,
         *_WORDS,
-        Array("restart.*.z", "uint8", "paths tokens", below="states", required=False),
+        Array("restart.*.z", "uint8", "paths tokens", required=False),  # whose states the options count
         Array("restart.*.start", "float64", "states", low=0, high=1.000001, required=False),
         Array("restart.*.trans", "float64", "states states", low=0, high=1.000001, required=False),
         Array("restart.*.emit", "float64", "words states", low=0, high=1.000001, required=False),
         Array("restart.*.last", "float64", "2", required=False),
         Many("trace.", "trace", _SWEEPS),
     ),
-    {"states": (1, 0xFF)},
+    {"states": (1, 256)},
     _hmm_checkpoint,
 )
 

@@ -36,7 +36,7 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
         with _text_or_binary(stream, binary, keep_open=True) as out:
             yield out
         return
-    target = resolved(name)  # a link keeps pointing at its file
+    target = Path(name)
     try:
         if target.is_dir():
             raise InputError(f"{name}: is a directory, not a file to write")
@@ -44,6 +44,7 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
             with target.open("wb") as device, _text_or_binary(device, binary, keep_open=True) as out:
                 yield out
             return
+        target = resolved(name)  # a link keeps pointing at its file
         waiting = _Waiting(target)
     except BrokenPipeError:  # whoever read the pipe has seen enough
         raise

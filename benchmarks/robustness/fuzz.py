@@ -442,6 +442,7 @@ def _warm() -> None:
     import pkgutil
     from importlib import import_module
 
+    import mutate
     import numpy.linalg
     import scipy.sparse
 
@@ -452,7 +453,7 @@ def _warm() -> None:
             if "__main__" not in module.name:
                 with contextlib.suppress(ImportError):
                     import_module(module.name)
-    assert topicx and numpy.linalg and scipy.sparse
+    assert mutate and topicx and numpy.linalg and scipy.sparse
 
 
 if __name__ == "__main__":

@@ -35,6 +35,12 @@ RESUME = "train --resume out.model.checkpoint -o out.model --state out.state --c
 OUTPUTS = ("out.corpus", "out.model", "out.state", "out.tsv", "out.npz")
 
 
+def heard() -> None:
+    """A background job may have been told to ignore some signals; what it starts shall not."""
+    for number in SIGNALS[1:]:
+        signal.signal(number, signal.SIG_DFL)
+
+
 def names(place: Path) -> set[str]:
     return {path.name for path in place.iterdir()}
 
@@ -51,7 +57,7 @@ class Folder:
         rng = random.Random(1)
         words = [f"w{i}" for i in range(400)]
         with (place / "docs.txt").open("w") as out:
-            for i in range(4000):
+            for i in range(1500):
                 out.write(f"d{i}\tx\t{' '.join(rng.choices(words, k=40))}\n")
         for line in (COMMANDS["import"], COMMANDS["train"].replace("good", "out")):
             self.run(line)
@@ -70,7 +76,9 @@ class Folder:
     def start(self, line: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "topicx", *line.split()]
         quiet = subprocess.DEVNULL
-        return subprocess.Popen(command, cwd=self.place, env=self.environment, stdout=quiet, stderr=quiet)
+        return subprocess.Popen(
+            command, cwd=self.place, env=self.environment, stdout=quiet, stderr=quiet, preexec_fn=heard
+        )
 
     def run(self, line: str) -> int:
         return self.start(line).wait()

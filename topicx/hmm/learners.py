@@ -17,6 +17,7 @@ from topicx.engines.threads import Engine
 from topicx.hmm.model import Parameters, Sequences
 from topicx.hmm.options import Options
 from topicx.sampling import streams
+from topicx.schema import require
 
 
 class Layout:
@@ -138,7 +139,10 @@ class Gibbs(Learner):
         return {"z": self.z}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self.z = arrays["z"]
+        z = arrays["z"]
+        require(z.shape == self.z.shape, f"paths of shape {z.shape}, not {self.z.shape}")
+        require(not z.size or int(z.max()) < self.options.states, f"a state beyond the {self.options.states} states")
+        self.z = z
         self._count()
 
 
@@ -193,6 +197,10 @@ class BaumWelch(Learner):
         return {"start": p.start, "trans": p.trans, "emit": p.emit, "last": np.array([self.last, float(self.done)])}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        p = self.current
+        shapes = {"start": p.start.shape, "trans": p.trans.shape, "emit": p.emit.shape, "last": (2,)}
+        for name, shape in shapes.items():
+            require(arrays[name].shape == shape, f"{name!r} of shape {arrays[name].shape}, not {shape}")
         self.current = Parameters(arrays["start"], arrays["trans"], arrays["emit"])
         self.last, self.done = float(arrays["last"][0]), bool(arrays["last"][1])
 

@@ -14,9 +14,9 @@ from topicx._kernels import hmm as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
+from topicx.kinds import HMM
 from topicx.strings import Strings
 
-KIND = "hmm"
 CELLS = 16
 """At most so many pieces of a corpus are passed over at once, whatever the threads."""
 
@@ -142,27 +142,16 @@ class HmmModel:
             **self.vocabulary.arrays("vocabulary"),
             **{f"trace.{name}": values for name, values in self.trace.items()},
         }
-        self.digest = files.write(path, KIND, arrays, self.meta, self.parents)
+        self.digest = files.write(path, HMM, arrays, self.meta, self.parents)
         return self.digest
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> HmmModel:
         """Read a model file, every byte verified."""
-        file = files.read(path, KIND)
-        arrays = file.arrays
-        try:
-            model = cls(
-                startprob=arrays["startprob"],
-                transmat=arrays["transmat"],
-                emissionprob=arrays["emissionprob"],
-                vocabulary=Strings.from_arrays(arrays, "vocabulary"),
-                trace={n.removeprefix("trace."): a for n, a in arrays.items() if n.startswith("trace.")},
-                meta=file.meta,
-                parents=file.parents,
-                digest=file.digest,
-            )
-        except KeyError as missing:
-            raise InputError(f"{file.path}: the model has no array {missing}") from None
+        file = files.read(path, HMM)
+        found = HMM.unpack(file.arrays)
+        del found["extra"]
+        model = cls(**found, meta=file.meta, parents=file.parents, digest=file.digest)
         check_parameters(file.path, model.startprob, model.transmat, model.emissionprob, len(model.vocabulary))
         return model
 

@@ -21,9 +21,9 @@ from topicx.errors import InputError
 from topicx.hmm.learners import BaumWelch, Gibbs, Layout, Learner
 from topicx.hmm.model import HmmModel, Sequences
 from topicx.hmm.options import Options
+from topicx.kinds import HMM_CHECKPOINT
+from topicx.schema import Inconsistent
 from topicx.strings import Strings
-
-KIND = "hmm-checkpoint"
 
 
 class Interrupted(Exception):
@@ -154,12 +154,12 @@ class Run:
             arrays |= {f"restart.{restart}.{name}": array for name, array in learner.arrays().items()}
         arrays |= {f"trace.{name}": array for name, array in self.trace().items()}
         meta = {"options": self.options.to_meta(), "position": self.position, "seconds": round(self.seconds, 3)}
-        files.write(path, KIND, arrays, meta, self.parents)
+        files.write(path, HMM_CHECKPOINT, arrays, meta, self.parents)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], engine: Engine, iterations: int | None = None) -> Run:
         """Continue from a checkpoint, perhaps to another number of sweeps."""
-        file = files.read(path, KIND)
+        file = files.read(path, HMM_CHECKPOINT)
         try:
             options, position = Options.from_meta(file.meta["options"]), int(file.meta["position"])
             if iterations is not None:
@@ -177,6 +177,8 @@ class Run:
             rows = zip(arrays["trace.sweep"].tolist(), arrays["trace.log_likelihood"].tolist(), strict=True)
         except KeyError as missing:
             raise InputError(f"{file.path}: the checkpoint lacks {missing}") from None
+        except Inconsistent as problem:
+            raise InputError(f"{file.path}: the checkpoint is not consistent: it has {problem}") from None
         run.position, run.seconds = position, float(file.meta["seconds"])
         every = options.trace_interval
         run.records = [(s, scores) for s, scores in rows if s % every == 0 or s == options.iterations == position]

@@ -21,6 +21,7 @@ from topicx.interop.mallet import HEADER
 from topicx.interop.text import shown
 from topicx.model import Model
 from topicx.state import State, document_batches
+from topicx.strings import one_line as printable
 
 DOC_HEADER = "#doc name topic proportion ...\n"
 _BATCH = 1 << 18
@@ -41,14 +42,18 @@ def check(state: State | Model, format: str) -> None:
 
 
 def one_line(name: str) -> str:
-    """A name that cannot break a table: blanks of all kinds between two fields are one blank."""
-    return " ".join(name.split()) if any(c in name for c in "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029") else name
+    """A name that cannot break a table or a terminal: blanks of all kinds between two fields are one blank."""
+    return printable(
+        " ".join(name.split()) if any(c in name for c in "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029") else name
+    )
 
 
 def one_word(word: str, at: int, format: str) -> str:
     """A word of a line whose fields are parted by blanks."""
-    if not word or any(c in word for c in " \t\r\n"):
-        raise InputError(f"{format}: word {at} is {shown(word)}, and a word with blanks cannot be written")
+    if not word or " " in word or printable(word) != word:
+        raise InputError(
+            f"{format}: word {at} is {shown(word)}, and a word with blanks or control characters cannot be written"
+        )
     return word
 
 

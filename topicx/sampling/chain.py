@@ -296,6 +296,8 @@ class Chain:
         position, start, named = meta["position"], meta["start"], meta["options"]["sampler"]
         require(position <= len(plan(options, start)), f"position {position}, beyond the end of its plan")
         state = State.from_file(replace(file, meta=meta["state"]))
+        grown = any(step.kind != "grow" for step in plan(options, start)[:position])
+        require(not grown or not bool((state.z == NONE).any()), "tokens without a topic, which have been swept")
         if iterations is not None and iterations != options.iterations:
             _check_more(file.path, options, start, position, iterations)
             options = replace(options, iterations=iterations)

@@ -1,0 +1,228 @@
+"""What an unkind world does to the command line: kills, closed streams, full disks, strange names, foreign numbers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from topicx import files, output
+from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import Threads
+from topicx.errors import InputError, TopicxError
+from topicx.run import Run as TrainingRun
+from topicx.sampling.chain import Checkpoints
+from topicx.sampling.options import Options
+from topicx.strings import one_line
+
+from .conftest import Run
+
+STORED = Path(__file__).with_name("stored")
+MODEL = STORED / "v1.model"
+
+
+def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = line.replace("topicx", f"{sys.executable} -m topicx")
+    return subprocess.run(["bash", "-c", command], cwd=cwd, text=True, capture_output=True, timeout=60, check=False)
+
+
+# -- outputs -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_output_has_no_name_until_it_is_whole(tmp_path: Path) -> None:
+    with output.atomic_output(tmp_path / "x", binary=False) as out:
+        out.write("text")
+        named = [path.name for path in tmp_path.iterdir()]
+    assert named in ([], [name for name in named if name.startswith(".x.")])  # unnamed, or hidden
+    assert (tmp_path / "x").read_text() == "text"
+
+
+@pytest.mark.parametrize("unnamed", [True, False])
+def test_a_kill_leaves_nothing_behind_the_next_run(
+    unnamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the system has no files without a name."""
+    program = (
+        "import sys, time\nfrom topicx import output\n"
+        + ("" if unnamed else "output._Waiting._unnamed = lambda self: -1\n")
+        + "with output.atomic_output('x') as out:\n"
+        + "  out.write(b'half'); out.flush(); print(flush=True); time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    if not unnamed:
+        monkeypatch.setattr(output._Waiting, "_unnamed", lambda self: -1)
+        with output.atomic_output(tmp_path / "x", binary=False) as out:
+            out.write("mine")
+        assert len(list(tmp_path.iterdir())) == 2, "what a living process writes stays"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    with output.atomic_output(tmp_path / "x", binary=False) as out:
+        out.write("whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    assert (tmp_path / "x").read_text() == "whole"
+
+
+def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(tmp_path: Path) -> None:
+    said: list[str] = []
+    options = Options(topics=2, iterations=6, seed=1)
+    checkpoints = Checkpoints(str(tmp_path / "nowhere" / "c"), 2, warn=said.append)
+    with Threads(1) as engine:
+        run = TrainingRun.start(Corpus.load(STORED / "v1.corpus"), options, engine).train((), checkpoints)
+        assert run.chain.position == 6
+        assert len(said) == 3
+        assert "nowhere/c: cannot be written" in said[0]
+        assert not checkpoints.written
+        with pytest.raises(TopicxError):  # one that is asked for is another thing
+            TrainingRun.start(Corpus.load(STORED / "v1.corpus"), options, engine).train((), checkpoints, lambda: True)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signal here")
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_hangup_saves_the_chain_unless_it_is_ignored(ignored: bool, tmp_path: Path) -> None:
+    """As nohup has it."""
+    set_up = f"signal.signal(signal.SIGHUP, signal.SIG_{'IGN' if ignored else 'DFL'})"
+    arguments = ["train", str(STORED / "v1.corpus"), "-k", "2", "-o", "m", "--iterations", "4000", "--threads", "1"]
+    program = f"import signal; {set_up}\nfrom topicx.cli import main\nmain({arguments!r})"
+    process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    process.stderr.readline()  # the chain is announced when its signals are set
+    time.sleep(0.05)
+    process.send_signal(signal.SIGHUP)
+    process.stderr.read()
+    assert process.wait(60) == (0 if ignored else 130)
+    process.stderr.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == (["m"] if ignored else ["m.checkpoint"])
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_messages_of_full_disks_name_what_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool = files.Spool("uint8", tmp_path, output="s.state")
+    spool._file.close()
+    spool._file = open("/dev/full", "r+b", buffering=0)  # noqa: SIM115, PTH123
+    with pytest.raises(TopicxError, match=r"s\.state: writing failed: No space left"):
+        spool.append([1])
+    spool.close()
+    monkeypatch.setattr(files.tempfile, "TemporaryFile", lambda **_: open("/dev/full", "r+b", buffering=0))  # noqa: SIM115, PTH123
+    with pytest.raises(TopicxError, match="writing temporary data failed: No space left") as caught:
+        files.read("-", None, iter([b"some"]))
+    assert not isinstance(caught.value, InputError)
+
+
+def test_a_loop_of_links(topicx: Run, tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    done = topicx("infer", MODEL, STORED / "v1.corpus", "-o", "a")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "a: cannot be written: it is a loop of links" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [
+        (f"topicx topics {MODEL} >&-", 1, "standard output: cannot be written: it is closed"),
+        (f"topicx infer {MODEL} {STORED}/v1.corpus -q >&-", 1, "standard output: cannot be written"),
+        (f"topicx infer {MODEL} - --input-format text <&-", 2, "standard input is closed"),
+        (f"topicx topics {MODEL} -n 3 2>&-", 0, ""),
+        (f"topicx topics {MODEL} -n 9 | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}", (0, 141), ""),
+        (f"(sleep 1; topicx info {MODEL} --arrays) | true; exit ${{PIPESTATUS[0]}}", 141, ""),
+        (f"(sleep 1; topicx infer {MODEL} {STORED}/v1.corpus -q) | true; exit ${{PIPESTATUS[0]}}", 141, ""),
+        (f"(sleep 1; topicx infer {MODEL} {STORED}/v1.corpus -o /dev/stdout -q) | true; exit ${{PIPESTATUS}}", 141, ""),
+    ],
+)  # fmt: skip
+def test_closed_streams(line: str, status: int | tuple[int, ...], said: str, tmp_path: Path) -> None:
+    done = shell(line, tmp_path)
+    assert done.returncode in (status if isinstance(status, tuple) else (status,)), done.stderr
+    assert said in done.stderr
+    assert done.stderr.count("\n") == (1 if said else 0)
+
+
+def test_no_more_threads_is_a_message(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import threading
+
+    from topicx.cli import main
+
+    def refused(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(SystemExit) as stop:
+        main(["infer", str(MODEL), str(STORED / "v1.corpus"), "--threads", "2"])
+    assert stop.value.code == 1
+    assert "the system gives no more threads" in capsys.readouterr().err
+
+
+def test_control_characters_do_not_reach_the_terminal(topicx: Run, tmp_path: Path) -> None:
+    names = ["\x1b[31mred", "two\nlines", "nul\0", "c1\x9b31m", "right\u202eleft"]
+    texts = ["moon star moon", "star star moon", "bread oven", "oven bread bread", "moon bread"]
+    Corpus.from_texts(texts, ids=names).save(tmp_path / "c.corpus")
+    assert (
+        topicx("train", "c.corpus", "-k", 2, "-o", "m", "--state", "s", "-q", "--doc-topics", "t.tsv").returncode == 0
+    )
+    shown = topicx("topics", "m", "-d", 5).stdout + (tmp_path / "t.tsv").read_text()
+    for format in ("mallet-doc-topics", "mallet-state"):
+        shown += topicx("export", "s", "--format", format, "-o", "-").stdout
+    assert "two lines" in shown
+    assert not [c for c in shown if c not in "\n\t" and one_line(c) != c]
+
+
+def test_import_does_not_follow_links_out_of_the_folder(topicx: Run, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("password")
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_text("moon star")
+    (folder / "b.txt").symlink_to(tmp_path / "secret")
+    (folder / "c.txt").symlink_to(folder / "a.txt")
+    done = topicx("import", "texts", "-o", "c.corpus")
+    assert done.returncode == 0
+    assert "left out" in done.stderr
+    assert "b.txt" in done.stderr
+    assert list(Corpus.load(tmp_path / "c.corpus").ids) == ["a.txt", "c.txt"]
+
+
+@pytest.mark.parametrize("alpha", ["1e308", "5e-324"])
+def test_priors_of_other_programs_have_the_limits_of_training(alpha: str, topicx: Run, tmp_path: Path) -> None:
+    lines = [
+        "#doc source pos typeindex type topic",
+        f"#alpha : {alpha} {alpha} ",
+        "#beta : 0.01",
+        "0 x 0 0 moon 0",
+        "0 x 1 1 star 1",
+    ]
+    (tmp_path / "s.txt").write_text("\n".join(lines) + "\n")
+    done = topicx("estimate", "s.txt", "-o", "m")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "s.txt:2:" in done.stderr
+    assert "from 1e-30 to 1e30" in done.stderr
+
+
+def test_a_parquet_table_with_bad_text(topicx: Run, tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    data = arrow.py_buffer(b"ab\xff\xfe")
+    offsets = arrow.py_buffer(bytes([0, 0, 0, 0, 4, 0, 0, 0]))
+    bad = arrow.Array.from_buffers(arrow.string(), 1, [None, offsets, data])
+    parquet.write_table(arrow.table({"text": bad}), tmp_path / "x.parquet")
+    done = topicx("import", "x.parquet", "-o", "c", "-q")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "x.parquet: is not a readable Parquet table" in done.stderr
+
+
+def test_no_leftover_descriptor(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0  # noqa: PTH208
+    for _ in range(3):
+        with output.atomic_output(tmp_path / "x") as out:
+            out.write(b"x")
+        with pytest.raises(ZeroDivisionError), output.atomic_output(tmp_path / "x"):
+            raise ZeroDivisionError
+    assert not before or len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
