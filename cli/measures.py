@@ -1,0 +1,249 @@
+"""What `topicx evaluate` can measure: a function a method, its figures by name, and how they are shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from topicx.cli import labels
+from topicx.errors import InputError
+from topicx.strings import one_line
+
+if TYPE_CHECKING:
+    from topicx.corpus.corpus import Corpus
+    from topicx.model import Model
+    from topicx.state import State
+
+
+@dataclass
+class Question:
+    """A model, what it is measured on, and the options of the call."""
+
+    model: Model
+    documents: Corpus
+    state: State | None
+    """Where it is measured on a state: the state, whose documents these are."""
+    name: str
+    """The file that was named."""
+    options: dict[str, Any]
+    """The options of the command, by name."""
+    other: Callable[[str], Corpus]
+    """Reads another corpus."""
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """How documents are sampled, as far as it was said."""
+        return {name: self.options[name] for name in ("burn_in", "samples") if self.options[name] is not None}
+
+    @property
+    def usual(self) -> dict[str, Any]:
+        return {"seed": self.options["seed"], "threads": self.options["threads"]}
+
+    @property
+    def sampled(self) -> dict[str, Any]:
+        """What those take that sample the documents of a corpus, and read those of a state."""
+        return {} if self.state is not None else self.chosen | self.usual
+
+    @property
+    def fit(self) -> Any:
+        return self.documents if self.state is None else self.state
+
+
+def by_completion(asked: Question) -> dict[str, Any]:
+    from topicx.evaluate.completion import completion
+
+    share = asked.options["share"]
+    found = completion(asked.model, None, asked.documents, share=share, **asked.chosen, **asked.usual)
+    return _figures(found.log_likelihood, found.tokens, found.unknown, asked.documents) | {"share": share}
+
+
+def by_particles(asked: Question) -> dict[str, Any]:
+    from topicx.evaluate.left_to_right import left_to_right
+
+    how = {name: asked.options[name] for name in ("form", "particles")}
+    found = left_to_right(asked.model, None, asked.documents, **how, **asked.usual)
+    figures = _figures(found.log_likelihood, found.tokens, found.unknown, asked.documents)
+    forms = {name: float(values.sum()) / found.tokens for name, values in found.further.items()}
+    return figures | how | {"forms": forms}
+
+
+def by_chib(asked: Question) -> dict[str, Any]:
+    from topicx.evaluate.chib import chib
+
+    found = chib(asked.model, None, asked.documents, **asked.chosen, **asked.usual)
+    return _figures(found.log_likelihood, found.tokens, found.unknown, asked.documents)
+
+
+def by_likelihood(asked: Question) -> dict[str, Any]:
+    from topicx.evaluate.likelihood import joint_log_likelihood, training_likelihood
+
+    found = training_likelihood(asked.model, asked.fit, **asked.sampled)
+    figures = _figures(found.log_likelihood, found.tokens, found.unknown, asked.documents)
+    return figures if asked.state is None else figures | {"joint_per_token": joint_log_likelihood(asked.state)}
+
+
+def by_coherence(asked: Question) -> dict[str, Any]:
+    from topicx.evaluate.coherence import coherence
+
+    options = asked.options
+    counted = asked.documents if options["reference"] is None else asked.other(options["reference"])
+    how = {"top": options["top"] or 10, "window": options["window"], "convention": options["convention"]}
+    result: dict[str, Any] = {}
+    for measure in options["measures"]:
+        found = coherence(asked.model, counted, measure, **how)
+        topics = [None if math.isnan(value) else value for value in found.topics]
+        mean = None if math.isnan(found.mean) else found.mean
+        result[measure] = {"mean": mean, "window": found.window, "topics": topics, "missing": found.missing}
+    return result
+
+
+def by_diagnostics(asked: Question) -> list[dict[str, Any]]:
+    from topicx.evaluate.diagnostics import topic_diagnostics
+
+    return topic_diagnostics(asked.model, asked.fit, asked.options["top"] or 20, **asked.sampled)
+
+
+def by_labels(asked: Question) -> Any:
+    options = asked.options
+    sets = {name: options[name] for name in ("score", "threshold")}
+    sampling = asked.chosen | asked.usual | {name: options[name] for name in ("chains", "lag", "theta")}
+    return labels.measured(asked.model, asked.documents, options["compare"], options["top"], sets, sampling)
+
+
+def by_prediction(asked: Question) -> dict[str, Any]:
+    from topicx.evaluate.prediction import predictions
+
+    if asked.state is not None:
+        raise InputError(f"prediction: {asked.name} is a state, which holds no targets; give a corpus")
+    return predictions(asked.model, asked.documents, asked.options["target"], **asked.chosen, **asked.usual)
+
+
+def by_predictive(asked: Question) -> dict[str, Any]:
+    """Perplexity of the rest of the states' documents, found by their ids."""
+    from topicx.evaluate.predictive import Predictive
+    from topicx.state import State
+
+    if asked.state is None or asked.options["rest"] is None:
+        raise InputError("--method predictive: give a state in the place of CORPUS, and --rest with held-out words")
+    rest = asked.other(asked.options["rest"])
+    judge = Predictive(rest)
+    for name, state in [(asked.name, asked.state), *((name, State.load(name)) for name in asked.options["further"])]:
+        if list(state.ids) != list(rest.ids) or list(state.vocabulary) != list(rest.vocabulary):
+            raise InputError(f"{name}: its documents and words are not those of --rest (see topicx split --halves)")
+        judge.add(state)
+    return _figures(judge.log_likelihood, rest.n_tokens, 0, rest) | {"states": judge.states}
+
+
+def by_clusters(asked: Question) -> dict[str, Any]:
+    """Quartiles of topics' sizes, and of silhouettes of topics and of documents by the number of clusters."""
+    import numpy as np
+
+    from topicx.evaluate.clusters import silhouettes, thinned
+    from topicx.evaluate.infer import infer
+
+    model, documents, numbers = asked.model, asked.documents, asked.options["clusters"]
+    chosen = documents.select(thinned(documents.n_documents))
+    theta = infer(model, chosen, **asked.chosen, **asked.usual)
+    result: dict[str, Any] = {"sizes": np.percentile(model.totals, [0, 25, 50, 75, 100]).tolist()}
+    for what, rows in (("topics", model.topic_word), ("documents", theta)):
+        fit = [number for number in sorted(set(numbers)) if number < len(rows)]
+        if not fit and what == "topics":
+            raise InputError(f"--clusters: the model has {len(rows)} topics; give a number below")
+        result[what] = {found.clusters: found.quartiles() for found in silhouettes(rows, fit)}
+    return result
+
+
+METHODS: dict[str, Callable[[Question], Any]] = {
+    "completion": by_completion,
+    "left-to-right": by_particles,
+    "chib": by_chib,
+    "likelihood": by_likelihood,
+    "coherence": by_coherence,
+    "diagnostics": by_diagnostics,
+    "labels": by_labels,
+    "predictive": by_predictive,
+    "clusters": by_clusters,
+    "prediction": by_prediction,
+}
+
+
+def _figures(log_likelihood: float, tokens: int, unknown: int, documents: Corpus) -> dict[str, Any]:
+    per_token = log_likelihood / tokens
+    return {
+        "perplexity": math.exp(-per_token), "log_likelihood_per_token": per_token, "log_likelihood": log_likelihood,
+        "tokens": tokens, "unknown": unknown, "documents": documents.n_documents,
+    }  # fmt: skip
+
+
+# -- how they are shown --------------------------------------------------------------------------------------------
+
+
+def show_prediction(found: dict[str, Any]) -> None:
+    left = f", {found['without_target']:,} without target left out" if found["without_target"] else ""
+    about = f"({found['task']}, {found['documents']:,} documents{left})"
+    names = ("accuracy", "r2", "mae", "micro_f1", "macro_f1", "known_number_micro_f1", "known_number_macro_f1")
+    figures = ", ".join(f"{name.replace('_', ' ')} {found[name]:.4f}" for name in names if name in found)
+    click.echo(f"{'prediction':<17} {figures}  {about}")
+    if "confusion" not in found:
+        return
+    width = max(5, *map(len, found["classes"]))
+    click.echo("rows are the truth, columns the prediction, as the rows are numbered")
+    click.echo(f"{'':>4} {'':<{width}} {'F1':>6}" + "".join(f" {i:>5}" for i in range(len(found["classes"]))))
+    for number, (name, row) in enumerate(zip(found["classes"], found["confusion"])):
+        f1 = found["f1"][name]
+        shown = "" if math.isnan(f1) else f"{f1:.4f}"
+        click.echo(f"{number:>4} {name:<{width}} {shown:>6}" + "".join(f" {count:>5}" for count in row))
+
+
+def show_clusters(result: dict[str, Any]) -> None:
+    least, low, median, high, most = result["sizes"]
+    click.echo(
+        f"sizes of topics    {least:.0f}  {low:.0f}  {median:.0f}  {high:.0f}  {most:.0f}  (least, quartiles, most)"
+    )
+    for what in ("topics", "documents"):
+        for number, (low, median, high) in result[what].items():
+            click.echo(f"{f'{what} in {number} clusters':<26} silhouettes {low:+.3f}  {median:+.3f}  {high:+.3f}")
+
+
+def show_coherence(result: dict[str, Any]) -> None:
+    for measure, found in result.items():
+        mean = "no value" if found["mean"] is None else f"{found['mean']:.4f}"
+        where = f"windows of {found['window']}" if found["window"] else "whole documents"
+        click.echo(f"{'coherence ' + measure:<17} {mean}  (mean of the topics; {where})")
+
+
+def show_diagnostics(result: list[dict[str, Any]]) -> None:
+    click.echo("topic   tokens  coherence  exclusivity  eff_words  corpus_dist  rank_1  nearest        top words")
+    for row in result:
+        near = f"{row['nearest']['topic']} ({row['nearest']['cosine']:.2f})"
+        words = one_line(" ".join(word["word"] for word in row["words"][:6]))
+        click.echo(
+            f"{row['topic']:>5} {row['tokens']:>8.0f} {row['coherence']:>10.1f} {row['exclusivity']:>12.3f} "
+            f"{row['eff_num_words']:>10.1f} {row['corpus_dist']:>12.3f} {row['rank_1_docs']:>7.3f}  "
+            f"{near:<13}  {words}"
+        )
+
+
+SHOWN: dict[str, Callable[[Any], None]] = {
+    "prediction": show_prediction,
+    "labels": labels.show,
+    "clusters": show_clusters,
+    "coherence": show_coherence,
+    "diagnostics": show_diagnostics,
+}
+"""Those that are not one line."""
+
+
+def show(method: str, result: Any) -> None:
+    if method in SHOWN:
+        SHOWN[method](result)
+        return
+    extra = f"; joint {result['joint_per_token']:.5f} per token" if "joint_per_token" in result else ""
+    click.echo(
+        f"{method:<17} perplexity {result['perplexity']:.2f}, log likelihood {result['log_likelihood_per_token']:.5f} "
+        f"per token  ({result['documents']:,} documents, {result['tokens']:,} tokens scored{extra})"
+    )
