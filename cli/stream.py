@@ -32,7 +32,7 @@ def train_stream(
         "keep": "--keep", "trace_path": "--trace", "seed_words": "--seed-words", "seed_weight": "--seed-weight",
         "word_prior": "--word-prior", "icm": "--icm", "start": "--start", "theta": "--theta",
         "phi": "--phi", "estimator": "--estimator", "verbose": "--verbose", "partitions": "--partitions",
-        "trace_interval": "--trace-interval", "samples": "--samples", "lag": "--lag",
+        "samples": "--samples", "lag": "--lag",
     }  # fmt: skip
     for name, spelling in unfit.items():
         if name in given:

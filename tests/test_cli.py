@@ -340,12 +340,16 @@ def test_threads_give_the_same_files(topicx: Run, tmp_path: Path) -> None:
 
 def test_a_streamed_corpus_gives_the_same_topics(topicx: Run, tmp_path: Path) -> None:
     lda_corpus(documents=300).save(tmp_path / "c")
-    common = ("train", "c", "-k", 4, "--sampler", "scvb0", "--iterations", 3, "--batch-documents", 50)
+    common = ("train", "c", "-k", 4, "--sampler", "scvb0", "--iterations", 5, "--batch-documents", 50)
+    common += ("--trace-interval", 2, "--optimize-interval", 2, "--optimize-burn-in", 1)
     assert topicx(*common, "-o", "memory").returncode == 0
     done = topicx(*common, "-o", "disk", "--stream")
     assert done.returncode == 0, done.stderr
     memory, disk = Model.load(tmp_path / "memory"), Model.load(tmp_path / "disk")
     assert np.array_equal(memory.values, disk.values)
+    assert {name: column.tolist() for name, column in memory.trace.items()} == {
+        name: column.tolist() for name, column in disk.trace.items()
+    }
 
 
 def test_several_chains_keep_the_best(topicx: Run, tmp_path: Path) -> None:

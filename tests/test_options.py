@@ -126,6 +126,7 @@ def test_options_of_models_are_declared_with_help() -> None:
 EVALUATE = "evaluate news.model texts.test.corpus --json"
 CALLS = {
     "train --model": ("train texts.corpus -k 4 --iterations 2 -o out -q", "--model lda --seed 3"),
+    "hmm train --start-prior": ("hmm train texts.corpus -k 2 --iterations 5 -o out -q", "--start-prior 50"),
     "train --rate-delay": ("train texts.corpus -k 4 --sampler scvb0 --iterations 2 -o out -q", "--rate-delay 50"),
     "train --rate-scale": ("train texts.corpus -k 4 --sampler scvb0 --iterations 2 -o out -q", "--rate-scale 0.3"),
     "import --bigram-npmi": ("import texts.tsv --bigrams --bigram-min-count 3 -o out -q", "--bigram-npmi 0.9"),

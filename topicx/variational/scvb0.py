@@ -409,7 +409,7 @@ def train_file(
         learner = Learner(options.topics, words, alpha, beta, Rate.of(options), engine)
         learner.start(corpus.word_frequencies, streams.key(options.seed, options.chain, streams.START))
         loop = Loop(source, np.zeros(0, np.uint32), options, learner)
-        trace: dict[str, list[float]] = {"sweep": [], "score": []}
+        trace: dict[str, list[float]] = {name: [] for name in ("sweep", "score", "alpha_sum", "beta", "rate")}
         for sweep in range(options.iterations):
             seen = 0
 
@@ -420,10 +420,14 @@ def train_file(
                     each(sweep + 1, seen, loop.fit)
 
             loop.sweep(sweep, told)
-            trace["sweep"].append(float(sweep + 1))
-            trace["score"].append(loop.fit / max(source.n_tokens, 1))
+            rate = learner.rate.at(learner.step)
             if options.optimize_interval and sweep + 1 > options.optimize_burn_in:
                 _learn_priors(loop, sweep + 1)
+            if (sweep + 1) % options.trace_interval == 0 or sweep + 1 == options.iterations:
+                score, alpha_sum = loop.fit / max(source.n_tokens, 1), float(learner.alpha.sum(axis=1).mean())
+                row = (float(sweep + 1), score, alpha_sum, float(learner.beta.mean()), rate)
+                for column, value in zip(trace.values(), row, strict=True):
+                    column.append(value)
         model = learner_model(learner, vocabulary)
         model.trace = {name: np.array(values) for name, values in trace.items()}
         model.meta |= {"options": options.to_meta(), "sampler": "scvb0", "seed": options.seed}
