@@ -161,6 +161,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(folder / original, folder / copy)
     rows = [json.loads(line) for line in (folder / "new.jsonl").read_text(encoding="utf-8").splitlines()[:30]]
     (folder / "new.jsonl").write_text("".join(json.dumps({"body": row["text"]}) + "\n" for row in rows))
+    (folder / "letters").mkdir()
+    for number, row in enumerate(rows):
+        (folder / "letters" / f"{number}.txt").write_text("\n".join([row["text"]] * 4), encoding="utf-8")
     with gzip.open(folder / "2026-01.txt.gz", "wt", encoding="utf-8") as out:
         out.write("\n".join(row["text"].replace("\n", " ") for row in rows) + "\n")
     return folder
