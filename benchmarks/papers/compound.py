@@ -240,20 +240,22 @@ def estimates(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
 
 # -- §4.2.3: Figure 5 -------------------------------------------------------------------------------------------------
 
-CURVES: dict[str, tuple[str, int, dict[str, Any], dict[str, Any]]] = {
-    "LDA": ("lda", 1, {}, {"alpha": 1.0}),
-    "LDA, α and β learnt": ("lda", 1, {}, {"alpha": 0.1, "optimize": "symmetric-alpha+beta", "optimize_interval": 10}),
-    "LDA, α = 0.1": ("lda", 1, {}, {"alpha": 0.1}),
-    "compound, 1 collection": ("compound", 1, {"gamma": 1.0}, {}),
-    "compound, 4 collections": ("compound", 4, {"gamma": 1.0}, {}),
-    "compound, 4 collections, γ and β learnt": ("compound", 4, {}, {"optimize": "alpha+beta", "optimize_interval": 10}),
+CURVES: dict[str, tuple[str, int, float, dict[str, Any]]] = {
+    "LDA, α = 0.1": ("lda", 1, 0, {"alpha": 0.1}),
+    "compound, γ = 0.1 K, 4 collections": ("compound", 4, 0.1, {}),
+    "compound, γ = 0.1 K, 1 collection": ("compound", 1, 0.1, {}),
+    "LDA, α = 1": ("lda", 1, 0, {"alpha": 1.0}),
+    "compound, γ = K, 4 collections": ("compound", 4, 1.0, {}),
+    "LDA, learnt": ("lda", 1, 0, {"alpha": 0.1, "optimize": "symmetric-alpha+beta", "optimize_interval": 10}),
+    "compound, learnt, 4 collections": ("compound", 4, 0.1, {"optimize": "alpha+beta", "optimize_interval": 10}),
 }
-"""Model, collections, its options, the general options. Fixed priors are all 1 but for η = 0.05, as the paper says
-`default` without a number; LDA is there with α = 0.1 and with learnt priors too, to be judged by its best."""
+"""Model, collections, γ by topic, the general options. η = 0.05. The paper has `default` priors without a number; what
+is compared here has the same Σα, or priors learnt by the same steps."""
 
 
 def held_out(name: str, topics: int, curve: str, args: argparse.Namespace) -> dict[str, float]:
-    model, collections, own, options = CURVES[curve]
+    model, collections, by_topic, options = CURVES[curve]
+    own = {"gamma": by_topic * topics} if model == "compound" else None
     corpus = load(args.data, name, collections)
     chosen = np.random.default_rng(0).random(corpus.n_documents) < 0.2
     train_part, rest = halves(corpus, chosen)
@@ -261,12 +263,13 @@ def held_out(name: str, topics: int, curve: str, args: argparse.Namespace) -> di
 
     def watch(event: Event, run: Run) -> None:
         nonlocal last
-        if event.step.sweep > args.iterations // 2 and event.step.sweep % max(args.iterations // 40, 1) == 0:
+        if event.step.sweep > args.iterations // 2:
             state = run.chain.method.sync()
             judge.add(state)
-            single = Predictive(rest)
-            single.add(state)
-            last = single.perplexity
+            if event.step.sweep == args.iterations:
+                single = Predictive(rest)
+                single.add(state)
+                last = single.perplexity
 
     run = train(train_part, topics, model, args, own, watch, iterations=args.iterations, beta=0.05, **options)
     return {"perplexity": judge.perplexity, "last state": last, "states": judge.states, "seconds": run.chain.seconds,
@@ -277,12 +280,12 @@ def perplexity(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for name in args.corpora:
         for topics in args.topics[name]:
-            for curve in CURVES:
+            for curve in args.curves:
                 key = f"perplexity {name} {curve} K={topics} sweeps={args.iterations}"
                 value = runs.get(key, lambda n=name, c=curve, k=topics: held_out(n, k, c, args))
                 results.setdefault(name, {}).setdefault(curve, {})[str(topics)] = value
         print(f"\nFigure 5, {name}: second halves of a fifth of the documents, {args.iterations} sweeps,")
-        print("  mean p(w) over 20 states of the second half of the chain (in brackets: the last state alone)")
+        print("  mean p(w) over the states of the second half of the chain (in brackets: the last state alone)")
         print(f"  {'':42}" + "".join(f"{k:>16}" for k in args.topics[name]))
         for curve, cells in results[name].items():
             row = [f"{c['perplexity']:8.1f} ({c['last state']:.1f})" for c in cells.values()]
@@ -446,11 +449,12 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=2000, help="on the synthetic corpora")
     parser.add_argument("--iterations", type=int, default=1000)
     parser.add_argument("--topics", default="", help="perplexity: numbers of topics, joined by commas")
+    parser.add_argument("--curves", default=";".join(CURVES), help="perplexity: curves, joined by semicolons")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--sampler", default="sparse")
     parser.add_argument("--quick", action="store_true", help="a test that everything runs")
     args = parser.parse_args()
-    args.corpora = args.corpora.split(",")
+    args.corpora, args.curves = args.corpora.split(","), args.curves.split(";")
     args.topics_given, args.topics = args.topics, {"news": [10, 20, 30, 50, 70, 90], "nips": [30, 90]}
     if args.topics_given:
         args.topics = {name: [int(k) for k in args.topics_given.split(",")] for name in args.topics}

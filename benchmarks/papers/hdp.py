@@ -188,39 +188,40 @@ def synthetic(topics: int, seed: int) -> Corpus:
     return Corpus(words, np.arange(documents + 1, dtype=np.int64) * 100, names, truth={"topic_word": phi})
 
 
-def found_of(topics: int, seed: int, args: argparse.Namespace) -> dict[str, Any]:
+def found_of(topics: int, start: int, seed: int, args: argparse.Namespace) -> dict[str, Any]:
     from scipy.optimize import linear_sum_assignment
 
     corpus = synthetic(topics, seed)
-    path, run = path_of(corpus, topics // 2, args.iterations, seed, 0.03)
+    path, run = path_of(corpus, start, args.iterations, seed, 0.03)
     model = run.result(phi="cgs", examples=0).model
     distance = np.abs(corpus.truth["topic_word"][:, None] - model.topic_word[None]).sum(axis=2)
     pairs = linear_sum_assignment(distance)
     late = path[len(path) // 2 :]
     return {"last": path[-1], "mean": float(np.mean(late)), "mode": int(np.bincount(np.array(late, int)).argmax()),
-            "large": int(np.sum(model.topic_weights > 0.2 / topics)),
+            "large": int(np.sum(model.topic_weights > 0.2 / topics)), "score": float(run.score),
             "matched": int(np.sum(distance[pairs] < 0.5))}  # fmt: skip
 
 
 def known(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for topics, number in args.known:
-        cells = [
-            runs.get(
-                f"known K={topics} corpus={seed} sweeps={args.iterations}",
-                lambda k=topics, s=seed: found_of(k, s, args),
+        for start in (topics // 2, 3 * topics):
+            cells = [
+                runs.get(
+                    f"known K={topics} from={start} corpus={seed} sweeps={args.iterations}",
+                    lambda k=topics, f=start, s=seed: found_of(k, f, s, args),
+                )
+                for seed in range(1, number + 1)
+            ]
+            results[f"{topics} from {start}"] = cells
+            exact = sum(cell["large"] == topics for cell in cells)
+            print(
+                f"\n{topics} topics, {number} corpora, from {start}: as many (of a fifth of the mean size or more) in "
+                f"{exact}\n"
+                f"  such topics {[cell['large'] for cell in cells]}, most frequent numbers of all "
+                f"{[cell['mode'] for cell in cells]}, true topics matched {[cell['matched'] for cell in cells]}",
+                flush=True,
             )
-            for seed in range(1, number + 1)
-        ]
-        results[str(topics)] = cells
-        exact = sum(cell["mode"] == topics for cell in cells)
-        large = sum(cell["large"] == topics for cell in cells)
-        print(
-            f"\n{topics} topics, {number} corpora, from {topics // 2}: mostly {topics} in {exact}; "
-            f"topics of at least a fifth of the mean size are {topics} in {large}\n"
-            f"  modes {[cell['mode'] for cell in cells]}, large "
-            f"{[cell['large'] for cell in cells]}, true topics matched {[cell['matched'] for cell in cells]}"
-        )
     return results
 
 
@@ -277,11 +278,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmarks/out/hdp"))
     parser.add_argument("--part", default="all", help="all, or some of " + ", ".join(PARTS))
     parser.add_argument("--iterations", type=int, default=1000)
+    parser.add_argument("--measured", default="nips:90", help="measures: CORPUS:TOPICS, joined by commas")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="a test that everything runs")
     args = parser.parse_args()
     args.corpora, args.starts, args.beside = ["reuters", "kos"], [1, 20, 100, 300], [20]
-    args.known, args.measured = [(20, 10), (100, 3)], [("nips", 90)]
+    args.known = [(20, 10), (100, 3)]
+    args.measured = [(part.split(":")[0], int(part.split(":")[1])) for part in args.measured.split(",")]
     if args.quick:
         args.corpora, args.starts, args.known, args.measured = ["reuters"], [5, 20], [(6, 2)], [("reuters", 12)]
         args.iterations = min(args.iterations, 30)
