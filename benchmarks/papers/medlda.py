@@ -135,6 +135,7 @@ def tfidf(train: Corpus, test: Corpus) -> tuple[Any, Any]:
 
 
 def linear(train: Corpus, test: Corpus) -> float:
+    """Accuracy; needs scikit-learn."""
     from sklearn.svm import LinearSVC
 
     known, new = tfidf(train, test)
