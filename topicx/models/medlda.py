@@ -68,7 +68,7 @@ class MedldaOptions:
 
     @property
     def precision(self) -> float:
-        """ν. Without one: that of weights of precision 1 and a margin of λ / 1.6, which is how the paper's runs were."""
+        """ν. Without one: that of weights of precision 1 and a margin of λ / 1.6, as in the paper's runs."""
         return self.nu if self.nu is not None else (self.lambda_ / 1.6) ** 2
 
     def loss_of(self, task: str) -> str:
@@ -129,8 +129,8 @@ class Medlda(Definition):
             positive = np.maximum((targets[known > 0] > 0).sum(axis=0), 1)
             up, down = total / (2 * positive), total / (2 * np.maximum(total - positive, 1))
         return Tasks(
-            targets, known, own.loss_of(task), own.lambda_, up, down, own.epsilon / float(side["scale"][1]), own.precision,
-            own.bias, own.gibbs_steps, options.sampler == "dense",
+            targets, known, own.loss_of(task), own.lambda_, up, down, own.epsilon / float(side["scale"][1]),
+            own.precision, own.bias, own.gibbs_steps, options.sampler == "dense",
         )  # fmt: skip
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
