@@ -50,10 +50,12 @@ def load(
         for line in lines:
             identity, label, text = line.rstrip("\n").split("\t")
             part = rows[split[identity]]
-            if (not classes or label in classes) and not (number and len(part) >= number):
+            if not classes or label in classes:
                 part.append((label, text.split()[: most or None]))
     parts = []
     for part in rows.values():
+        if number:  # from all over the file
+            part = [part[at * len(part) // min(number, len(part))] for at in range(min(number, len(part)))]
         labels = [label.split(",") if name.startswith("mulan") else [label] for label, _ in part]
         parts.append(Corpus.from_documents([words for _, words in part], labels=labels))
     return parts[0].prune(min_count=least) if least > 1 else parts[0], parts[1]
