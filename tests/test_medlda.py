@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,9 @@ from topicx.models.targets import read_targets
 from topicx.run import Run
 from topicx.sampling.chain import Checkpoints, Interrupted
 from topicx.sampling.options import Options
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT.parent / "shared" / "data"
 
 SUBJECTS = {
     "sea": "ship wave salt harbour sail",
@@ -233,3 +238,24 @@ def test_measures_of_prediction() -> None:
     assert labels["micro_f1"] == pytest.approx(2 * 2 / (3 + 3))
     assert labels["known_number_micro_f1"] == pytest.approx(2 * 2 / (3 + 3))
     assert labels["first_is_right"] == 1
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the corpora are not here")
+def test_the_papers_script_runs(tmp_path: Path) -> None:
+    """benchmarks/papers/medlda.py --quick; again, the finished runs are found."""
+    script = ROOT / "benchmarks" / "papers" / "medlda.py"
+    call = [
+        sys.executable,
+        str(script),
+        "--data",
+        str(DATA),
+        "--out",
+        str(tmp_path),
+        "--part",
+        "binary,regression,labels",
+    ]
+    for _ in range(2):
+        done = subprocess.run([*call, "--quick"], capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert "Figure 1" in done.stdout and "Delicious" in done.stdout
+    assert len((tmp_path / "medlda.jsonl").read_text().splitlines()) == 7

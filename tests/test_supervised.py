@@ -371,3 +371,66 @@ def test_topics_and_weights_leave_the_posterior_as_it_is(problem: Problem, sampl
         )
         found.append(harness.chi_square_p(cells, replicates * marginal))
     assert min(found) > LEVEL / (2.2 * len(CASES))
+
+
+# -- Geweke's test ------------------------------------------------------------
+
+GEWEKE = {
+    "hinge": ([[1], [-1], [1]], {"weight": 0.4}),
+    "logistic": ([[1], [-1], [1]], {"weight": 1.0}),
+    "epsilon": ([[0.5], [-1.5], [1]], {"weight": 0.3, "epsilon": 0.4}),
+}
+
+
+def draw_jointly(random: np.random.Generator, tasks: Tasks, shape: State) -> tuple[State, np.ndarray]:
+    """Topics, words and weights given the targets: from the priors, accepted by the losses."""
+    topics = shape.n_topics
+    while True:
+        state = harness.draw_joint(random, shape)
+        counts = [np.bincount(state.z[a:b], minlength=topics) for a, b in zip(state.offsets[:-1], state.offsets[1:])]
+        shares = np.array([each / each.sum() for each in counts])
+        eta = random.normal(size=(topics, tasks.number)) / np.sqrt(tasks.precision)
+        log_p = twin.log_loss(tasks.loss, tasks.weight, shares @ eta, tasks.targets, tasks.epsilon).sum()
+        if np.log(random.random()) < log_p:
+            return state, eta
+
+
+@pytest.mark.parametrize("sampler", ["dense", "light-mixture"])
+@pytest.mark.parametrize("loss", GEWEKE)
+def test_geweke(loss: str, sampler: str) -> None:
+    """Topics, words and weights that are a joint draw are one again after a sweep and an update (Geweke 2004)."""
+    targets, settings = GEWEKE[loss]
+    tasks = replace(tasks_of(targets, loss, **settings), together=sampler == "dense")  # type: ignore[arg-type]
+    random = np.random.default_rng(4)
+    docs = [[0] * length for length in (14, 5, 9)]
+    shape = harness.make_state(docs, random.uniform(0.2, 0.8, 5), random.uniform(0.1, 0.5, 6))
+    before, after = [], []
+    for replicate in range(300):
+        state, eta = draw_jointly(random, tasks, shape)
+        state.side = tasks.side(5)
+        state.side["eta"][:5, :1] = eta
+        method = SAMPLERS[sampler][0](state, Options(topics=5, mh_steps=1, partitions=1), Threads(1))
+        method.start(random=True)
+        update = Classifier(tasks)
+        before.append(seen_in(state, tasks))
+        rows = method.document_topics()
+        shares = (rows[2] / np.repeat(state.lengths, np.diff(rows[0]))).astype(np.float32)
+        update.draw_mixing(method, rows[0], rows[1], shares, streams.key(replicate, 1))
+        method.sweep(replicate)
+        update(method, streams.key(replicate, 2))
+        after.append(seen_in(method.sync(), tasks))
+    difference = np.array(after) - np.array(before)
+    t = difference.mean(axis=0) / (difference.std(axis=0, ddof=1) / np.sqrt(len(difference)))
+    p = 2 * stats.t.sf(np.abs(t), len(difference) - 1)
+    assert p.min() * len(p) > LEVEL / (2 * len(GEWEKE))
+
+
+def seen_in(state: State, tasks: Tasks) -> np.ndarray:
+    """How concentrated topics are, the weights, and the scores on their targets' side."""
+    eta = state.side["eta"][:-1, : tasks.number]
+    counts = np.array(
+        [np.bincount(state.z[a:b], minlength=state.n_topics) for a, b in zip(state.offsets[:-1], state.offsets[1:])]
+    )
+    score = counts / counts.sum(axis=1, keepdims=True) @ eta
+    sides = [eta.mean(), (eta**2).mean(), (score * tasks.targets).mean(), (score**2).mean()]
+    return np.concatenate([harness.figures(state), sides])

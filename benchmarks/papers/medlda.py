@@ -23,10 +23,12 @@ import argparse
 import gzip
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse.linalg
 from cgsp import Runs
 
 from topicx import LDA, Corpus, MedLDA
@@ -48,10 +50,12 @@ def load(
         for line in lines:
             identity, label, text = line.rstrip("\n").split("\t")
             part = rows[split[identity]]
-            if (not classes or label in classes) and not (number and len(part) >= number):
+            if not classes or label in classes:
                 part.append((label, text.split()[: most or None]))
     parts = []
     for part in rows.values():
+        if number:  # from all over the file
+            part = [part[at * len(part) // min(number, len(part))] for at in range(min(number, len(part)))]
         labels = [label.split(",") if name.startswith("mulan") else [label] for label, _ in part]
         parts.append(Corpus.from_documents([words for _, words in part], labels=labels))
     return parts[0].prune(min_count=least) if least > 1 else parts[0], parts[1]
@@ -117,7 +121,7 @@ def classes(args: argparse.Namespace, runs: Runs, loss: str = "hinge", weight: f
                 iterations=sweeps, lambda_=weight, alpha_sum=5.6 if loss == "logistic" else 6.4, loss=loss,
             )  # fmt: skip
             rows.append((f"{sampler} K = {topics}", found))
-    if loss == "hinge":
+    if loss == "hinge" and find_spec("sklearn"):
         rows.append(("TF-IDF, linear SVM", {"accuracy": (runs.get("svm", lambda: linear(train, test)), 0.0)}))
     show(f"Figure {'4' if loss == 'logistic' else '2'}: 20 classes, {loss}, {len(train)} and {len(test)}", rows)
 
@@ -127,14 +131,23 @@ def losses(args: argparse.Namespace, runs: Runs) -> None:
 
 
 def tfidf(train: Corpus, test: Corpus) -> tuple[Any, Any]:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    maker = TfidfVectorizer(analyzer=lambda words: words, sublinear_tf=True)
-    words = [[corpus.document(d) for d in range(len(corpus))] for corpus in (train, test)]
-    return maker.fit_transform(words[0]), maker.transform(words[1])
+    """Rows of length 1 of (1 + log n_dw) (1 + log (D / D_w))."""
+    index = {word: number for number, word in enumerate(train.vocabulary)}
+    rare = 1 + np.log((1 + len(train)) / (1 + train.document_frequencies))
+    found = []
+    for corpus in (train, test):
+        counts = corpus.to_matrix().tocoo()
+        numbers = np.array([index.get(word, -1) for word in corpus.vocabulary])[counts.col]
+        known = numbers >= 0
+        values = (1 + np.log(counts.data[known])) * rare[numbers[known]]
+        rows = scipy.sparse.csr_array((values, (counts.row[known], numbers[known])), shape=(len(corpus), len(index)))
+        lengths = np.sqrt(rows.multiply(rows).sum(axis=1))
+        found.append(scipy.sparse.diags_array(1 / np.maximum(lengths, 1e-12)) @ rows)
+    return found[0], found[1]
 
 
 def linear(train: Corpus, test: Corpus) -> float:
+    """Accuracy; needs scikit-learn."""
     from sklearn.svm import LinearSVC
 
     known, new = tfidf(train, test)
@@ -216,10 +229,11 @@ def regression(args: argparse.Namespace, runs: Runs) -> None:
 
 
 def ridge(known: Any, new: Any, train: Corpus, test: Corpus) -> dict[str, Any]:
-    from sklearn.linear_model import Ridge
-
+    """Least squares with a penalty of 1 on the squared weights."""
     ratings = [np.array([float(corpus.labels(d)[0]) for d in range(len(corpus))]) for corpus in (train, test)]
-    return of_values(ratings[1], Ridge(alpha=1.0).fit(known, ratings[0]).predict(new))
+    mean = ratings[0].mean()
+    weights = scipy.sparse.linalg.lsqr(known, ratings[0] - mean, damp=1.0)[0]
+    return of_values(ratings[1], mean + new @ weights)
 
 
 def then_ridge(train: Corpus, test: Corpus, topics: int, args: argparse.Namespace) -> dict[str, Any]:

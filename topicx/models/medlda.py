@@ -49,7 +49,10 @@ class MedldaOptions:
         help="auto: hinge for classes (slda: logistic), epsilon for numbers.",
     )  # fmt: skip
     lambda_: float = positive(102.4, flags=("--lambda",), help="λ: how much the targets weigh against the words.")
-    nu: float = positive(4096.0, help="ν: the precision of a weight's prior; larger keeps weights smaller.")
+    nu: float | None = positive(
+        None, optional=True, shown="(λ / 1.6)²",
+        help="ν: the precision of a weight's prior; larger keeps weights smaller.",
+    )  # fmt: skip
     epsilon: float = number(0.001, 0, help="Errors up to here cost nothing (epsilon), in the target's own unit.")
     gibbs_steps: int = whole(2, 1, 1000, help="Rounds over the weights between two sweeps (sampler light).")
     proposals: str = choice(
@@ -62,6 +65,11 @@ class MedldaOptions:
     bias: bool = flag(help="Give every classifier a bias term.")
     weight_samples: int = whole(10, 1, 100_000, help="The draws of the weights, of the last sweeps, that are averaged.")
     weight_lag: int = whole(1, 1, help="Sweeps from one of these draws to the next.")
+
+    @property
+    def precision(self) -> float:
+        """ν. Without one: that of weights of precision 1 and a margin of λ / 1.6, as in the paper's runs."""
+        return self.nu if self.nu is not None else (self.lambda_ / 1.6) ** 2
 
     def loss_of(self, task: str) -> str:
         """The loss that is meant for a task, or InputError."""
@@ -121,8 +129,8 @@ class Medlda(Definition):
             positive = np.maximum((targets[known > 0] > 0).sum(axis=0), 1)
             up, down = total / (2 * positive), total / (2 * np.maximum(total - positive, 1))
         return Tasks(
-            targets, known, own.loss_of(task), own.lambda_, up, down, own.epsilon / float(side["scale"][1]), own.nu,
-            own.bias, own.gibbs_steps, options.sampler == "dense",
+            targets, known, own.loss_of(task), own.lambda_, up, down, own.epsilon / float(side["scale"][1]),
+            own.precision, own.bias, own.gibbs_steps, options.sampler == "dense",
         )  # fmt: skip
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
