@@ -228,6 +228,7 @@ CHECKPOINT_LIES: list[tuple[str, str, Callable[[dict[str, Any]], None]]] = [
     ("sparse", "no array 'row_len'", lambda a: a.pop("method.row_len")),
     ("sparse", "'sample.5.alpha' of", lambda a: a.update({"sample.5.alpha": np.ones((1, 4))})),
     ("sparse", r"sample.5.z\[2\] = 3", put("sample.5.z", 2, 3)),
+    ("sparse", "'sample.5.z' of 0 entries", lambda a: a.update({"sample.5.z": a["z"][:0]})),
     ("sparse", "'trace.b' of", lambda a: a.update({"trace.a": np.zeros(8), "trace.b": np.zeros(9)})),
     ("warp", r"proposals\[4\] = 60000", put("method.proposals", (2, 0), 60000)),
     ("warp", "proposals for tokens", put("method.proposals", (2, 0), 65535)),
