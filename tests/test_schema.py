@@ -204,6 +204,7 @@ LIES: list[tuple[str, str, Callable[[dict[str, Any]], None]]] = [
     ("state", r"beta\[0\] = 5e-324", put("beta", 0, 5e-324)),
     ("state", r"z\[4\] = 65534", put("z", 4, 65534)),
     ("state", r"seed_counts\[1\] = 0", put("seed_counts", 1, 0)),
+    ("state", r"seed_counts\[0\] = 637534210", put("seed_counts", 0, 637534210)),
     ("state", r"seed_topics\[1\] = 3", put("seed_topics", 1, 3)),
     ("state", r"'ids.offsets' of 12 entries, where 13", lambda a: a.update({"ids.offsets": a["ids.offsets"][1:]})),
 ]  # fmt: skip
