@@ -204,6 +204,7 @@ LIES: list[tuple[str, str, Callable[[dict[str, Any]], None]]] = [
     ("state", r"beta\[0\] = 5e-324", put("beta", 0, 5e-324)),
     ("state", r"z\[4\] = 65534", put("z", 4, 65534)),
     ("state", r"seed_counts\[1\] = 0", put("seed_counts", 1, 0)),
+    ("state", r"seed_counts\[0\] = 637534210", put("seed_counts", 0, 637534210)),
     ("state", r"seed_topics\[1\] = 3", put("seed_topics", 1, 3)),
     ("state", r"'ids.offsets' of 12 entries, where 13", lambda a: a.update({"ids.offsets": a["ids.offsets"][1:]})),
 ]  # fmt: skip
@@ -228,6 +229,7 @@ CHECKPOINT_LIES: list[tuple[str, str, Callable[[dict[str, Any]], None]]] = [
     ("sparse", "no array 'row_len'", lambda a: a.pop("method.row_len")),
     ("sparse", "'sample.5.alpha' of", lambda a: a.update({"sample.5.alpha": np.ones((1, 4))})),
     ("sparse", r"sample.5.z\[2\] = 3", put("sample.5.z", 2, 3)),
+    ("sparse", "'sample.5.z' of 0 entries", lambda a: a.update({"sample.5.z": a["z"][:0]})),
     ("sparse", "'trace.b' of", lambda a: a.update({"trace.a": np.zeros(8), "trace.b": np.zeros(9)})),
     ("warp", r"proposals\[4\] = 60000", put("method.proposals", (2, 0), 60000)),
     ("warp", "proposals for tokens", put("method.proposals", (2, 0), 65535)),

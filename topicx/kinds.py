@@ -16,6 +16,8 @@ LOWEST, HIGHEST = 9.99e-31, 1.001e30
 FINITE = 1.7976931348623157e308
 COUNT = 1 << 53
 """Counts that a double holds exactly."""
+SEED = 1 << 24
+"""Pseudo-counts of a seed word in a topic: its weight is at most a million, and readers make room for each."""
 ANY = "uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64 bool"
 
 _WORDS = (
@@ -116,7 +118,7 @@ _STATE: tuple[Part, ...] = (
     Array("groups", "uint32", "documents", below="groups", empty=0),
     Array("seed_words", "uint32", "seeds", below="words", attribute="seeds.words"),
     Array("seed_topics", "uint16", "seeds", below="topics", attribute="seeds.topics"),
-    Array("seed_counts", "int64", "seeds", low=1, high=1 << 31, attribute="seeds.counts"),
+    Array("seed_counts", "int64", "seeds", low=1, high=SEED, attribute="seeds.counts"),
     Texts("ids", "documents"),
     Texts("snippets", "documents", empty=True),
     Texts("group_names", "groups", empty=True, since=2),

@@ -100,8 +100,11 @@ class Array:
 
     def named(self, part: str) -> Array:
         """The declaration with this for *."""
-        texts = {key: getattr(self, key).replace("*", part) for key in ("name", "below", "ends", "total")}
-        return replace(self, shape=self.shape and self.shape.replace("*", part), **texts) if part else self
+        if not part:
+            return self
+        # A product of sizes has a * too, but not after a dot.
+        said = {key: getattr(self, key).replace(".*", f".{part}") for key in ("name", "below", "ends", "total")}
+        return replace(self, shape=self.shape and self.shape.replace(".*", f".{part}"), **said)
 
 
 def texts(name: str, count: str, empty: bool = False, partner: str = "") -> tuple[Array, Array]:
