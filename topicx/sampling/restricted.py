@@ -27,6 +27,7 @@ from topicx.sampling.hyper import DocumentStatistics
 from topicx.sampling.likelihood import words_log_likelihood
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell
+from topicx.schema import Array
 from topicx.state import NONE, Csr, State, topic_totals
 
 
@@ -84,7 +85,10 @@ class Restricted(Gibbs):
         return AllowedDocuments(counts.astype(np.float64), self.state, self.allowed)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {}
+        return {}  # the order in which a row is stored decides nothing
+
+    def declared(self) -> tuple[Array, ...]:
+        return ()
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         self._adopt(self.state.z)

@@ -23,6 +23,7 @@ from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.restricted import AllowedDocuments
 from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.schema import Array
 from topicx.state import NONE, Csr, State
 from topicx.variational.base import pair_up, require_memory
 
@@ -183,6 +184,19 @@ class RestrictedCvb0(Method):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"gamma": self.gamma, "nd": self.nd, "nw": self.nw, "totals": self.totals}
+
+    def declared(self) -> tuple[Array, ...]:
+        most = 1.01 * (self.state.n_tokens + float(self.state.seeds.counts.sum())) + 1
+        return (
+            Array("gamma", "float32", "assignments", low=0, high=1.001),
+            Array("nd", "float64", "entries", low=-1, high=most),
+            Array("nw", "float64", "slots", low=-1, high=most),
+            Array("totals", "float64", "topics", low=-1, high=most),
+        )
+
+    def sizes(self) -> dict[str, int]:
+        mine = {"assignments": len(self.gamma), "entries": len(self.allowed[1]), "slots": len(self.word_topic)}
+        return super().sizes() | mine
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.gamma, self.nd, self.nw, self.totals = (arrays[n].copy() for n in ("gamma", "nd", "nw", "totals"))
