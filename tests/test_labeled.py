@@ -218,7 +218,7 @@ def test_sets_by_number_top_and_threshold() -> None:
     inference = Inference(model, threads=1)
     part = next(iter(inference.stream(inference.corpus(corpus))))
     scores = Labeller(model).scores(part)
-    number = LabelNumber.from_side(model.side)
+    number = LabelNumber.from_side(model.side, model.n_words)
     assert number is not None
     sizes = Labeller(model).of(part).sets.sum(axis=1)
     assert np.array_equal(sizes, number.predict(part.documents.words, part.documents.offsets))
@@ -282,7 +282,7 @@ def test_the_regression_is_ridge_regression() -> None:
     np.testing.assert_allclose(found.expected(words, offsets), features @ exact + base, atol=2e-2)
     predicted = found.predict(words, offsets)
     assert predicted.min() >= 1
-    again = LabelNumber.from_side(found.side())
+    again = LabelNumber.from_side(found.side(), 12)
     assert again is not None
     assert np.array_equal(again.predict(words, offsets), predicted)
 
@@ -366,6 +366,31 @@ def test_states_and_models_come_back_from_files(tmp_path: Path) -> None:
     assert np.array_equal(state.allowed[1], result.state.allowed[1])
     assert list(model.topic_names) == list(result.model.topic_names)
     assert np.array_equal(model.side["label_number_weights"], result.model.side["label_number_weights"])
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("topic_label", np.zeros(9, np.int32)),
+        ("topic_label", np.arange(8, dtype=np.int32)),
+        ("label_frequencies", np.ones(4, np.int64)),
+        ("label_names.offsets", np.arange(3)),
+        ("label_number", np.array([1.0, np.nan, 3.0])),
+        ("label_number_weights", np.zeros(2, np.float32)),
+        ("label_topic_word", np.ones((2, 3), np.float32)),
+        ("label_topic_alpha", np.ones(7)),
+        ("labelled", None),
+    ],
+)
+def test_damaged_side_arrays_are_refused(name: str, array: Any) -> None:
+    corpus = tagged(60)
+    model = trained("dependency", corpus).result(examples=0).model
+    measure(model, corpus, Labeller(model), samples=1)
+    model.side[name] = array
+    if array is None:
+        del model.side[name]
+    with pytest.raises(InputError):
+        measure(model, corpus, Labeller(model), samples=1)
 
 
 def test_the_class_averages_chains_and_samples() -> None:
