@@ -52,9 +52,7 @@ class RestrictedCvb0(Method):
         rank = self.schedule.rank
         self.words = rank[self.schedule.arranged(words)]  # by rank: threads at work on two blocks share no cache line
         self.counts, self.offsets = self.schedule.arranged(counts), offsets
-        by_rank = np.empty_like(state.words)
-        by_rank[:] = rank[state.words]
-        word_offsets, documents = _by_word(by_rank, state)
+        word_offsets, documents, _ = estimators.word_order(state, rank[state.words])
         self.indptr, self.word_topic = estimators.allowed_pairs(word_offsets, documents, self.allowed, Threads(1))
         self.slots = np.empty(entries, np.uint32)
         kernel.slots_of(self.words, offsets, *self.allowed, self.gamma_start, self.indptr, self.word_topic, self.slots)
@@ -208,18 +206,6 @@ class RestrictedCvb0(Method):
         assert np.allclose(self.nw, nw[0] + self.pseudo, atol=1e-6), "n_kw"
         totals = self._by_topic(nw[0]) + self.pseudo_totals
         assert np.allclose(self.totals, totals, atol=1e-6), "n_k"
-
-
-def _by_word(words: NDArray[np.uint32], state: State) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """Where each word's tokens begin, and the tokens' documents, word after word."""
-    from topicx._kernels import estimate as grouping
-
-    offsets = np.zeros(state.n_words + 1, np.int64)
-    np.cumsum(np.bincount(words, minlength=state.n_words), out=offsets[1:])
-    documents, unused_z = np.empty(len(words), np.uint32), np.empty(len(words), np.uint16)
-    unused = np.zeros(state.n_words + 1, np.int64), np.zeros(state.n_documents + 1, np.int64)
-    grouping.group(words, unused_z, state.offsets, offsets[:-1].copy(), documents, unused_z.copy(), *unused)
-    return offsets, documents
 
 
 def _rising(sums: Floats, prior: Floats) -> float:
