@@ -43,7 +43,7 @@ class Series:
         good = (
             isinstance(series, dict)
             and whole(series.get("chains"), 1, 1000)
-            and series.get("keep") in ("best", "all")
+            and series.get("keep") in ("best", "all", "average")
             and lists(series.get("scores"), (int, float))
             and notes.get("theta") in (None, "cgs", "cgsp")
             and notes.get("phi") in (None, "auto", "cgs", "cgsp")

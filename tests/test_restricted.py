@@ -246,6 +246,37 @@ def test_tokens_on_other_topics_are_refused_with_the_documents_name() -> None:
         estimate(state)
 
 
+def test_documents_without_a_topic_and_topics_out_of_order_are_refused() -> None:
+    for offsets, topics, told in (([0, 2, 2], [0, 2], "'d1' has words"), ([0, 2, 3], [2, 0, 1], "do not ascend")):
+        state = harness.make_state([[0, 1], [1]], [0.3, 0.3, 0.3], [0.1, 0.1])
+        state.allowed = np.array(offsets), np.array(topics, np.uint16)
+        for kind in (Restricted, RestrictedCvb0):
+            with pytest.raises(InputError, match=told):
+                kind(state, Options(topics=3), Threads(1))
+        with pytest.raises(InputError, match=told):
+            estimate(state)
+    state = harness.make_state([[0, 1], [], [1]], [0.3, 0.3, 0.3], [0.1, 0.1])  # an empty one needs none
+    state.allowed = np.array([0, 2, 2, 3]), np.array([1, 2, 0], np.uint16)
+    harness.make_method(NAME, state).start(random=True)
+
+
+def test_the_likelihood_is_that_of_the_urn() -> None:
+    """Differences between assignments are those of the enumeration; and a state's is its chain's."""
+    from topicx.evaluate.likelihood import joint_log_likelihood
+
+    state = with_no_label()
+    assignments, p = posterior(state)
+    chosen = [0, 5, len(p) - 1]
+    found = []
+    for at in chosen:
+        state.z = assignments[at].astype(np.uint16)
+        found.append(joint_log_likelihood(state) * state.n_tokens)
+    np.testing.assert_allclose(np.diff(found), np.diff(np.log(p[chosen])), rtol=1e-9)
+    method = harness.make_method(NAME, state)
+    method.start(random=True)
+    assert method.score() == joint_log_likelihood(state)
+
+
 def test_alpha_is_learnt_from_the_documents_that_may_have_the_topic() -> None:
     """The fixed point is where the derivative of the likelihood, by finite differences, is zero."""
     from topicx.sampling.restricted import documents_log_likelihood

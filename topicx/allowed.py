@@ -53,6 +53,14 @@ def allowed_of(state: State) -> Allowed:
     """The topics of each document; a state that leaves it open allows all."""
     if state.allowed is not None:
         offsets, topics = state.allowed
+        without = np.flatnonzero((np.diff(offsets) == 0) & (state.lengths > 0))
+        if len(without):
+            raise InputError(f"document {state.ids[int(without[0])]!r} has words, but no topic that it may have")
+        rises = np.diff(topics.astype(np.int64)) > 0
+        begins = offsets[1:-1][(offsets[1:-1] > 0) & (offsets[1:-1] < len(topics))]
+        rises[begins - 1] = True  # from one document to the next
+        if not np.all(rises):
+            raise InputError("the topics that documents may have do not ascend")
         return np.ascontiguousarray(offsets, np.int64), np.ascontiguousarray(topics, np.uint16)
     every = np.arange(state.n_topics, dtype=np.uint16)
     return np.arange(state.n_documents + 1, dtype=np.int64) * state.n_topics, np.tile(every, state.n_documents)

@@ -54,6 +54,8 @@ STOP = set("a an and are as at be but by for if in into is it no not of on or su
 data set as it is distributed; without these it has 33 and 14 less."""
 METHODS = {"CGS": ("cgs", "cgs"), "φ+θp": ("cgs", "cgsp"), "φp+θ": ("cgsp", "cgs"), "CGSp": ("cgsp", "cgsp")}
 CONFIGURATIONS = {"1x1": (1, 1), "5x30": (5, 30)}
+FIXED = {"CVB0": "words", "CVB0, ranked by θ": "theta"}
+"""What stands beside the samples: CVB0, and what ranks its labels."""
 F1 = ("micro_f1", "macro_f1", "example_f1")
 PAPER = {  # Tables 6, 7 and 8: micro, macro, example
     ("bibtex", "1x1"): {"CGS": (0.2388, 0.1582, 0.2546), "φ+θp": (0.2985, 0.2019, 0.3127),
@@ -220,9 +222,9 @@ def samples(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
         for corpus in args.corpora
     }
     for key, rows in results.items():
-        print(f"\n{key}: micro, macro, example F1 (words, meta)")
+        print(f"\n{key}: micro, macro, example F1 (ranked by words, the regression's number of labels)")
         for row in rows:
-            told = "  ".join(f"{m} " + " ".join(f"{v:.4f}" for v in row[m]) for m in [*METHODS, "CVB0"])
+            told = "  ".join(f"{m} " + " ".join(f"{v:.4f}" for v in row[m]) for m in [*METHODS, *FIXED])
             print(f"  {row['samples']:>3} samples: {told}")
     plot(results, args.out / "labels-samples.png")
     return results
@@ -240,9 +242,10 @@ def curve(args: argparse.Namespace, name: str) -> list[dict[str, Any]]:
             phi: [estimate(s, phi=phi, examples=0, threads=args.threads) for s in states] for phi in ("cgs", "cgsp")
         }
     expected = train(corpus, options_of("prior", 1, 1, "labeled-cvb0"), 1, args.threads)["auto"]
-    fixed = predicted(expected, test, 1, 1, "cvb0", 1, args.threads)["words"]["meta"]
+    fixed = predicted(expected, test, 1, 1, "cvb0", 1, args.threads)
+    lines = {name: [fixed[score]["meta"][m] for m in F1] for name, score in FIXED.items()}
     for count in args.counts:
-        row: dict[str, Any] = {"samples": count, "CVB0": [fixed[m] for m in F1]}
+        row: dict[str, Any] = {"samples": count} | lines
         for method, (phi, theta) in METHODS.items():
             mean = average(models[phi][:count], [np.arange(last.n_topics)] * count)
             model = replace(last, indptr=mean.indptr, topics=mean.topics, values=mean.values, remainder=mean.remainder,
@@ -265,8 +268,10 @@ def plot(results: dict[str, Any], path: Path) -> None:
     figure, axes = plt.subplots(len(results), 3, figsize=(12, 3.2 * len(results)), squeeze=False)
     for line, (key, rows) in zip(axes, results.items()):
         for at, (axis, title) in enumerate(zip(line, ("micro-F1", "macro-F1", "example-based F1"))):
-            for method in [*METHODS, "CVB0"]:
-                style = {"linestyle": "--", "color": "black"} if method == "CVB0" else {"marker": "o", "markersize": 3}
+            for method in [*METHODS, *FIXED]:
+                style: dict[str, Any] = {"marker": "o", "markersize": 3}
+                if method in FIXED:
+                    style = {"linestyle": "--" if method == "CVB0" else ":", "color": "black"}
                 axis.plot([row["samples"] for row in rows], [row[method][at] for row in rows], label=method, **style)
             axis.set_title(f"{key.removeprefix('samples/')}: {title}")
             axis.set_xlabel("samples of one chain")

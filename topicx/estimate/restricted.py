@@ -99,11 +99,14 @@ class RestrictedConditionals:
         return largest(state, indptr, topics, values, max_entries)
 
 
-def word_order(state: State) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint16]]:
-    """Where each word's tokens begin, and the documents and topics of the tokens, word after word."""
+def word_order(
+    state: State, words: NDArray[np.uint32] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint16]]:
+    """Where each word's tokens begin, and the documents and topics of the tokens, word after word. `words`: the state's
+    by other numbers."""
     if state.n_tokens >= 1 << 32:
         raise InputError(f"{state.n_tokens:,} tokens: estimators take fewer than {1 << 32:,} at once")
-    words = np.ascontiguousarray(state.words)
+    words = np.ascontiguousarray(state.words if words is None else words)
     offsets = np.zeros(state.n_words + 1, np.int64)
     np.cumsum(np.bincount(words, minlength=state.n_words), out=offsets[1:])
     documents, z = np.empty(len(words), np.uint32), np.empty(len(words), np.uint16)

@@ -260,7 +260,9 @@ def definition_of(model: Model) -> Definition:
     """The definition of the model, which knows what new documents bring; that of LDA for models of other programs."""
     from topicx.models import registry
 
-    return registry.of_meta(model.meta)
+    definition = registry.of_meta(model.meta)
+    definition.verify(model)
+    return definition
 
 
 def infer(model: Model, corpus: Corpus, **options: Any) -> NDArray[np.float32]:

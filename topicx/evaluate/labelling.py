@@ -23,6 +23,7 @@ from topicx.evaluate.infer import Inference, Inferred
 from topicx.evaluate.labels import LabelMeasures, choose
 from topicx.model import Model
 from topicx.models.label_number import LabelNumber
+from topicx.models.labeled import check_side
 from topicx.strings import Strings
 
 SCORES = ("words", "theta")
@@ -46,11 +47,12 @@ class Labeller:
             raise InputError("the model's topics are no labels: train with --model labeled, prior or dependency")
         if score not in SCORES:
             raise InputError(f"score must be one of {', '.join(SCORES)}, not {score!r}")
+        check_side(model.side, model.n_topics)
         self.model, self.score, self.top = model, score, top
         self.threshold = threshold
         self.names = Strings.from_arrays(model.side, "label_names")
         self.per_label = int((model.side["topic_label"] >= 0).sum()) // len(self.names)
-        self.number = LabelNumber.from_side(model.side)
+        self.number = LabelNumber.from_side(model.side, model.n_words)
         if self.number is None and not top and threshold is None:
             raise InputError("the model does not say how many labels a document has: give top or threshold")
 

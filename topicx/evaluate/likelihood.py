@@ -20,11 +20,15 @@ from topicx.evaluate.infer import Inference
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.model import Model
 from topicx.sampling import likelihood as joint
+from topicx.sampling import restricted
 from topicx.state import State
 
 
 def joint_log_likelihood(state: State) -> float:
-    """log p(w, z | α, β) per placed token; each document under its group's α, seed words as part of the prior."""
+    """log p(w, z | α, β) per placed token; each document under its group's α, over the topics that it may have; seed
+    words as part of the prior."""
+    if state.allowed is not None:
+        return restricted.joint_log_likelihood(state)
     return joint.joint_log_likelihood(
         state.z, state.offsets, state.word_topics(), state.topic_totals(), state.alpha, state.groups, state.beta,
         state.seeds,

@@ -122,6 +122,9 @@ class Definition:
         index = {name: number for number, name in enumerate(model.group_names)}
         return np.array([index.get(name, mean) if name else mean for name in documents.collections], np.uint32)
 
+    def verify(self, model: Model) -> None:
+        """InputError unless the side arrays of a model (perhaps from a damaged file) fit together."""
+
     @property
     def rounds(self) -> int:
         """How often a new document's α is found anew from its topics (`adapted_alpha`) before samples are taken."""

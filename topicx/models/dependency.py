@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 from topicx._kernels import infer as kernel
 from topicx.declare import whole
 from topicx.engines.threads import Threads
+from topicx.errors import InputError
 from topicx.estimate import estimate
 from topicx.model import Model
+from topicx.models.label_number import require
 from topicx.models.labeled import Labels, PriorLDA, PriorOptions
 from topicx.sampling.chain import Chain
 from topicx.sampling.options import Options
-from topicx.state import NONE, State
+from topicx.state import MAX_TOPICS, NONE, State
 from topicx.strings import Strings
 
 _BURN_IN, _SAMPLES, _LAG = 20, 10, 2
@@ -67,6 +69,18 @@ class DependencyLDA(PriorLDA):
             chain.run()
             model = estimate(chain.method.sync(), examples=0)
         return {"label_topic_word": model.topic_word.astype(np.float32), "label_topic_alpha": model.alpha[0].copy()}
+
+    def verify(self, model: Model) -> None:
+        super().verify(model)
+        try:
+            phi, alpha = model.side["label_topic_word"], model.side["label_topic_alpha"]
+        except KeyError as missing:
+            raise InputError(f"the model of labels lacks the array {missing}") from None
+        labels = len(model.side["label_frequencies"])
+        fits = phi.ndim == 2 and phi.shape[1] == labels and 0 < len(phi) <= MAX_TOPICS and alpha.shape == (len(phi),)
+        require(fits, "label topics of another shape")
+        for array in (phi, alpha):
+            require(bool(np.all(np.isfinite(array)) and np.all(array > 0)), "label topics that are not positive")
 
     # -- new documents -----------------------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from topicx.errors import InputError
+
 PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 FOLDS = 3
 _STEPS = 100
@@ -52,11 +54,23 @@ class LabelNumber:
         return {"label_number_weights": self.weights, "label_number": about}
 
     @classmethod
-    def from_side(cls, side: dict[str, NDArray[Any]]) -> LabelNumber | None:
+    def from_side(cls, side: dict[str, NDArray[Any]], n_words: int) -> LabelNumber | None:
+        """From arrays of a model (perhaps of a damaged file); None: it has none."""
         if "label_number" not in side:
             return None
-        base, most, penalty = side["label_number"].tolist()
-        return cls(side["label_number_weights"], base, int(most), penalty)
+        about, weights = side["label_number"], side.get("label_number_weights", np.zeros(0, np.float32))
+        finite = about.shape == (3,) and bool(np.all(np.isfinite(about)))
+        require(finite and 1 <= about[1] < 1 << 31, "a regression for the number of labels that is none")
+        right = weights.shape == (n_words,) and weights.dtype == np.float32 and bool(np.all(np.isfinite(weights)))
+        require(right, "weights of other words for the number of labels")
+        base, most, penalty = about.tolist()
+        return cls(weights, base, int(most), penalty)
+
+
+def require(holds: bool, problem: str) -> None:
+    """InputError unless the arrays of a model of labels fit together."""
+    if not holds:
+        raise InputError(f"the model is not consistent: it has {problem}")
 
 
 def features_of(words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: int) -> scipy.sparse.csr_array:

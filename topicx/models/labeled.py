@@ -24,7 +24,7 @@ from topicx.declare import positive, whole
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.models.definition import Definition, Priors, initial_state
-from topicx.models.label_number import LabelNumber
+from topicx.models.label_number import LabelNumber, require
 from topicx.sampling.options import Options
 from topicx.sampling.registry import ALLOWED
 from topicx.state import MAX_TOPICS, State
@@ -120,7 +120,12 @@ class LabeledLDA(Definition):
             found.append(f"{single:,} labels have one document")
         return found
 
+    def verify(self, model: Model) -> None:
+        check_side(model.side, model.n_topics)
+
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
+        check_side(state.side, state.n_topics)
+        require(len(state.side["labelled"]) == state.n_documents, "marks of labels for other documents")
         side = state.side
         names, of_topic = Strings.from_arrays(side, "label_names"), side["topic_label"]
         model.topic_names = topic_names(names, of_topic)
@@ -160,6 +165,25 @@ class PriorLDA(LabeledLDA):
         a_document = model.side["label_frequencies"].sum() / number * self.own.topics_per_label
         alpha[:, of_topic < 0] = (weight + smoothing) / a_document
         return np.ascontiguousarray(alpha)
+
+
+def check_side(side: Mapping[str, NDArray[Any]], topics: int) -> None:
+    """InputError unless these say which label each topic is of: as many a label, in order; then the background."""
+    try:
+        of_topic, frequencies = side["topic_label"], side["label_frequencies"]
+        offsets, data, labelled = side["label_names.offsets"], side["label_names.bytes"], side["labelled"]
+    except KeyError as missing:
+        raise InputError(f"the model of labels lacks the array {missing}") from None
+    for array, kind in ((of_topic, np.int32), (frequencies, np.int64), (offsets, np.int64), (data, np.uint8)):
+        require(array.ndim == 1 and array.dtype == kind, "arrays of labels that are of another type")
+    labels = len(frequencies)
+    own = int((of_topic >= 0).sum())
+    require(labels > 0 and own % labels == 0 and own > 0, "topics that its labels do not share evenly")
+    wanted = np.concatenate([np.repeat(np.arange(labels), own // labels), np.full(topics - own, -1)])
+    require(len(of_topic) == topics and bool(np.array_equal(of_topic, wanted)), "topics of labels in another order")
+    require(len(offsets) == labels + 1 and offsets[0] == 0 and offsets[-1] == len(data), "names of other labels")
+    require(bool(np.all(np.diff(offsets) >= 0) and np.all(frequencies > 0)), "names or frequencies that are no such")
+    require(labelled.ndim == 1, "marks of labelled documents in another shape")
 
 
 def allowed_topics(

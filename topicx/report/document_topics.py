@@ -101,8 +101,9 @@ def state_writer(
 
     lengths, known = state.lengths, np.zeros(state.n_documents, np.int64)
     with contextlib.ExitStack() as open_things:
+        selection = Selection(threshold, most or 0)
         add = open_things.enter_context(
-            writer(path, format_of(path, None), state.n_topics, Selection(threshold, most or 0))
+            writer(path, format_of(path, None), state.n_topics, selection, names=names_of(state))
         )
         if join_chunks:
             add = open_things.enter_context(joining(add))
@@ -112,6 +113,16 @@ def state_writer(
             add(state.ids[part], lengths[part], known[part], rows.astype(np.float32))
 
         yield write
+
+
+def names_of(state: State) -> list[str]:
+    """What the topics of a state are called: labels, where they are; empty: they are numbers."""
+    if "topic_label" not in state.side:
+        return []
+    from topicx.models.labeled import check_side, topic_names
+
+    check_side(state.side, state.n_topics)
+    return list(topic_names(Strings.from_arrays(state.side, "label_names"), state.side["topic_label"]))
 
 
 class _Tsv:

@@ -27,6 +27,7 @@ from topicx.sampling.hyper import DocumentStatistics
 from topicx.sampling.likelihood import words_log_likelihood
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell
+from topicx.schema import Array
 from topicx.state import NONE, Csr, State, topic_totals
 
 
@@ -74,11 +75,7 @@ class Restricted(Gibbs):
         return int(changed), totals
 
     def score(self) -> float:
-        state = self.state
-        counts = aligned_counts(self.z, state, self.allowed)
-        total = documents_log_likelihood(counts, state, self.allowed)
-        total += words_log_likelihood(self.word_topics(), self.totals, state.beta, state.seeds)
-        return total / max(int(counts.sum()), 1)
+        return joint_log_likelihood(self.sync())
 
     def word_topics(self) -> Csr:
         return self.sync().word_topics()
@@ -88,7 +85,10 @@ class Restricted(Gibbs):
         return AllowedDocuments(counts.astype(np.float64), self.state, self.allowed)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {}
+        return {}  # the order in which a row is stored decides nothing
+
+    def declared(self) -> tuple[Array, ...]:
+        return ()
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         self._adopt(self.state.z)
@@ -108,6 +108,15 @@ def _entries(table: Table, word: int) -> dict[int, int]:
     if table.mask[word] < 0:
         return {k: int(n) for k, n in enumerate(row) if n}
     return {int(key) - 1: int(n) for key, n in row.reshape(-1, 2) if key}
+
+
+def joint_log_likelihood(state: State) -> float:
+    """log p(w, z | α, β) per placed token."""
+    allowed = allowed_of(state)
+    counts = aligned_counts(state.z, state, allowed)
+    total = documents_log_likelihood(counts, state, allowed)
+    total += words_log_likelihood(state.word_topics(), state.topic_totals(), state.beta, state.seeds)
+    return total / max(int(counts.sum()), 1)
 
 
 def documents_log_likelihood(counts: NDArray[Any], state: State, allowed: Allowed) -> float:

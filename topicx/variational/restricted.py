@@ -23,6 +23,7 @@ from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.restricted import AllowedDocuments
 from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.schema import Array
 from topicx.state import NONE, Csr, State
 from topicx.variational.base import pair_up, require_memory
 
@@ -51,9 +52,7 @@ class RestrictedCvb0(Method):
         rank = self.schedule.rank
         self.words = rank[self.schedule.arranged(words)]  # by rank: threads at work on two blocks share no cache line
         self.counts, self.offsets = self.schedule.arranged(counts), offsets
-        by_rank = np.empty_like(state.words)
-        by_rank[:] = rank[state.words]
-        word_offsets, documents = _by_word(by_rank, state)
+        word_offsets, documents, _ = estimators.word_order(state, rank[state.words])
         self.indptr, self.word_topic = estimators.allowed_pairs(word_offsets, documents, self.allowed, Threads(1))
         self.slots = np.empty(entries, np.uint32)
         kernel.slots_of(self.words, offsets, *self.allowed, self.gamma_start, self.indptr, self.word_topic, self.slots)
@@ -184,6 +183,19 @@ class RestrictedCvb0(Method):
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"gamma": self.gamma, "nd": self.nd, "nw": self.nw, "totals": self.totals}
 
+    def declared(self) -> tuple[Array, ...]:
+        most = 1.01 * (self.state.n_tokens + float(self.state.seeds.counts.sum())) + 1
+        return (
+            Array("gamma", "float32", "assignments", low=0, high=1.001),
+            Array("nd", "float64", "entries", low=-1, high=most),
+            Array("nw", "float64", "slots", low=-1, high=most),
+            Array("totals", "float64", "topics", low=-1, high=most),
+        )
+
+    def sizes(self) -> dict[str, int]:
+        mine = {"assignments": len(self.gamma), "entries": len(self.allowed[1]), "slots": len(self.word_topic)}
+        return super().sizes() | mine
+
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.gamma, self.nd, self.nw, self.totals = (arrays[n].copy() for n in ("gamma", "nd", "nw", "totals"))
 
@@ -194,18 +206,6 @@ class RestrictedCvb0(Method):
         assert np.allclose(self.nw, nw[0] + self.pseudo, atol=1e-6), "n_kw"
         totals = self._by_topic(nw[0]) + self.pseudo_totals
         assert np.allclose(self.totals, totals, atol=1e-6), "n_k"
-
-
-def _by_word(words: NDArray[np.uint32], state: State) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """Where each word's tokens begin, and the tokens' documents, word after word."""
-    from topicx._kernels import estimate as grouping
-
-    offsets = np.zeros(state.n_words + 1, np.int64)
-    np.cumsum(np.bincount(words, minlength=state.n_words), out=offsets[1:])
-    documents, unused_z = np.empty(len(words), np.uint32), np.empty(len(words), np.uint16)
-    unused = np.zeros(state.n_words + 1, np.int64), np.zeros(state.n_documents + 1, np.int64)
-    grouping.group(words, unused_z, state.offsets, offsets[:-1].copy(), documents, unused_z.copy(), *unused)
-    return offsets, documents
 
 
 def _rising(sums: Floats, prior: Floats) -> float:
