@@ -46,7 +46,7 @@ demo: $(VENV)/installed
 	$(BIN)/topicx demo -o topicx-demo
 
 test: $(VENV)/tools
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest tests -n auto --dist loadscope
 	$(MAKE) --no-print-directory test-kernels-debug test-installed
 
 # The kernels' tests once more on a build with bounds checks, kept apart from the ordinary one.

@@ -12,7 +12,7 @@ import click
 
 from topicx.cli import declared, priors
 from topicx.cli.common import check_outputs, on_command_line, option, quiet, refuse, say, stack, threads, verbose
-from topicx.cli.training import Series, Wanted, train_one
+from topicx.cli.training import Series, Stopper, Wanted, train_one
 from topicx.declare import declarations
 from topicx.errors import InputError
 from topicx.models import registry as models
@@ -124,7 +124,7 @@ def command(
     wanted.checkpoint = f" --checkpoint {shlex.quote(checkpoint)}" if checkpoint else ""
     wanted.checkpoint += f" --checkpoint-interval {checkpoint_interval}" if checkpoint_interval else ""
     series = Series(chains, keep)
-    with Threads(threads) as engine:
+    with Threads(threads) as engine, Stopper(quiet) as stopper:
         run: Run | None = None
         if resume:
             run = _resumed(resume, settings, given, engine)
@@ -142,7 +142,7 @@ def command(
             if join_chunks:
                 parent(run.chain.state.ids[0])  # before hours of work: are there chunks?
             run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
-            train_one(run, checkpoints, wanted, quiet, verbose)
+            train_one(run, checkpoints, wanted, stopper, quiet, verbose)
             series.add(run, number, wanted, quiet)
         series.tell(run, quiet)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())

@@ -138,24 +138,38 @@ def _announce(run: Run) -> None:
         say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
 
 
-def train_one(run: Run, checkpoints: Checkpoints, wanted: Wanted, quiet: bool, verbose: bool) -> None:
-    """Run the chain with progress; SIGINT, SIGTERM and SIGHUP end it after the sweep, with a checkpoint."""
+class Stopper:
+    """Hears SIGINT, SIGTERM and SIGHUP while chains run and their files are written: the chain at hand (or the next, if
+    files are being written) ends after its sweep, with a checkpoint. A second signal stops at once."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet, self.asked = quiet, False
+
+    def __enter__(self) -> Stopper:
+        heard = [n for n in STOPPING if n != HANGUP or signal.getsignal(n) != signal.SIG_IGN]  # nohup
+        self._previous = {number: signal.signal(number, self._stop) for number in heard}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def _stop(self, signum: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        say("finishing the sweep (once more: stop at once) …", quiet=self.quiet)
+
+
+def train_one(
+    run: Run, checkpoints: Checkpoints, wanted: Wanted, stopper: Stopper, quiet: bool, verbose: bool
+) -> None:  # fmt: skip
+    """Run the chain with progress until it ends or is stopped."""
     from topicx.progress import for_terminal
     from topicx.sampling.chain import Interrupted
 
     chain = run.chain
     total = sum(step.share for step in chain.steps)
-    stopping = False
-
-    def stop(signum: int, frame: FrameType | None) -> None:
-        nonlocal stopping
-        if stopping:  # a second time: at once
-            raise KeyboardInterrupt
-        stopping = True
-        say("finishing the sweep (once more: stop at once) …", quiet=quiet)
-
-    heard = [number for number in STOPPING if number != HANGUP or signal.getsignal(number) != signal.SIG_IGN]  # nohup
-    previous = {number: signal.signal(number, stop) for number in heard}
     try:
         if not quiet:
             _announce(run)
@@ -169,7 +183,7 @@ def train_one(run: Run, checkpoints: Checkpoints, wanted: Wanted, quiet: bool, v
                     figures = "".join(f", {name} {value:.4g}" for name, value in event.figures.items())
                     progress.message(f"sweep {event.step.sweep}: {note}, {chain.seconds:.1f} s{figures}")
 
-            run.train([report], checkpoints, lambda: stopping)
+            run.train([report], checkpoints, lambda: stopper.asked)
     except Interrupted:
         done = max((step.sweep for step in chain.steps[: chain.position]), default=0)
         chains = chain.notes["series"]["chains"]
@@ -177,9 +191,6 @@ def train_one(run: Run, checkpoints: Checkpoints, wanted: Wanted, quiet: bool, v
         say(f"stopped{which} after {done} of {chain.options.iterations} sweeps; the chain is saved. To go on with it:")
         say(f"  topicx train --resume {shlex.quote(checkpoints.path)} {wanted.options()}")
         raise click.exceptions.Exit(130) from None
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
     _tell_end(run, quiet)
 
 
