@@ -13,7 +13,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("topicx", "cli", "datasets", "tests")
-TESTS = ("tests/test_kernels.py", "tests/test_chain.py", "tests/test_samplers.py", "tests/test_hmm.py")
+TESTS = (
+    "tests/test_kernels.py",
+    "tests/test_chain.py",
+    "tests/test_samplers.py",
+    "tests/test_restricted.py",
+    "tests/test_hmm.py",
+)
 
 
 def main(directory: Path) -> int:
