@@ -50,7 +50,7 @@ def cross_validate(
                 found = predictions(model, corpus.select(fold == held_out), threads=engine.threads)
                 name = FIGURE[found["task"]]
                 scores.append(float(found[name]))
-            row = {"topics": number, "lambda": weight, "figure": name, "mean": float(np.mean(scores)),
+            row: dict[str, Any] = {"topics": number, "lambda": weight, "figure": name, "mean": float(np.mean(scores)),
                    "spread": float(np.std(scores)), "folds": scores}  # fmt: skip
             each(row)
             rows.append(row)
