@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli import declared, priors
+from topicx.cli import declared, folds, priors
 from topicx.cli.common import check_outputs, on_command_line, option, quiet, refuse, say, stack, threads, verbose
 from topicx.cli.training import Series, Stopper, Wanted, train_one
 from topicx.declare import declarations
@@ -78,6 +78,7 @@ model_options = stack(
     metavar="FILE",
     help="Go on from a checkpoint; of its options only --iterations may change.",
 )
+@folds.fold_options
 @stack(*declared.of_models({name: models.find(name).Own for name in models.names()}))
 @threads
 @quiet
@@ -110,6 +111,8 @@ def command(
     if join_chunks and not doc_topics:
         refuse(("join_chunks",), "is for --doc-topics")
     _check(corpus, init_state, resume, chains, keep, wanted)
+    tried = {name: settings.pop(name) for name in ("folds", "try_topics", "try_lambda")}
+    folds.check(tried["folds"], settings["model"], resume or init_state)
     side_inputs = [settings[name] for name in ("alpha", "seed_words", "word_prior")]
     check_outputs([*wanted.files(), checkpoint if checkpoint != resume else None],
                   [corpus, init_state, resume, *side_inputs])  # fmt: skip
@@ -135,7 +138,7 @@ def command(
         wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
         for number in range(len(series.scores), series.chains):
             if run is None:
-                run = _new_run(corpus, init_state, number, settings, given, engine, quiet)
+                run = _new_run(corpus, init_state, number, settings, given, engine, quiet, tried)
             elif run.options.chain != number:
                 run = run.next(number)
             run.check_phi(wanted.phi)
@@ -210,7 +213,7 @@ def _own_options(settings: dict[str, Any], given: list[str]) -> dict[str, Any]:
 
 def _new_run(
     corpus: str | None, init_state: str | None, number: int, settings: dict[str, Any], given: list[str], engine: Any,
-    quiet: bool,
+    quiet: bool, tried: dict[str, Any],
 ) -> Run:  # fmt: skip
     from topicx.corpus.corpus import Corpus
     from topicx.models.definition import Priors
@@ -237,7 +240,10 @@ def _new_run(
             priors.seed_words(seed_words) if seed_words else {}, seed_weight,
             priors.word_prior(word_prior) if word_prior else {},
         )  # fmt: skip
-        run = Run.start(Corpus.load(corpus), Options(**settings, chain=number), engine, taken)
+        loaded, options = Corpus.load(corpus), Options(**settings, chain=number)
+        if tried["folds"]:
+            options = folds.best(loaded, options, engine, **tried, quiet=quiet)
+        run = Run.start(loaded, options, engine, taken)
     run.options.check_sampler(run.chain.sampler, given)
     return run
 

@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import Run as CommandLine
 from topicx import Corpus, InputError, MedLDA, Model
 from topicx.engines.threads import Threads
+from topicx.evaluate.folds import cross_validate
 from topicx.evaluate.prediction import of_classes, of_labels, of_values, predictions
 from topicx.models.targets import read_targets
 from topicx.run import Run
@@ -199,6 +200,25 @@ def test_columns_that_hold_targets() -> None:
     texts = Corpus.from_documents(docs, collections=subjects, times=[1990.0 + d for d in range(9)])
     assert read_targets(texts, "auto", "collection").task == "multiclass"
     assert read_targets(texts, "auto", "time").task == "regression"
+
+
+def test_folds_choose_what_predicts_best(topicx: CommandLine, tmp_path: Path) -> None:
+    corpus(60).save(tmp_path / "train.corpus")
+    call = [
+        "train", "train.corpus", "--model", "medlda", "-o", "m.model", "--iterations", 15, "--nu", 1, "--folds", 3,
+        "--try-topics", "1,6", "--try-lambda", "20",
+    ]  # fmt: skip
+    done = topicx(*call)
+    assert done.returncode == 0, done.stderr
+    assert "chosen: 6 topics, lambda 20" in done.stderr and done.stderr.count("accuracy") == 2
+    model = Model.load(tmp_path / "m.model")
+    assert model.n_topics == 6 and model.meta["options"]["own"]["lambda_"] == 20
+    with Threads(2) as engine:
+        rows = cross_validate(corpus(60), options(iterations=15, own={"nu": 1.0}), engine, folds=3, topics=[1, 6])
+    assert rows[0]["topics"] == 6 and len(rows[0]["folds"]) == 3 and rows[0]["mean"] > rows[1]["mean"] + 0.2
+    assert topicx("train", "train.corpus", "-o", "m.model", "--folds", 3).returncode == 2
+    assert topicx(*call[:6], "--try-lambda", "3").returncode == 2
+    assert "not a list" in topicx(*call[:-1], "x").stderr
 
 
 REFUSED = [

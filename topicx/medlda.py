@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known
 from topicx.lda import LDA
+from topicx.models import registry as models
 from topicx.models.medlda import Medlda, MedldaOptions, decision
 from topicx.models.targets import classes_of
 from topicx.sampling.chain import Event
@@ -36,7 +37,7 @@ class MedLDA(LDA):
             "MedLDA", Options, set(rest) - {"threads", "theta", "phi", "seed_words", "seed_weight", "word_prior"}
         )
         Medlda(MedldaOptions(**own))  # what is wrong with them is said now
-        super().__init__(topics, model="medlda", own=own, **rest)
+        super().__init__(topics, model="medlda", own=own, **models.with_defaults("medlda", rest))
 
     def fit(self, corpus: Corpus, callbacks: Sequence[Callable[[Event], object]] = ()) -> MedLDA:
         """Train on a corpus with targets and return self. Documents without a target shape topics only."""

@@ -7,7 +7,7 @@ a document has targets; classifiers over its topic shares and the topics are lea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -90,6 +90,7 @@ class Medlda(Definition):
     summary: ClassVar[str] = "topics that predict classes, labels or numbers (Zheng, Yu & Xing 2015)"
     Own: ClassVar[type] = MedldaOptions
     capabilities: ClassVar[frozenset[str]] = frozenset({FACTOR})
+    defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
         own = self.own
