@@ -5,8 +5,9 @@ pass, scaled up to the corpus, are what the counts move towards:
 
     N ← (1 - ρ) N + ρ (tokens of the corpus / tokens of the minibatch) Σ γ,      ρ_t = scale · (delay + t)^-power
 
-and within a document its own counts move likewise, at rate (10 + position)^-0.9 (γ is CVB0's formula without
-taking the token out: the average that is kept has no part of its own for a token).
+and within a document its own counts, equal at first, move likewise, word after word, at rate ρ = (10 + position)^-0.9
+(γ is CVB0's formula without taking the token out: the average that is kept has no part of its own for a token). The m
+tokens of a word move them together, by 1 - (1 - ρ)^m ("clumping"). t and the position count from 0.
 
 Memory: 4 bytes × words × K, and the minibatch. A corpus is read from its file a minibatch at a time (`train_file`), or
 handed over piece by piece (`StochasticLDA.partial_fit`).
