@@ -7,6 +7,7 @@ em           Figure 4 (§3.3): Gibbs-EM for (η, γ) on synthetic corpora
 estimates    §4.2.3: Gibbs-EM on 16 Newsgroups and NIPS, for compound LDA and LDA
 perplexity   Figure 5: perplexity of held-out words (eq. 21, 98-100) of LDA and of compound LDA with one and four
              collections
+new          completion perplexity of new documents, each with its collection's α
 ratios       Table 3: seconds of a sweep of AGS and MGS beside plain LDA's, by turns in one run
 collections  Figures 1, 10 and 12: topic proportions of the collections, with intervals
 antoniak     the draw of the number of tables beside a draw for each customer
@@ -37,6 +38,7 @@ from topicx import datasets
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.split import halves
 from topicx.engines.threads import Threads
+from topicx.evaluate.completion import completion
 from topicx.evaluate.predictive import Predictive
 from topicx.model import Model
 from topicx.run import Run
@@ -310,6 +312,37 @@ def _plot_curves(name: str, curves: dict[str, Any], args: argparse.Namespace) ->
     pyplot.close(figure)
 
 
+# -- new documents ----------------------------------------------------------------------------------------------------
+
+NEW: dict[str, tuple[str, dict[str, Any]]] = {
+    "LDA, α = 0.1": ("lda", {"alpha": 0.1}),
+    "compound, γ = 0.1 K": ("compound", {}),
+    "LDA, a weight for each topic and β learnt": ("lda", {"alpha": 0.1, "optimize_interval": 10}),
+    "compound, γ and β learnt": ("compound", {"optimize_interval": 10}),
+}
+
+
+def completed(name: str, topics: int, curve: str, args: argparse.Namespace) -> float:
+    """Completion perplexity of a fifth of the documents, which are new; each with its collection's α."""
+    model, options = NEW[curve]
+    corpus = load(args.data, name)
+    test = np.random.default_rng(0).random(corpus.n_documents) < 0.2
+    own = {"gamma": 0.1 * topics, "pi_burn_in": args.iterations // 2} if model == "compound" else None
+    run = train(corpus.select(~test), topics, model, args, own, iterations=args.iterations, beta=0.05, **options)
+    return completion(run.result(phi="cgs", examples=0).model, None, corpus.select(test)).perplexity
+
+
+def new(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
+    results: dict[str, Any] = {}
+    for name, topics in args.estimates:
+        print(f"\n{name}, K={topics}, {args.iterations} sweeps: completion perplexity of new documents")
+        for curve in NEW:
+            key = f"new {name} {curve} K={topics} sweeps={args.iterations}"
+            results[key] = runs.get(key, lambda n=name, k=topics, c=curve: completed(n, k, c, args))
+            print(f"  {curve:44} {results[key]:8.1f}")
+    return results
+
+
 # -- Table 3 ----------------------------------------------------------------------------------------------------------
 
 
@@ -435,7 +468,7 @@ def antoniak(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
 
 PARTS: dict[str, Callable[[argparse.Namespace, Runs], dict[str, Any]]] = {
     "antoniak": antoniak, "recovery": recovery, "em": em, "ratios": ratios, "estimates": estimates,
-    "collections": collections, "perplexity": perplexity,
+    "collections": collections, "perplexity": perplexity, "new": new,
 }  # fmt: skip
 
 
