@@ -18,13 +18,14 @@ LAYERS = (
     ("models",),
     ("run",),
     ("evaluate", "interop", "report"),
-    ("lda", "labeled", "medlda", "hmm"),
+    ("lda", "labeled", "medlda", "hmm", "fitting", "sklearn"),
     ("datasets",),
     ("cli",),
 )
 """From the lowest to the highest; members of one layer may import each other."""
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-UPWARDS = {("__main__", "cli")}
+UPWARDS = {("__main__", "cli"), ("model", "evaluate")}
+"""Convenience: `Model.infer` calls what works on models, when it is called."""
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from topicx import datasets as datasets
+    from topicx import evaluate as evaluate
+    from topicx import interop as interop
     from topicx.corpus.corpus import Corpus as Corpus
     from topicx.errors import InputError as InputError
     from topicx.errors import TopicxError as TopicxError
@@ -38,7 +41,10 @@ _HOME = {
     "TopicxError": "topicx.errors",
 }
 
-__all__ = [*_HOME, "__version__"]
+# Packages that are imported on first use.
+_PACKAGES = ("datasets", "evaluate", "interop")
+
+__all__ = [*_HOME, *_PACKAGES, "__version__"]
 
 
 def __dir__() -> list[str]:
@@ -48,4 +54,6 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
+    if name in _PACKAGES:
+        return import_module(f"topicx.{name}")
     raise AttributeError(f"module 'topicx' has no attribute {name!r}")

@@ -102,14 +102,31 @@ def check_all(options: object) -> None:
             raise InputError(f"{name} must be True or False, not {value!r}")
 
 
-def check_known(what: str, options: type, names: Iterable[str]) -> None:
-    """InputError if `what` has no option of one of these names; the right one, where it is near."""
+ALIASES = {
+    "topics": "k K num_topics n_topics n_components number_of_topics ntopics",
+    "iterations": "n_iter max_iter num_iterations n_iterations iter iters passes sweeps epochs",
+    "alpha": "doc_topic_prior topic_prior",
+    "beta": "eta topic_word_prior word_topic_prior",
+    "seed": "random_state random_seed rng",
+    "threads": "n_jobs workers num_threads n_threads num_workers",
+    "optimize_interval": "optim_interval optimize_every eval_every learn_alpha",
+    "optimize_burn_in": "burn_in burnin",
+    "sampler": "algorithm method learning_method",
+    "batch_documents": "batch_size chunksize",
+    "verbose": "progress show_progress quiet",
+}
+"""What other programs call our options."""
+
+
+def check_known(what: str, options: type, names: Iterable[str], more: Iterable[str] = ()) -> None:
+    """InputError if `what` has no option of one of these names (nor `more`); the right one, where it is near."""
     from difflib import get_close_matches
 
-    known = [each.name for each in fields(options)]
+    known = [each.name for each in fields(options)] + list(more)
     for name in names:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
+            close = [ours for ours, theirs in ALIASES.items() if name in theirs.split() and ours in known]
+            close = close or get_close_matches(name, known, n=1)
             raise InputError(f"{what} has no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.documents import Reading, as_corpus
 from topicx.declare import check_known, check_whole
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.labelling import Labeller, label, measure
-from topicx.lda import LDA, _check_corpus
+from topicx.fitting import Callback, Fitting
+from topicx.lda import FURTHER, LDA
 from topicx.models import registry as models
 from topicx.run import Run, pooled
-from topicx.sampling.chain import Event
 from topicx.sampling.options import Options
 
 
@@ -44,34 +45,46 @@ class LabeledLDA(LDA):
         seed_words: Mapping[int, Iterable[str]] | None = None,
         seed_weight: int = 50,
         word_prior: Mapping[str, float] | None = None,
+        verbose: bool | int | None = None,
         **options: Any,
     ) -> None:
         super().__init__(
             seed=seed, threads=threads, theta=theta, phi=phi, seed_words=seed_words, seed_weight=seed_weight,
-            word_prior=word_prior,
+            word_prior=word_prior, verbose=verbose,
         )  # fmt: skip
+        common = {name: self._parameters[name] for name in ("seed", *FURTHER)}
+        self._parameters = {"model": model, "chains": chains, **common, **options}
         definition = models.find(model)
         if not definition.labelled:
             raise InputError(f"the topics of the model {model} are no labels: labeled, prior and dependency are meant")
         check_whole("chains", chains, 1, 1000)
         own = {each.name for each in fields(definition.Own)}
-        check_known(f"the model {model}", Options, [name for name in options if name not in own])
+        check_known(f"the model {model}", Options, [name for name in options if name not in own], [*FURTHER, *own])
         general = models.with_defaults(model, {name: value for name, value in options.items() if name not in own})
         mine = {name: value for name, value in options.items() if name in own}
         self.options = Options(seed=seed, model=model, own=mine, **general)
         self.chains = chains
 
-    def fit(self, corpus: Corpus, callbacks: Sequence[Callable[[Event], object]] = ()) -> LabeledLDA:
+    def fit(
+        self,
+        documents: Any,
+        callbacks: Sequence[Callback] = (),
+        *,
+        verbose: bool | int | None = None,
+        **reading: Unpack[Reading],
+    ) -> Self:
         """Train on a corpus whose documents have labels (documents without may use all) and return self."""
-        _check_corpus(corpus)
-        with Threads(self.threads) as engine:
+        corpus = as_corpus(documents, **reading)
+        with Threads(self.threads) as engine, Fitting(callbacks, self._verbosity(verbose)) as fitting:
             run = Run.start(corpus, self.options, engine, self._priors)
             run.check_phi(self.phi)
             mean = None
             for number in range(self.chains):
                 run = run if number == 0 else run.next(number)
-                result = run.train(callbacks).result(theta=self.theta, phi=self.phi)
+                result = fitting.train(run).result(theta=self.theta, phi=self.phi)
                 mean = pooled(mean, number, result.model)
+                if fitting.stopped:
+                    break
             assert mean is not None
             self._result = replace(result, model=mean)
         self._run = run
@@ -90,14 +103,12 @@ class LabeledLDA(LDA):
 
         `sampling`: burn_in, samples, lag, chains, theta and seed, as for `topicx infer`.
         """
-        _check_corpus(corpus)
         labeller = Labeller(self.model, score=score, top=top, threshold=threshold)
         found = label(self.model, corpus, labeller, threads=self.threads, **sampling)
         return [names for part in found for names in labeller.labels(part.sets, part.scores)]
 
     def scores(self, corpus: Corpus, *, score: str = "words", **sampling: Any) -> NDArray[np.float32]:
         """Documents × labels: more is likelier."""
-        _check_corpus(corpus)
         labeller = Labeller(self.model, score=score, top=1)
         parts = [part.scores for part in label(self.model, corpus, labeller, threads=self.threads, **sampling)]
         return np.concatenate(parts) if parts else np.zeros((0, len(labeller.names)), np.float32)
@@ -106,6 +117,5 @@ class LabeledLDA(LDA):
         self, corpus: Corpus, *, top: int = 0, threshold: float | None = None, score: str = "words", **sampling: Any
     ) -> dict[str, Any]:
         """F1, ranking loss and the others of `topicx.evaluate.labels`, on a corpus with labels."""
-        _check_corpus(corpus)
         labeller = Labeller(self.model, score=score, top=top, threshold=threshold)
         return measure(self.model, corpus, labeller, threads=self.threads, **sampling)

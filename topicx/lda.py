@@ -2,58 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Never, Self, Unpack
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from topicx.corpus.corpus import Corpus
-from topicx.declare import check_known, check_whole
+from topicx.corpus.documents import Reading, as_corpus
+from topicx.declare import check_known, check_whole, declarations
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
+from topicx.fitting import Callback, Fitting
 from topicx.model import Model
 from topicx.models.definition import Priors
 from topicx.run import Result, Run
-from topicx.sampling.chain import Event
 from topicx.sampling.options import Options
 from topicx.state import State
 
-
-def _check_corpus(corpus: Any) -> None:
-    if not isinstance(corpus, Corpus):
-        raise InputError(f"a Corpus is needed, not a {type(corpus).__name__}: Corpus.from_texts(texts) makes one")
+FURTHER = ("threads", "theta", "phi", "seed_words", "seed_weight", "word_prior", "verbose")
+"""Arguments of the classes that are no declared options."""
 
 
 class LDA:
     """Latent Dirichlet allocation.
 
-    >>> model = LDA(topics=100, seed=1).fit(corpus)          # doctest: +SKIP
-    >>> model.topic_word                                     # doctest: +SKIP
+    >>> lda = LDA(topics=100, seed=1).fit(texts)             # doctest: +SKIP
+    >>> lda.topic_word, lda.top_words(10)                    # doctest: +SKIP
 
-    The arguments are those of `topicx train`: sampler, iterations, alpha, alpha_sum, beta, optimize_interval, start,
-    partitions and the others of `topicx.sampling.options.Options`; and `threads`, on which no result depends.
+    The arguments are those of `topicx train`, where `--help` tells more:
+
+    topics: number of topics (up to 65,535).
+    sampler: how assignments are found ("auto": the fastest exact one; see docs/samplers.md, docs/variational.md).
+    iterations: sweeps over the whole corpus.
+    start: "growing" (from a few documents to all), "progressive", "random", or "auto".
+    alpha: α of each topic, a number or a number a topic (default 0.1); or alpha_sum: Σα over all topics.
+    beta: β of each word.
+    optimize_interval: re-estimate the priors every so many sweeps (0: never); optimize_burn_in: sweeps before the first
+        time; optimize: what is re-estimated, joined by +: alpha, symmetric-alpha, beta.
+    samples: average the model over so many states at the chain's end, lag sweeps apart.
+    icm: last sweeps, in which tokens take their best topic.
+    partitions: shards and blocks of the schedule, part of the result (0: by the size of the corpus).
+    trace_interval: sweeps between records of the likelihood.
+    seed, chain: of every random choice; chain tells runs with one seed apart.
+    mh_steps (samplers alias, light, warp), sparse_phi (partial), batch_documents, document_passes, rate_scale,
+        rate_delay, rate_power (scvb0): see the sampler.
+    model, own: the name of another model's definition (docs/compound.md, docs/hdp.md), and options of its own.
+    theta, phi: estimators of θ ("cgsp", "cgs") and φ ("auto", "cgs", "cgsp").
+    seed_words: words that a topic should have, {topic: words}; seed_weight: how many tokens each counts for.
+    word_prior: β of single words, {word: β}.
+    threads: 0 is all cores. No result depends on it.
+    verbose: True or False; None shows progress on a terminal and in a notebook.
     """
 
     def __init__(
         self,
         topics: int = 100,
         *,
+        sampler: str = "auto",
+        iterations: int = 1000,
+        start: str = "auto",
+        alpha: float | Sequence[float] | NDArray[np.floating] | None = None,
+        alpha_sum: float | None = None,
+        beta: float = 0.01,
+        optimize_interval: int = 0,
+        optimize_burn_in: int = 50,
+        optimize: str = "alpha+beta",
+        mh_steps: int = 2,
+        sparse_phi: bool = False,
+        batch_documents: int = 256,
+        document_passes: int = 2,
+        rate_scale: float = 1.0,
+        rate_delay: float = 4.0,
+        rate_power: float = 0.6,
+        icm: int = 0,
+        partitions: int = 0,
+        samples: int = 1,
+        lag: int = 10,
+        trace_interval: int = 10,
         seed: int = 1,
+        chain: int = 0,
+        model: str = "lda",
+        own: Mapping[str, Any] | None = None,
         threads: int = 0,
         theta: str = "cgsp",
         phi: str = "auto",
         seed_words: Mapping[int, Iterable[str]] | None = None,
         seed_weight: int = 50,
         word_prior: Mapping[str, float] | None = None,
-        **options: Any,
+        verbose: bool | int | None = None,
+        **unknown: Never,
     ) -> None:
-        check_known("LDA", Options, options)
-        self.options = Options(topics=topics, seed=seed, **options)
+        given = dict(locals())
+        check_known(type(self).__name__, Options, unknown, FURTHER)
+        self._parameters = {name: given[name] for name in given if name not in ("self", "unknown")}
+        declared = {name: given[name] for name in declarations(Options)}
+        self.options = Options(**declared, model=model, own=dict(own or {}))
         check_whole("threads", threads, 0, None)
-        self.threads = threads
+        self.threads, self.verbose = threads, verbose
         for name, value, known in (("theta", theta, ("cgs", "cgsp")), ("phi", phi, ("auto", "cgs", "cgsp"))):
             if value not in known:
                 raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")
@@ -62,16 +109,68 @@ class LDA:
         self._run: Run | None = None
         self._result: Result | None = None
 
-    def fit(self, corpus: Corpus, callbacks: Sequence[Callable[[Event], object]] = ()) -> LDA:
-        """Train on a corpus and return self. `callbacks` are called with an Event after every sweep."""
-        _check_corpus(corpus)
-        with Threads(self.threads) as engine:
+    def __repr__(self) -> str:
+        default = type(self)()._parameters
+        shown = {name: value for name, value in self._parameters.items() if not _same(value, default.get(name))}
+        shown = {name: self._parameters[name] for name in ("topics",) if name in self._parameters} | shown
+        made = ", ".join(f"{name}={value!r}" for name, value in shown.items())
+        trained = "not trained"
+        if self._result is not None:
+            state = self._result.state
+            trained = f"trained on {state.n_documents:,} documents, {state.n_tokens:,} tokens"
+        return f"{type(self).__name__}({made}), {trained}"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments that this object was made with; `deep` means nothing here (scikit-learn gives it)."""
+        return dict(self._parameters)
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change some arguments, for the next `fit`; what was learnt stays until then."""
+        other = type(self)(**{**self._parameters, **parameters})
+        self.__dict__.update({name: value for name, value in other.__dict__.items() if name not in ("_run", "_result")})
+        return self
+
+    def fit(
+        self,
+        documents: Any,
+        callbacks: Sequence[Callback] = (),
+        *,
+        verbose: bool | int | None = None,
+        **reading: Unpack[Reading],
+    ) -> Self:
+        """Train and return self.
+
+        `documents`: a `Corpus`, texts, lists of words, a data frame (its column `text=`, or one column of counts a
+        word), or a documents × words matrix of counts (`vocabulary=` names its columns). What is no corpus yet is read
+        with `reading`: text, stopwords ("en"), tokenizer, vocabulary, min_count, min_doc_freq, max_doc_freq.
+
+        `callbacks` are called with an Event after every sweep; one that returns True ends the training. So does
+        Ctrl-C, after the sweep: the model is then that of the sweeps done.
+        """
+        corpus = as_corpus(documents, **reading)
+        with Threads(self.threads) as engine, Fitting(callbacks, self._verbosity(verbose)) as fitting:
             run = Run.start(corpus, self.options, engine, self._priors)
             run.check_phi(self.phi)
-            self._result = run.train(callbacks).result(theta=self.theta, phi=self.phi)
+            self._result = fitting.train(run).result(theta=self.theta, phi=self.phi)
         self._run = run
         self.__dict__.pop("document_topic", None)
         return self
+
+    def _verbosity(self, verbose: bool | int | None) -> bool | int | None:
+        return self.verbose if verbose is None else verbose
+
+    def fit_transform(
+        self,
+        documents: Any,
+        callbacks: Sequence[Callback] = (),
+        *,
+        verbose: bool | int | None = None,
+        **reading: Unpack[Reading],
+    ) -> NDArray[np.float32]:
+        """What `fit(documents).transform(documents)` gives: θ with the topics held fixed. (`document_topic` is θ of the
+        training's own last states.)"""
+        corpus = as_corpus(documents, **reading)
+        return self.fit(corpus, callbacks, verbose=verbose).transform(corpus)
 
     def _trained(self) -> Result:
         if self._result is None:
@@ -133,13 +232,19 @@ class LDA:
         """Each topic's most probable words with their probabilities."""
         return self.model.top_words(number)
 
-    def transform(self, corpus: Corpus, **options: Any) -> NDArray[np.float32]:
-        """θ of new documents: documents × topics (see `topicx.evaluate.infer`)."""
-        from topicx.evaluate.infer import infer
+    @property
+    def iterations_done(self) -> int:
+        """The sweeps of the training: fewer than `iterations` if it was stopped."""
+        return int(self.model.meta.get("stopped_after", self.model.meta["iterations"]))
 
-        _check_corpus(corpus)
-        return infer(self.model, corpus, threads=self.threads, **options)
+    def transform(self, documents: Any, *, text: str = "text", **sampling: Any) -> NDArray[np.float32]:
+        """θ of new documents in any form that `fit` takes: documents × topics (see `Model.transform`)."""
+        return self.model.transform(documents, text=text, **{"threads": self.threads, **sampling})
 
     def save(self, path: str) -> None:
         """Write the model to a file that the command line and `topicx.Model.load` read."""
         self.model.save(path)
+
+
+def _same(value: Any, other: Any) -> bool:
+    return value is other or (type(value) is type(other) and bool(np.array_equal(value, other)))

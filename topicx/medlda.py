@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -11,11 +10,10 @@ from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known
-from topicx.lda import LDA
+from topicx.lda import FURTHER, LDA
 from topicx.models import registry as models
 from topicx.models.medlda import Medlda, MedldaOptions, decision
 from topicx.models.targets import classes_of
-from topicx.sampling.chain import Event
 from topicx.sampling.options import Options
 
 
@@ -26,23 +24,21 @@ class MedLDA(LDA):
     >>> model.predict(new)                                                       # doctest: +SKIP
 
     The arguments are those of `LDA`, and the model's own: task, target, loss, lambda_, nu, epsilon, gibbs_steps,
-    proposals, class_weight, bias, weight_samples … (`topicx.models.medlda.MedldaOptions`).
+    proposals, class_weight, bias, weight_samples … (`topicx.models.medlda.MedldaOptions`). `fit` takes a corpus
+    with targets; documents without a target shape topics only.
     """
 
     def __init__(self, topics: int = 100, **options: Any) -> None:
+        given = dict(options)
         names = {each.name for each in fields(MedldaOptions)}
         own = {name: value for name, value in options.items() if name in names}
         rest = {name: value for name, value in options.items() if name not in names}
-        check_known(
-            "MedLDA", Options, set(rest) - {"threads", "theta", "phi", "seed_words", "seed_weight", "word_prior"}
-        )
+        check_known("MedLDA", Options, rest, [*FURTHER, *names])
         Medlda(MedldaOptions(**own))  # what is wrong with them is said now
         super().__init__(topics, model="medlda", own=own, **models.with_defaults("medlda", rest))
-
-    def fit(self, corpus: Corpus, callbacks: Sequence[Callable[[Event], object]] = ()) -> MedLDA:
-        """Train on a corpus with targets and return self. Documents without a target shape topics only."""
-        super().fit(corpus, callbacks)
-        return self
+        theirs = {each.name: each.default for each in fields(MedldaOptions)}
+        self._parameters = {name: self._parameters[name] for name in self._parameters if name not in ("model", "own")}
+        self._parameters |= theirs | given
 
     @property
     def task(self) -> str:

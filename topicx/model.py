@@ -20,15 +20,16 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx.kinds import MODEL
-from topicx.strings import Strings
+from topicx.strings import Strings, same_arrays
 
 if TYPE_CHECKING:
     import scipy.sparse
 
+    from topicx.evaluate.documents import DocumentTopics
     from topicx.state import State
 
 
-@dataclass
+@dataclass(eq=False)
 class Model:
     """Topics (expected counts, priors) and what is known of their making."""
 
@@ -76,7 +77,17 @@ class Model:
         return len(self.beta)
 
     def __repr__(self) -> str:
-        return f"Model({self.n_topics} topics, {self.n_words:,} words)"
+        kind = str(self.meta.get("model", "lda"))
+        made = [f"{self.n_topics} topics", f"{self.n_words:,} words"]
+        made += [f"{self.meta['documents']:,} documents"] if isinstance(self.meta.get("documents"), int) else []
+        made += [f"sampler {self.meta['sampler']}"] if "sampler" in self.meta else []
+        return f"Model({kind}: {', '.join(made)})"
+
+    def __eq__(self, other: object) -> bool:
+        """The same counts, priors and all that is known of topics and words (not how they came about)."""
+        return same_arrays(MODEL.pack(self), MODEL.pack(other)) if isinstance(other, Model) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
 
     @cached_property
     def totals(self) -> NDArray[np.float64]:
@@ -131,6 +142,21 @@ class Model:
             order = np.lexsort((words, -values))[:number]
             found.append([(self.vocabulary[int(words[i])], float(values[i])) for i in order if values[i] > minimum])
         return found
+
+    # -- new documents -----------------------------------------------------------------------------------------
+
+    def transform(self, documents: Any, *, text: str = "text", **sampling: Any) -> NDArray[np.float32]:
+        """θ of new documents (texts, lists of words, a data frame, a matrix or a corpus): documents × topics.
+
+        `sampling`: iterations, burn_in, samples, lag, chains, theta, seed and threads, as for `topicx infer`.
+        """
+        return self.infer(documents, text=text, **sampling).theta
+
+    def infer(self, documents: Any, *, text: str = "text", **sampling: Any) -> DocumentTopics:
+        """What the model says of new documents: θ, words it does not know, and what it predicts (see `transform`)."""
+        from topicx.evaluate.documents import document_topics
+
+        return document_topics(self, documents, text=text, **sampling)
 
     # -- files -------------------------------------------------------------------------------------------------
 

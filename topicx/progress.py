@@ -92,10 +92,69 @@ class BarProgress(Progress):
         self._bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
+class NotebookProgress(Progress):
+    """A bar in a notebook's output, drawn anew a few times a second."""
+
+    def __enter__(self) -> Progress:
+        from IPython.display import display
+
+        self._note, self._last, self._start = "", 0.0, time.monotonic()
+        self._shown = display(self._bar(), display_id=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._shown.update(self._bar())
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        super().advance(amount, note)
+        self._note = note or self._note
+        now = time.monotonic()
+        if now - self._last >= 0.3:
+            self._last = now
+            self._shown.update(self._bar())
+
+    def _bar(self) -> NotebookBar:
+        of = f" of {self.total:,.0f}" if self.total else ""
+        note = f", {self._note}" if self._note else ""
+        text = f"{self.title}: {self.done:,.0f}{of} {self.unit}{note}, {time.monotonic() - self._start:.0f} s"
+        return NotebookBar(text, self.done, self.total)
+
+
+class NotebookBar:
+    """What a notebook shows of a progress."""
+
+    def __init__(self, text: str, done: float, total: float | None) -> None:
+        self.text, self.done, self.total = text, done, total
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        state = f'value="{self.done:g}" max="{self.total:g}"' if self.total else ""
+        return f"<progress {state}></progress> {escape(self.text)}"
+
+
+def in_notebook() -> bool:
+    """Whether this program is run by a notebook's kernel."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+def for_person(title: str, total: float | None = None, unit: str = "") -> Progress:
+    """Progress where somebody looks on, at a terminal or in a notebook; nothing elsewhere."""
+    return for_terminal(title, total, unit, quiet=not (in_notebook() or sys.stderr.isatty()))
+
+
 def for_terminal(title: str, total: float | None = None, unit: str = "", *, quiet: bool = False) -> Progress:
     """The kind of progress that suits where standard error goes."""
     if quiet:
         return Progress(title, total, unit)
+    if in_notebook():
+        return NotebookProgress(title, total, unit)
     if sys.stderr.isatty():
         return BarProgress(title, total, unit)
     return LineProgress(title, total, unit)

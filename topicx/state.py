@@ -19,7 +19,7 @@ from topicx._kernels import counts as kernel
 from topicx.errors import InputError
 from topicx.kinds import KINDS, STATE
 from topicx.schema import Inconsistent, require
-from topicx.strings import Strings
+from topicx.strings import Strings, same_arrays
 
 NONE = 0xFFFF
 """The topic of a token that has not been placed yet."""
@@ -64,7 +64,7 @@ class Seeds:
         return [int(count) for count in total]
 
 
-@dataclass
+@dataclass(eq=False)
 class State:
     """Tokens, their topics, and the priors they were sampled under."""
 
@@ -121,6 +121,12 @@ class State:
 
     def __repr__(self) -> str:
         return f"State({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_topics} topics)"
+
+    def __eq__(self, other: object) -> bool:
+        """The same tokens, topics and priors (not how they came about)."""
+        return same_arrays(self.arrays(), other.arrays()) if isinstance(other, State) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
 
     def document_alpha(self) -> NDArray[np.float64]:
         """Σ_k α of each document's group, over the topics that the document may have."""

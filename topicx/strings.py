@@ -77,3 +77,11 @@ class Strings(Sequence[str]):
     def __repr__(self) -> str:
         shown = ", ".join(repr(self[i]) for i in range(min(len(self), 3)))
         return f"Strings({len(self)}: {shown}{', …' if len(self) > 3 else ''})"
+
+
+def same_arrays(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether the same names stand for the same arrays (NaN is NaN)."""
+    if some.keys() != others.keys():
+        return False
+    pairs = [(np.asarray(some[name]), np.asarray(others[name])) for name in some]
+    return all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f") for a, b in pairs)

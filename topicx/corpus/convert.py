@@ -86,7 +86,8 @@ def from_documents(
     with Builder(None, _options(limits, 0), like=vocabulary) as builder:
         for part, batch in _batches(documents, "documents", ids, labels, collections, times, columns):
             for i, words in enumerate(part):
-                if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+                known = isinstance(words, Sequence | np.ndarray) and not isinstance(words, str)
+                if not known or not all(isinstance(word, str) for word in words):
                     raise InputError(f"documents[{builder.n_documents + i}] is not a list of words")
             builder.add_words(part, batch)
         return builder.corpus()

@@ -6,10 +6,10 @@ Memory is four bytes a token and a few arrays over documents; names are kept as 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx._kernels import counts as kernel
 from topicx.kinds import CORPUS
-from topicx.strings import Strings
+from topicx.strings import Strings, same_arrays
 
 if TYPE_CHECKING:
     import pandas
@@ -49,7 +49,7 @@ def _no_strings() -> Strings:
     return Strings.of([])
 
 
-@dataclass
+@dataclass(eq=False)
 class Corpus:
     """Documents, vocabulary and what each document carries.
 
@@ -113,6 +113,30 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"Corpus({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_words:,} words)"
+
+    def __eq__(self, other: object) -> bool:
+        """The same documents: words in order, vocabulary, names and all that they carry (not how they were read)."""
+        return same_arrays(self.arrays(), other.arrays()) if isinstance(other, Corpus) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @overload
+    def __getitem__(self, index: int) -> list[str]: ...
+    @overload
+    def __getitem__(self, index: slice | Sequence[int] | NDArray[Any]) -> Corpus: ...
+    def __getitem__(self, index: Any) -> list[str] | Corpus:
+        """The words of one document; of a slice, a list of numbers or a mask: a corpus of these documents."""
+        if isinstance(index, slice):
+            return self.select(np.arange(self.n_documents)[index])
+        if not isinstance(index, int | np.integer):
+            return self.select(index)
+        if not -self.n_documents <= index < self.n_documents:
+            raise IndexError(f"document {index} of {self.n_documents}")
+        return self.document(int(index) % self.n_documents)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """The documents as lists of words."""
+        return (self.document(d) for d in range(self.n_documents))
 
     @property
     def lengths(self) -> NDArray[np.int64]:

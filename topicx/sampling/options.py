@@ -30,6 +30,10 @@ LEARNABLE = ("alpha", "symmetric-alpha", "beta")
 
 
 def _check_alpha(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        raise InputError(
+            f"{name} must be a number, or a number for each topic, not {value!r}: optimize_interval=10 learns it"
+        )
     for one in value if isinstance(value, tuple) else (value,):
         check_positive(name, one)
 
