@@ -215,7 +215,7 @@ def test_a_parquet_table_with_bad_text(topicx: Run, tmp_path: Path) -> None:
     parquet.write_table(arrow.table({"text": bad}), tmp_path / "x.parquet")
     done = topicx("import", "x.parquet", "-o", "c", "-q")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "x.parquet: is not a readable Parquet table" in done.stderr
+    assert "x.parquet:1: the field 'text' is not UTF-8" in done.stderr
 
 
 def test_no_leftover_descriptor(tmp_path: Path) -> None:

@@ -95,7 +95,9 @@ class Source:
                     self.size = path.stat().st_size
         except OSError as error:
             raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
-        except ValueError:
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(f"{name!r}: cannot be the name of a file (a zero byte)") from None
         self._counted = _Counted(self._raw, self.shown)
         self._buffered = io.BufferedReader(self._counted, buffer_size=BLOCK)

@@ -35,8 +35,9 @@ def learn(
     average."""
     documents, words, x, own = _entries(table)
     gamma = np.random.Generator(np.random.Philox(key=seed)).dirichlet(np.ones(topics), len(x))
-    done = 0
-    for done in range(1, sweeps + 1):
+    swept = 0
+    while swept < sweeps:
+        swept += 1
         part, mine = gamma * x[:, None], gamma * own[:, None]
         n_dk, n_wk = _sums(documents, part, table.shape[0]), _sums(words, part, table.shape[1])
         new = (n_dk[documents] - mine + alpha) * (n_wk[words] - mine + beta)
@@ -47,11 +48,11 @@ def learn(
         each()
         if moved < tolerance:
             break
-    return Weighted(_sums(words, gamma * x[:, None], table.shape[1]), done)
+    return Weighted(_sums(words, gamma * x[:, None], table.shape[1]), swept)
 
 
 def fold_in(table: Any, phi: Floats, alpha: Floats, sweeps: int = 50) -> Floats:
-    """θ of the rows of a CSR matrix of weights under fixed topics φ (topics × words): rows do not know of each other."""
+    """θ of the rows of a CSR matrix of weights under fixed topics φ (topics × words); no row knows of another."""
     documents, words, x, own = _entries(table)
     likely = phi.T[words]
     gamma = _normal(likely * alpha)
