@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MEASURES = ("umass", "uci", "npmi", "cv")
 METHODS = (
     "completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics", "labels", "predictive", "clusters",
-    "prediction",
+    "prediction", "agreement",
 )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ USES = {
     "share": ("completion",), "burn_in": SAMPLED, "samples": SAMPLED,
     "particles": ("left-to-right",), "form": ("left-to-right",),
     "reference": ("coherence",), "measures": ("coherence",), "window": ("coherence",), "convention": ("coherence",),
-    "top": ("coherence", "diagnostics", "labels"),
+    "top": ("coherence", "diagnostics", "labels", "agreement"),
     **dict.fromkeys(("score", "threshold", "chains", "lag", "theta", "compare"), ("labels",)),
     "rest": ("predictive",), "further": ("predictive",), "clusters": ("clusters",),
     "target": ("prediction",),
@@ -76,7 +76,7 @@ class Share(click.ParamType):
     option("--convention", type=click.Choice(["standard", "gensim"]), default="standard",
            help="coherence: as the papers have it, or gensim's numbers."),
     option("--top", type=click.IntRange(2), default=None, show_default="10; diagnostics: 20",
-           help="coherence, diagnostics: top words of a topic; labels: the size of a set."),
+           help="coherence, diagnostics, agreement: top words of a topic; labels: the size of a set."),
     option("--rest", metavar="CORPUS", default=None, help="predictive: the held-out words of the state's documents."),
     option("--further", metavar="STATE", multiple=True, help="predictive: average over this state, too (repeatable)."),
     option("--clusters", type=click.IntRange(2), multiple=True, default=(5, 10, 20), show_default="5, 10, 20",
@@ -109,6 +109,7 @@ def command(
     predictive     perplexity of held-out words (--rest) of the documents of a state of the chain
     clusters       sizes of topics, and how well topics, and documents, fall into clusters (silhouettes)
     prediction     accuracy, confusion and F1, or R² and mean error: of models that were trained with targets
+    agreement      how far the paths of a state (train --paths) agree on tokens' topics: how certain these are
 
     \b
     Examples:

@@ -34,6 +34,7 @@ USES = {
     "doc_topics_max": ("mallet-doc-topics",),
     "words": ("mallet-topic-keys", "mallet-diagnostics", "mallet-topic-report", "mallet-topic-phrase-report"),
     "documents": ("mallet-topic-docs",),
+    "path": STATE,
     "threads": (*STATE, *MODEL),
 }
 """The formats that an option is for."""
@@ -56,6 +57,8 @@ USES = {
 @option("--doc-topics-threshold", type=Number(0, 1), default=0.0, help="Show a document's topics from this share on.")
 @option("--doc-topics-max", type=click.IntRange(1), default=None, help="With a threshold: at most N of them.")
 @option("--words", type=click.IntRange(1), default=20, help="Words a topic (topic keys, reports, diagnostics).")
+@option("--path", type=click.IntRange(1), default=None, show_default=False,
+        help="The assignment to write, of a state with several (train --paths).")  # fmt: skip
 @option("--documents", type=click.IntRange(1), default=100, help="Documents a topic (mallet-topic-docs).")
 @threads
 @quiet
@@ -63,7 +66,8 @@ USES = {
 def command(
     context: click.Context,
     file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None,
-    doc_topics_threshold: float, doc_topics_max: int | None, words: int, documents: int, threads: int, quiet: bool,
+    doc_topics_threshold: float, doc_topics_max: int | None, words: int, path: int | None, documents: int,
+    threads: int, quiet: bool,
 ) -> None:  # fmt: skip
     """Write FILE, a corpus, a model or a state (any program's that 'topicx estimate' reads), in another format.
 
@@ -89,14 +93,15 @@ def command(
     inputs = [file, *(f"{file.removesuffix(end)}{other}" for end in WARP for other in WARP if file.endswith(end))]
     check_outputs(written, [*inputs, state_path])
     written = _export(
-        file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, documents, threads
-    )
+        file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, documents, threads,
+        path,
+    )  # fmt: skip
     say(f"wrote {', '.join(written)}", quiet=quiet or output == "-")
 
 
 def _export(
     file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None, threshold: float,
-    most: int | None, words: int, documents: int, threads: int,
+    most: int | None, words: int, documents: int, threads: int, path: int | None = None,
 ) -> list[str]:  # fmt: skip
     if format in CORPUS:
         from topicx.corpus.corpus import Corpus
@@ -108,7 +113,7 @@ def _export(
         raise InputError(f"--format {format}: writes a state or a model, and {file} is a corpus")
     from topicx.interop import export
 
-    model, state = _load(file, kind, state_path, phi, threads)
+    model, state = _load(file, kind, state_path, phi, threads, path)
     if format in TOKENS:
         if kind == "model" and state_path is None:
             raise InputError(f"--format {format}: needs every token's topic, and {file} is a model; give its state")
@@ -163,7 +168,7 @@ def _kind(file: str) -> str:
 
 
 def _load(
-    file: str, kind: str, state_path: str | None, phi: str | None, threads: int
+    file: str, kind: str, state_path: str | None, phi: str | None, threads: int, path: int | None
 ) -> tuple[Model | None, State | None]:
     from topicx.estimate import estimate
     from topicx.interop import read_state
@@ -171,7 +176,7 @@ def _load(
     if kind == "state":
         if state_path is not None:
             raise InputError(f"--state: {file} is a state itself")
-        state = read_state(file)
+        state = _one(read_state(file), file, path)
         return estimate(state, theta="cgs", phi=phi or "cgs", threads=threads, examples=0), state
     from topicx.model import Model
 
@@ -179,8 +184,19 @@ def _load(
     if phi:
         raise InputError(f"--phi: {file} is a model, with a φ of its own")
     if state_path is None:
+        if path is not None:
+            raise InputError(f"--path: {file} is a model, which has no assignments; paths are of a state")
         return model, None
-    state = read_state(state_path)
+    state = _one(read_state(state_path), state_path, path)
     if (state.n_topics, state.vocabulary) != (model.n_topics, model.vocabulary):
         raise InputError(f"{state_path}: is not the state of {file} (its topics or its words are others)")
     return model, state
+
+
+def _one(state: State, name: str, path: int | None) -> State:
+    """The assignment that was asked for (counted from 1), or all that there are."""
+    if path is None:
+        return state
+    if path > state.paths:
+        raise InputError(f"--path: {name} has {state.paths} of them, so there is no path {path}")
+    return state.path(path - 1)

@@ -157,6 +157,33 @@ def by_clusters(asked: Question) -> dict[str, Any]:
     return result
 
 
+def by_agreement(asked: Question) -> dict[str, Any]:
+    """Of all tokens, of each topic with its top words, and of each document."""
+    from topicx.evaluate.agreement import agreement
+
+    if asked.state is None:
+        raise InputError(f"--method agreement: {asked.name} is a corpus; give a state that was trained with --paths")
+    if asked.state.n_topics != asked.model.n_topics:
+        raise InputError(f"the model has {asked.model.n_topics} topics, but the state has {asked.state.n_topics}")
+    found = agreement(asked.state)
+    top = asked.model.top_words(asked.options["top"] or 10)
+    topics = [
+        {"topic": k, "agreement": _known(share), "words": [word for word, _ in words]}
+        for k, (share, words) in enumerate(zip(found.topics, top, strict=True))
+    ]
+    documents = [
+        {"id": name, "agreement": _known(share)} for name, share in zip(asked.state.ids, found.documents, strict=True)
+    ]
+    return {
+        "paths": found.paths, "tokens": asked.state.n_tokens, "mean": found.mean, "unanimous": found.unanimous,
+        "topics": topics, "documents": documents,
+    }  # fmt: skip
+
+
+def _known(share: Any) -> float | None:
+    return None if math.isnan(share) else float(share)
+
+
 METHODS: dict[str, Callable[[Question], Any]] = {
     "completion": by_completion,
     "left-to-right": by_particles,
@@ -168,6 +195,7 @@ METHODS: dict[str, Callable[[Question], Any]] = {
     "predictive": by_predictive,
     "clusters": by_clusters,
     "prediction": by_prediction,
+    "agreement": by_agreement,
 }
 
 
@@ -197,6 +225,23 @@ def show_prediction(found: dict[str, Any]) -> None:
         f1 = found["f1"][name]
         shown = "" if math.isnan(f1) else f"{f1:.4f}"
         click.echo(f"{number:>4} {name:<{width}} {shown:>6}" + "".join(f" {count:>5}" for count in row))
+
+
+def show_agreement(found: dict[str, Any]) -> None:
+    """All tokens in a line, documents by their quartiles, and a line a topic, the least certain first."""
+    import numpy as np
+
+    known = [row["agreement"] for row in found["documents"] if row["agreement"] is not None]
+    low, middle, high = np.percentile(known, [25, 50, 75])
+    click.echo(
+        f"{'agreement':<17} {found['mean']:.4f} of {found['paths']} paths, two by two; all agree on "
+        f"{found['unanimous']:.1%} of {found['tokens']:,} tokens; "
+        f"documents' quartiles {low:.3f} {middle:.3f} {high:.3f}"
+    )
+    click.echo("topic  agreement  top words")
+    rows = [row for row in found["topics"] if row["agreement"] is not None]
+    for row in sorted(rows, key=lambda row: row["agreement"]):
+        click.echo(f"{row['topic']:>5} {row['agreement']:>10.3f}  {one_line(' '.join(row['words']))}")
 
 
 def show_clusters(result: dict[str, Any]) -> None:
@@ -230,6 +275,7 @@ def show_diagnostics(result: list[dict[str, Any]]) -> None:
 
 SHOWN: dict[str, Callable[[Any], None]] = {
     "prediction": show_prediction,
+    "agreement": show_agreement,
     "labels": labels.show,
     "clusters": show_clusters,
     "coherence": show_coherence,

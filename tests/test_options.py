@@ -44,6 +44,7 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "rate_power": (0.9, {"batch_documents": 32}),
     "icm": (3, {}),
     "partitions": (3, {}),
+    "paths": (2, {}),
     "samples": (3, {}),
     "lag": (3, {"samples": 2}),
     "trace_interval": (2, {}),

@@ -179,14 +179,13 @@ class Model:
         # Very short documents are typical of nothing: from half the median length on.
         floor = np.median(lengths[lengths > 0]) / 2 if np.any(lengths > 0) else 0
         best = np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0)
-        for begin, end in document_batches(state.offsets, 1 << 19):
-            offsets = state.offsets[begin : end + 1]
-            indptr, topics, counts = document_topics(
-                state.z[offsets[0] : offsets[-1]], offsets - offsets[0], self.n_topics
-            )
+        z, starts = state.gathered()
+        for begin, end in document_batches(starts, 1 << 19):
+            offsets = starts[begin : end + 1]
+            indptr, topics, counts = document_topics(z[offsets[0] : offsets[-1]], offsets - offsets[0], self.n_topics)
             documents = np.repeat(np.arange(begin, end), np.diff(indptr))
             group = state.groups[documents] if len(state.groups) else 0
-            theta = (counts + state.alpha[group, topics]) / (lengths + alpha_sum)[documents]
+            theta = (counts / state.paths + state.alpha[group, topics]) / (lengths + alpha_sum)[documents]
             keep = lengths[documents] >= floor
             best = _foremost(
                 np.concatenate([best[0], documents[keep]]), np.concatenate([best[1], topics[keep]]),

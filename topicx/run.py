@@ -63,6 +63,8 @@ class Run:
         definition = definition or models.of(options)
         if state.n_topics != options.topics:
             options = replace(options, topics=state.n_topics, alpha=None if options.alpha_sum else options.alpha)
+        if state.paths > 1 and options.paths == 1:
+            options = replace(options, paths=state.paths)
         return cls(definition, Chain(state, options, engine, definition), beginning(state))
 
     @classmethod
@@ -209,7 +211,8 @@ def pooled(before: Model | None, chains: int, model: Model) -> Model:
 def run_meta(chain: Chain) -> dict[str, Any]:
     """What a model and a state remember of the run that made them."""
     options = chain.options
-    return {
+    paths = {"paths": chain.state.paths} if chain.state.paths > 1 else {}
+    return paths | {
         "options": options.to_meta(),
         "model": options.model,
         "sampler": chain.sampler.name,

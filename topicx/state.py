@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx._kernels import counts as kernel
+from topicx.corpus.corpus import take_rows
 from topicx.errors import InputError
 from topicx.kinds import KINDS, STATE
 from topicx.schema import Inconsistent, require
@@ -120,7 +121,8 @@ class State:
         return np.diff(self.offsets)
 
     def __repr__(self) -> str:
-        return f"State({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_topics} topics)"
+        paths = f", {self.paths} paths" if self.paths > 1 else ""
+        return f"State({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_topics} topics{paths})"
 
     def __eq__(self, other: object) -> bool:
         """The same tokens, topics and priors (not how they came about)."""
@@ -140,16 +142,52 @@ class State:
         return sums[self.groups] if len(self.groups) else np.full(self.n_documents, sums[0])
 
     def document_topics(self) -> Csr:
-        """n_dk as row offsets, topics and counts."""
-        return document_topics(self.z, self.offsets, self.n_topics)
+        """n_dk as row offsets, topics and counts; of several paths, the counts of all together."""
+        return document_topics(*self.gathered(), self.n_topics)
 
     def word_topics(self) -> Csr:
         """n_kw as row offsets (a row a word), topics and counts; pseudo-counts of seed words included."""
-        return word_topics(self.words, self.z, self.n_words, self.n_topics, self.seeds)
+        words = np.tile(self.words, self.paths) if self.paths > 1 else self.words
+        return word_topics(words, self.z, self.n_words, self.n_topics, self.seeds)
 
     def topic_totals(self) -> NDArray[np.int64]:
         """n_k, pseudo-counts of seed words included."""
         return topic_totals(self.z, self.n_topics, self.seeds)
+
+    # -- paths -------------------------------------------------------------------------------------------------
+
+    def gathered(self) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+        """Topics document after document, those of a document's paths together, and where each document's begin."""
+        if self.paths == 1:
+            return self.z, self.offsets
+        z, _ = take_rows(self.z, over_paths(self.offsets, self.paths), self._interleaved())
+        return z, self.paths * self.offsets
+
+    def path(self, number: int) -> State:
+        """One of the assignments (counted from 0), as a state of its own; its word counts are its own alone."""
+        if not 0 <= number < self.paths:
+            raise InputError(f"path: {number} is not one of the state's {self.paths}, which are counted from 0")
+        own = slice(number * self.n_tokens, (number + 1) * self.n_tokens)
+        return replace(self, z=self.z[own].copy(), paths=1, meta=dict(self.meta), digest="")
+
+    def spread(self) -> State:
+        """The same with a document for each path: document d of path m is number d·paths + m, and there is one path."""
+        if self.paths == 1:
+            return self
+        rows = self._interleaved()
+        source = rows % self.n_documents
+        words, offsets = take_rows(self.words, self.offsets, source)
+        groups = self.groups[source] if len(self.groups) else self.groups
+        snippets = self.snippets.take(source) if len(self.snippets) else self.snippets
+        return replace(
+            self, words=words, offsets=offsets, z=self.gathered()[0], ids=self.ids.take(source), groups=groups,
+            snippets=snippets, paths=1, extra={}, meta=dict(self.meta), digest="",
+        )  # fmt: skip
+
+    def _interleaved(self) -> NDArray[np.int64]:
+        """The documents of all paths (number m·D + d), a document's one after another."""
+        rows = np.arange(self.paths)[None, :] * self.n_documents + np.arange(self.n_documents)[:, None]
+        return rows.reshape(-1)
 
     def verify(self) -> None:
         """Raise InputError unless every array is as a state file has it, and fits every other."""
@@ -182,6 +220,14 @@ class State:
         found["extra"] = KINDS[file.kind].unknown(file.arrays)
         paths = file.sizes.get("paths", 1)
         return cls(**found, seeds=seeds, paths=paths, meta=file.meta, parents=file.parents, digest=file.digest)
+
+
+def over_paths(offsets: NDArray[np.int64], paths: int) -> NDArray[np.int64]:
+    """Where the documents of every path begin in the assignments of all paths."""
+    if paths == 1:
+        return offsets
+    begins = (offsets[:-1] + offsets[-1] * np.arange(paths)[:, None]).reshape(-1)
+    return np.append(begins, paths * offsets[-1])
 
 
 def document_batches(offsets: NDArray[np.int64], tokens: int) -> Iterator[tuple[int, int]]:

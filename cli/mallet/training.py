@@ -291,6 +291,8 @@ def load_model(path: str) -> tuple[State, Instances]:
 
     _refuse_java(path, "train-topics --output-model")
     state = State.load(path)
+    if state.paths > 1:
+        raise InputError(f"{path}: has {state.paths} paths, and MALLET's states one (topicx export --path)")
     about = state.meta.get("mallet") or {}
     columns: dict[str, Any] = {name: Strings.from_arrays(state.extra, name) for name in about.get("columns", ())}
     corpus = Corpus(

@@ -12,6 +12,7 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import cgs
 from topicx.estimate.cgsp import MAX_ENTRIES, Conditionals, DumpCounts, ThetaRows
+from topicx.estimate.paths import PathConditionals, joined
 from topicx.estimate.restricted import RestrictedConditionals
 from topicx.estimate.restricted import theta_rows as restricted_rows
 from topicx.model import Model
@@ -88,34 +89,49 @@ def estimate(
     return model
 
 
-def theta_rows(state: State, estimator: str = "cgsp", *, threads: int | Engine = 0) -> Iterator[ThetaRows]:
-    """θ of the state's own documents in batches: the number of the first document, and a row a document."""
+def theta_rows(
+    state: State, estimator: str = "cgsp", *, threads: int | Engine = 0, path: int | None = None
+) -> Iterator[ThetaRows]:
+    """θ of the state's own documents in batches: the number of the first document, and a row a document.
+
+    Of a state with several paths it is their average, or that of one `path` (counted from 0).
+    """
     _check("estimator", estimator)
+    if path is not None and not 0 <= path < state.paths:
+        raise InputError(f"path: {path} is not one of the state's {state.paths}, which are counted from 0")
     if estimator == "cgsp":
-        yield from conditionals(state, threads).documents(for_words=False)
+        yield from conditionals(state, threads, path=path).documents(for_words=False)
         return
-    yield from count_rows(state)
+    yield from count_rows(state, path=path)
 
 
 def conditionals(
-    state: State, threads: int | Engine, counts: DumpCounts | None = None
-) -> Conditionals | RestrictedConditionals:  # fmt: skip
+    state: State, threads: int | Engine, counts: DumpCounts | None = None, *, path: int | None = None
+) -> Conditionals | RestrictedConditionals:
     """The full conditionals of a state; those of one whose documents have topics of their own keep to these."""
     if state.allowed is not None:
         return RestrictedConditionals(state, threads)
+    if state.paths > 1:
+        return PathConditionals(state, threads, path)
     return Conditionals(state, threads, counts)
 
 
-def count_rows(state: State, counts: DumpCounts | None = None) -> Iterator[ThetaRows]:
+def count_rows(
+    state: State, counts: DumpCounts | None = None, *, path: int | None = None
+) -> Iterator[ThetaRows]:  # fmt: skip
     """θ from counts, in batches of documents."""
     if state.allowed is not None:
         return restricted_rows(state)
+    if state.paths > 1:
+        return joined(cgs.theta_rows(state.spread()), state.paths, path)
     return cgs.theta_rows(state, counts.document_rows if counts else None)
 
 
-def theta(state: State, estimator: str = "cgsp", *, threads: int | Engine = 0) -> NDArray[np.float64]:
-    """θ as one array, documents × topics."""
+def theta(
+    state: State, estimator: str = "cgsp", *, threads: int | Engine = 0, path: int | None = None
+) -> NDArray[np.float64]:
+    """θ as one array, documents × topics; of several paths the average, or that of one `path` (counted from 0)."""
     rows = np.empty((state.n_documents, state.n_topics))
-    for begin, batch in theta_rows(state, estimator, threads=threads):
+    for begin, batch in theta_rows(state, estimator, threads=threads, path=path):
         rows[begin : begin + len(batch)] = batch
     return rows

@@ -89,7 +89,7 @@ class _Diagnostics:
     def __init__(self, state: State, model: Model | None, top: int) -> None:
         import scipy.sparse
 
-        self.state = state = replace(state, seeds=Seeds())
+        self.state = state = replace(state.spread(), seeds=Seeds())
         self.topics, self.top = state.n_topics, top
         placed = state.z != NONE
         self.words, self.z = state.words[placed].astype(np.int64), state.z[placed].astype(np.int64)

@@ -26,9 +26,10 @@ from topicx.state import State
 
 def joint_log_likelihood(state: State) -> float:
     """log p(w, z | α, β) per placed token; each document under its group's α, over the topics that it may have; seed
-    words as part of the prior."""
+    words as part of the prior. Paths are documents that are there more than once."""
     if state.allowed is not None:
         return restricted.joint_log_likelihood(state)
+    state = state.spread()
     return joint.joint_log_likelihood(
         state.z, state.offsets, state.word_topics(), state.topic_totals(), state.alpha, state.groups, state.beta,
         state.seeds,

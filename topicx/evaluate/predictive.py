@@ -67,7 +67,7 @@ class Predictive:
 def document_rows(state: State, documents: NDArray[np.int64]) -> NDArray[np.float64]:
     """θ of these documents (eq. 98 with γπ_jk, eq. 100)."""
     indptr, topics, counts = state.document_topics()
-    rows = take_rows(topics, indptr, documents), take_rows(counts, indptr, documents)
+    rows = take_rows(topics, indptr, documents), take_rows(counts / state.paths, indptr, documents)
     groups = state.groups[documents] if len(state.groups) else np.zeros(len(documents), np.int64)
     theta = dense_rows((rows[0][1], rows[0][0], rows[1][0]), state.n_topics) + state.alpha[groups]
     result: NDArray[np.float64] = theta / theta.sum(axis=1, keepdims=True)

@@ -52,7 +52,7 @@ def mallet_doc_topics(
         raise InputError("--doc-topics-max: is for --doc-topics-threshold; without one MALLET writes all topics")
     if not 0 <= threshold < 1:
         raise InputError(f"--doc-topics-threshold: {threshold} must be at least 0 and below 1")
-    plain = theta == "cgs" and len(state.alpha) == 1 and not np.any(state.z >= state.n_topics)
+    plain = theta == "cgs" and len(state.alpha) == 1 and state.paths == 1 and not np.any(state.z >= state.n_topics)
     rows = write.shares(state) if plain else theta_rows(state, theta, threads=threads)
     write.doc_topics(rows, state.ids, out, threshold=threshold, most=-1 if most is None else most)
 

@@ -33,12 +33,18 @@ def check(state: State | Model, format: str) -> None:
         raise InputError(f"{format}: there are {len(state.alpha)} groups of documents with an α each; "
                          "MALLET's files hold one α")  # fmt: skip
     if isinstance(state, State):
+        _one_path(state, format)
         if len(state.seeds):
             raise InputError(f"{format}: seed words have a prior of their own, which MALLET's cannot say")
         if np.any(state.beta != state.beta[0]):
             raise InputError(f"{format}: β differs between words, which MALLET's files cannot say")
         if np.any(state.z >= state.n_topics):
             raise InputError(f"{format}: some tokens have no topic yet")
+
+
+def _one_path(state: State, format: str) -> None:
+    if state.paths > 1:
+        raise InputError(f"{format}: the state has {state.paths} paths, and the file has one: choose it (--path)")
 
 
 def one_line(name: str) -> str:
@@ -265,6 +271,8 @@ def word_topic_counts(
     Equal counts have the larger topic first; those of 1 stand in the order in which `state` comes upon them, as in the
     arrays that MALLET builds from a corpus.
     """
+    if state is not None:
+        _one_path(state, option)
     rows = counts.tocsr()
     rows.sort_indices()
     met = _first_tokens(rows, state) if state is not None else -rows.indices.astype(np.int64)

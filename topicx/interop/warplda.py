@@ -124,6 +124,10 @@ def _first_difference(keys: np.ndarray, ours: np.ndarray, counts: np.ndarray, ou
 
 def write(state: State, prefix: str) -> list[str]:
     """PREFIX.z.estimate, PREFIX.model and PREFIX.vocab. α must be the same for every topic, and β for every word."""
+    if state.paths > 1:
+        raise InputError(
+            f"--format warplda: the state has {state.paths} paths, and the file has one: choose it (--path)"
+        )
     alpha, beta = np.unique(state.alpha), np.unique(state.beta)
     if len(alpha) > 1 or len(beta) > 1:
         which = "α differs between topics" if len(alpha) > 1 else "β differs between words"

@@ -174,7 +174,8 @@ def initial_state(
     return State(
         words=corpus.words,
         offsets=corpus.offsets,
-        z=np.full(corpus.n_tokens, NONE, np.uint16),
+        z=np.full(options.paths * corpus.n_tokens, NONE, np.uint16),
+        paths=options.paths,
         alpha=alpha,
         beta=beta,
         vocabulary=corpus.vocabulary,

@@ -50,6 +50,7 @@ class HierarchicalDirichletProcess(Definition):
     unfit: ClassVar[Mapping[str, str]] = {
         "alpha": "α_k is drawn for every topic: give hdp_alpha and hdp_gamma",
         "alpha_sum": "α_k is drawn for every topic: give hdp_alpha and hdp_gamma",
+        "paths": "its samplers have one assignment of the corpus",
         "samples": "states of the chain have different topics: there is no average of them",
     }
 

@@ -79,7 +79,8 @@ class LabeledLDA(Definition):
     capabilities: ClassVar[frozenset[str]] = frozenset({ALLOWED})
     defaults: ClassVar[Mapping[str, Any]] = {"alpha_sum": TRAINING_WEIGHT, "beta": 0.1}
     unfit: ClassVar[Mapping[str, str]] = {
-        "topics": "the labels say how many topics there are, with topics_per_label and background"
+        "topics": "the labels say how many topics there are, with topics_per_label and background",
+        "paths": "its samplers have one assignment of the corpus",
     }
     labelled: ClassVar[bool] = True
 

@@ -91,6 +91,7 @@ class Medlda(Definition):
     Own: ClassVar[type] = MedldaOptions
     capabilities: ClassVar[frozenset[str]] = frozenset({FACTOR})
     defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
+    unfit: ClassVar[Mapping[str, str]] = {"paths": "its samplers have one assignment of the corpus"}
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
         own = self.own

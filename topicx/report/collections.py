@@ -140,6 +140,7 @@ def contrasts(model: Model, state: State, words: int = 10) -> list[list[list[tup
             f"the state has {state.n_topics} topics and {state.n_words:,} words, the model {model.n_topics} and "
             f"{model.n_words:,}: it is not of the model's run"
         )
+    state = state.spread()
     groups = max(len(state.alpha), 1)
     group = np.repeat(state.groups, state.lengths) if len(state.groups) else np.zeros(state.n_tokens, np.int64)
     placed = state.z < state.n_topics

@@ -146,7 +146,10 @@ class Chain:
         self.options = options
         self.engine = engine
         needs = model.needs(options) | ({registry.GROUPS} if len(state.alpha) > 1 else frozenset())
-        needs |= {registry.PATHS} if state.paths > 1 else frozenset()
+        if options.paths != state.paths:
+            raise InputError(f"paths: {options.paths} is not what the state has, {state.paths}")
+        if state.paths > 1 and options.sampler == "auto":
+            needs |= {registry.PATHS}  # one that was named is refused beside the option, below
         self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}")
         options.check_sampler(self.sampler)
         method_class = self.sampler.load()
@@ -297,6 +300,7 @@ class Chain:
         require(position <= len(plan(options, start)), f"position {position}, beyond the end of its plan")
         state = State.from_file(replace(file, meta=meta["state"]))
         grown = any(step.kind != "grow" for step in plan(options, start)[:position])
+        require(state.paths == options.paths, f"{state.paths} paths, not {options.paths}")
         require(not grown or not bool((state.z == NONE).any()), "tokens without a topic, which have been swept")
         if iterations is not None and iterations != options.iterations:
             _check_more(file.path, options, start, position, iterations)

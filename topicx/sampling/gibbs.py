@@ -21,9 +21,9 @@ from topicx.sampling import streams
 from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
-from topicx.sampling.schedule import Cell, Schedule, default_partitions, over_paths
+from topicx.sampling.schedule import Cell, Schedule, default_partitions
 from topicx.schema import Array, require
-from topicx.state import NONE, Csr, State, document_topics, topic_totals
+from topicx.state import NONE, Csr, State, document_topics, over_paths, topic_totals
 
 
 class Gibbs(Method):
@@ -136,7 +136,7 @@ class Gibbs(Method):
     def score(self) -> float:
         return joint_log_likelihood(
             self.z, self.offsets, self.word_topics(), self.totals, self.state.alpha,
-            np.tile(self.state.groups, self.state.paths), self.state.beta, self.state.seeds,
+            self.groups, self.state.beta, self.state.seeds,
         )  # fmt: skip
 
     def document_topics(self) -> Csr:

@@ -54,15 +54,20 @@ class Method(ABC):
 
     @abstractmethod
     def document_topics(self) -> Csr:
-        """n_dk (or its expectation) as row offsets, topics, counts."""
+        """n_dk (or its expectation) as row offsets, topics, counts; path after path."""
 
     @abstractmethod
     def word_topics(self) -> Csr:
         """n_kw (or its expectation), seeds included, as row offsets, topics, counts."""
 
+    @property
+    def groups(self) -> NDArray[np.uint32]:
+        """The group of each row of `document_topics`: there is a row for every path of a document."""
+        return np.tile(self.state.groups, self.state.paths) if self.state.paths > 1 else self.state.groups
+
     def document_statistics(self) -> DocumentStatistics:
         """What n_dk says of α."""
-        return CountedDocuments(self.document_topics(), self.state.groups, self.state.alpha.shape)
+        return CountedDocuments(self.document_topics(), self.groups, self.state.alpha.shape)
 
     def word_statistics(self) -> WordStatistics:
         """What n_kw says of β."""

@@ -22,7 +22,7 @@ from topicx.declare import (
 )
 from topicx.errors import InputError
 from topicx.sampling import registry
-from topicx.sampling.registry import GROWS, MODES, PARTITIONS, SAMPLES
+from topicx.sampling.registry import GROWS, MODES, PARTITIONS, PATHS, SAMPLES
 from topicx.state import MAX_TOPICS
 
 STARTS = ("auto", "growing", "progressive", "random")
@@ -96,6 +96,11 @@ class Options:
     partitions: int = whole(
         0, 0, 1024, capability=PARTITIONS, shown="by the size of the corpus",
         help="Shards and blocks of the schedule: at most that many threads work at once. Part of the result.",
+    )  # fmt: skip
+    paths: int = whole(
+        1, 1, 1000, capability=PATHS,
+        help="Assignments of the corpus that share the topics' word counts (Kozdoba & Mannor): more of them find "
+        "better topics more often, and each costs a sweep and two bytes a token.",
     )  # fmt: skip
     samples: int = whole(
         1, 1, 1000, capability=SAMPLES,

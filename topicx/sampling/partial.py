@@ -14,8 +14,8 @@ from topicx.sampling import streams
 from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
-from topicx.sampling.schedule import Schedule, over_paths
-from topicx.state import NONE, Csr, State, document_topics, topic_totals, word_topics
+from topicx.sampling.schedule import Schedule
+from topicx.state import NONE, Csr, State, document_topics, over_paths, topic_totals, word_topics
 
 PHI_BYTES, TOKEN_BYTES = 1 << 26, 16
 """φ is drawn for blocks of words of about this size, or of so many bytes for each token, if that is more."""
@@ -55,7 +55,7 @@ class Assignments(Method):
         state = self.state
         return joint_log_likelihood(
             self.z, over_paths(state.offsets, state.paths), self.word_topics(),
-            topic_totals(self.z, state.n_topics, state.seeds), state.alpha, np.tile(state.groups, state.paths),
+            topic_totals(self.z, state.n_topics, state.seeds), state.alpha, self.groups,
             state.beta, state.seeds,
         )  # fmt: skip
 

@@ -82,7 +82,7 @@ class Proportions(ABC):
 
 def occupancy(method: Method) -> Occupancy:
     """What the documents say of γπ at this moment."""
-    return Occupancy(method.document_topics(), method.state.groups, method.state.alpha.shape)
+    return Occupancy(method.document_topics(), method.groups, method.state.alpha.shape)
 
 
 class Auxiliary(Proportions):

@@ -63,7 +63,7 @@ EXACT, MH, APPROXIMATE, VARIATIONAL = (
 )  # fmt: skip
 KINDS = (EXACT, MH, APPROXIMATE, VARIATIONAL)
 
-_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, NEW_TOPICS})
+_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, NEW_TOPICS})
 _WHOLE = frozenset({GROUPS, GROWS, SAMPLES})
 _SOFT = frozenset({GROUPS, PARTITIONS})
 ENTRIES: dict[str, Entry] = {}
@@ -92,7 +92,7 @@ for _name, _group, _summary, _home, _capabilities in (
     ("scvb0", VARIATIONAL, "stochastic CVB0: minibatches, corpora larger than memory", "variational.scvb0:Scvb0",
      frozenset({GROUPS})),
     ("partial", EXACT, "partially collapsed: φ is drawn, documents are independent given it",
-     "sampling.partial:Partial", _WHOLE),
+     "sampling.partial:Partial", _WHOLE | {PATHS}),
     ("tree", EXACT, "word after word with a sum tree; for very many topics", "sampling.tree:Tree", _CELLS),
     ("labeled", EXACT, "only the topics that a document may have: models of labels", "sampling.restricted:Restricted",
      frozenset({GROUPS, MODES, SAMPLES, PARTITIONS, ALLOWED})),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import layout
 from topicx.sampling import streams
+from topicx.state import over_paths
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,6 @@ class Schedule:
             path = slice(begin, begin + len(self._words))
             layout.arrange(self._words, self._offsets, self.rank, values[path], out[path], back)
         return out
-
-
-def over_paths(offsets: NDArray[np.int64], paths: int) -> NDArray[np.int64]:
-    """Where the documents of every path begin in the assignments of all paths."""
-    if paths == 1:
-        return offsets
-    begins = (offsets[:-1] + offsets[-1] * np.arange(paths)[:, None]).reshape(-1)
-    return np.append(begins, paths * offsets[-1])
 
 
 def balanced_blocks(frequencies: NDArray[np.int64], partitions: int) -> NDArray[np.uint16]:
