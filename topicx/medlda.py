@@ -31,12 +31,12 @@ class MedLDA(LDA):
     def __init__(self, topics: int = 100, **options: Any) -> None:
         given = dict(options)
         names = {each.name for each in fields(MedldaOptions)}
-        own = {name: value for name, value in options.items() if name in names}
+        theirs = {each.name: each.default for each in fields(MedldaOptions)}
+        own = {name: value for name, value in options.items() if name in names and value != theirs[name]}
         rest = {name: value for name, value in options.items() if name not in names}
         check_known("MedLDA", Options, rest, [*FURTHER, *names])
         Medlda(MedldaOptions(**own))  # what is wrong with them is said now
         super().__init__(topics, model="medlda", own=own, **models.with_defaults("medlda", rest))
-        theirs = {each.name: each.default for each in fields(MedldaOptions)}
         self._parameters = {name: self._parameters[name] for name in self._parameters if name not in ("model", "own")}
         self._parameters |= theirs | given
 

@@ -30,7 +30,7 @@ except ImportError as error:
 __all__ = ["TopicModel"]
 
 
-class TopicModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TopicModel(TransformerMixin, BaseEstimator):
     """Latent Dirichlet allocation as a scikit-learn transformer: documents × words → documents × topics.
 
     n_components: topics. doc_topic_prior: α of each topic (None: 0.1). topic_word_prior: β (None: 0.01). max_iter:

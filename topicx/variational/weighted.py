@@ -10,7 +10,7 @@ where n are the sums of x γ: the token that is considered leaves its own share 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,16 +28,14 @@ class Weighted(NamedTuple):
 
 
 def learn(
-    table: Any, topics: int, alpha: float, beta: float, *, sweeps: int, seed: int, tolerance: float = 1e-5,
-    each: Callable[[], object] = lambda: None,
+    table: Any, topics: int, alpha: float, beta: float, *, sweeps: int, seed: int, tolerance: float = 1e-5
 ) -> Weighted:  # fmt: skip
     """Topics of a documents × words CSR matrix of weights of at least 0; ends when γ moves less than `tolerance` on
     average."""
     documents, words, x, own = _entries(table)
     gamma = np.random.Generator(np.random.Philox(key=seed)).dirichlet(np.ones(topics), len(x))
-    swept = 0
-    while swept < sweeps:
-        swept += 1
+    done, moved = 0, math.inf
+    while done < sweeps and moved >= tolerance:
         part, mine = gamma * x[:, None], gamma * own[:, None]
         n_dk, n_wk = _sums(documents, part, table.shape[0]), _sums(words, part, table.shape[1])
         new = (n_dk[documents] - mine + alpha) * (n_wk[words] - mine + beta)
@@ -45,10 +43,8 @@ def learn(
         new = _normal(new)
         moved = float(np.abs(new - gamma).sum(axis=1).mean()) if len(x) else 0.0
         gamma = new
-        each()
-        if moved < tolerance:
-            break
-    return Weighted(_sums(words, gamma * x[:, None], table.shape[1]), swept)
+        done += 1
+    return Weighted(_sums(words, gamma * x[:, None], table.shape[1]), done)
 
 
 def fold_in(table: Any, phi: Floats, alpha: Floats, sweeps: int = 50) -> Floats:
