@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
@@ -18,6 +19,10 @@ from topicx.models.lda import LatentDirichletAllocation
 from topicx.run import Run as TrainingRun
 from topicx.sampling.chain import Chain
 from topicx.strings import Strings
+
+# The same examples in every run: a test that fails now and then tells nobody what changed.
+settings.register_profile("fixed", derandomize=True, database=None)
+settings.load_profile("fixed")
 
 
 def lda_corpus(documents: int = 120, length: int = 40, words: int = 60, topics: int = 4, seed: int = 0) -> Corpus:

@@ -75,7 +75,9 @@ def test_both_estimators_are_algorithm_1(seed: int, alpha: int, beta: int, **sha
     counts = soft.words()
     assert np.allclose(counts.values.reshape(words.shape), words, rtol=0, atol=1e-10)
     assert np.allclose(theta(state), twin.theta(state), rtol=0, atol=1e-10)
-    assert np.allclose(estimate(state).topic_word, twin.phi(state), rtol=0, atol=1e-10)
+    # The digits of a count, over a topic that has little but its prior.
+    close = 1e-10 + 1e-15 / float(state.beta.sum())
+    assert np.allclose(estimate(state).topic_word, twin.phi(state), rtol=0, atol=close)
 
 
 def test_a_token_that_carries_all_the_weight() -> None:
