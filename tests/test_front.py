@@ -382,3 +382,11 @@ def test_a_program_of_a_user_has_types(tmp_path: Path) -> None:
     wrong = [number for number, line in enumerate(PROGRAM.splitlines(), 1) if "# wrong" in line]
     errors = {int(number) for number in re.findall(r"^program.py:(\d+): error", done.stdout, re.M)}
     assert errors == set(wrong), done.stdout
+
+
+def test_labels_of_texts_are_predicted() -> None:
+    corpus = embedded()
+    texts = [text.text for text in embedded_texts()][:4]
+    tags = topicx.LabeledLDA("labeled", iterations=10, threads=1).fit(corpus)
+    assert len(tags.predict(texts, top=1)) == 4 and tags.scores(texts).shape[0] == 4
+    assert tags.predict(texts, top=1) == tags.predict(corpus[:4], top=1)

@@ -9,7 +9,6 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.corpus import Corpus
 from topicx.corpus.documents import Reading, as_corpus
 from topicx.declare import check_known, check_whole
 from topicx.engines.threads import Threads
@@ -97,25 +96,27 @@ class LabeledLDA(LDA):
         return list(Labeller(self.model, top=1).names)
 
     def predict(
-        self, corpus: Corpus, *, top: int = 0, threshold: float | None = None, score: str = "words", **sampling: Any
+        self, documents: Any, *, top: int = 0, threshold: float | None = None, score: str = "words", **sampling: Any
     ) -> list[list[str]]:
         """The labels of each document, best first: as many as the model expects, or `top`, or from `threshold` on.
 
         `sampling`: burn_in, samples, lag, chains, theta and seed, as for `topicx infer`.
         """
         labeller = Labeller(self.model, score=score, top=top, threshold=threshold)
+        corpus = self._read(documents)
         found = label(self.model, corpus, labeller, threads=self.threads, **sampling)
         return [names for part in found for names in labeller.labels(part.sets, part.scores)]
 
-    def scores(self, corpus: Corpus, *, score: str = "words", **sampling: Any) -> NDArray[np.float32]:
+    def scores(self, documents: Any, *, score: str = "words", **sampling: Any) -> NDArray[np.float32]:
         """Documents × labels: more is likelier."""
         labeller = Labeller(self.model, score=score, top=1)
+        corpus = self._read(documents)
         parts = [part.scores for part in label(self.model, corpus, labeller, threads=self.threads, **sampling)]
         return np.concatenate(parts) if parts else np.zeros((0, len(labeller.names)), np.float32)
 
     def measure(
-        self, corpus: Corpus, *, top: int = 0, threshold: float | None = None, score: str = "words", **sampling: Any
+        self, documents: Any, *, top: int = 0, threshold: float | None = None, score: str = "words", **sampling: Any
     ) -> dict[str, Any]:
         """F1, ranking loss and the others of `topicx.evaluate.labels`, on a corpus with labels."""
         labeller = Labeller(self.model, score=score, top=top, threshold=threshold)
-        return measure(self.model, corpus, labeller, threads=self.threads, **sampling)
+        return measure(self.model, self._read(documents), labeller, threads=self.threads, **sampling)

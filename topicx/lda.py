@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from topicx.corpus.documents import Reading, as_corpus
+from topicx.corpus.corpus import Corpus
+from topicx.corpus.documents import Reading, as_corpus, like_model
 from topicx.declare import check_known, check_whole, declarations
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
@@ -42,6 +43,7 @@ class LDA:
     optimize_interval: re-estimate the priors every so many sweeps (0: never); optimize_burn_in: sweeps before the first
         time; optimize: what is re-estimated, joined by +: alpha, symmetric-alpha, beta.
     samples: average the model over so many states at the chain's end, lag sweeps apart.
+    paths: assignments of the corpus that share their counts.
     icm: last sweeps, in which tokens take their best topic.
     partitions: shards and blocks of the schedule, part of the result (0: by the size of the corpus).
     trace_interval: sweeps between records of the likelihood.
@@ -80,6 +82,7 @@ class LDA:
         partitions: int = 0,
         samples: int = 1,
         lag: int = 10,
+        paths: int = 1,
         trace_interval: int = 10,
         seed: int = 1,
         chain: int = 0,
@@ -240,6 +243,10 @@ class LDA:
     def transform(self, documents: Any, *, text: str = "text", **sampling: Any) -> NDArray[np.float32]:
         """θ of new documents in any form that `fit` takes: documents × topics (see `Model.transform`)."""
         return self.model.transform(documents, text=text, **{"threads": self.threads, **sampling})
+
+    def _read(self, documents: Any) -> Corpus:
+        """New documents in any form, as a corpus that is read as the model's own was."""
+        return as_corpus(documents, like=like_model(self.model.vocabulary, self.model.meta))
 
     def save(self, path: str) -> None:
         """Write the model to a file that the command line and `topicx.Model.load` read."""
