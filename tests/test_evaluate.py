@@ -19,6 +19,7 @@ from tests.twins import infer as twin
 from topicx._kernels import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
+from topicx.estimate import estimate
 from topicx.evaluate.chib import chib
 from topicx.evaluate.coherence import MEASURES, WindowCounts, coherence
 from topicx.evaluate.completion import completion, completion_perplexity
@@ -331,7 +332,7 @@ def test_diagnostics_of_a_model_and_a_corpus() -> None:
     model.vocabulary = Strings.of(f"w{i:03}" for i in range(60))
     rows = topic_diagnostics(model, lda_corpus(), top=5)
     assert [row["topic"] for row in rows] == list(range(5))
-    tops = model.top_words(5)
+    tops = model.top_words(5, last_first=True)
     assert [[word["word"] for word in row["words"]] for row in rows] == [[w for w, _ in words] for words in tops]
     assert sum(row["tokens"] for row in rows) == lda_corpus().n_tokens
     json.dumps(rows, allow_nan=False)
@@ -341,6 +342,20 @@ def test_diagnostics_of_a_model_and_a_corpus() -> None:
     rows = topic_diagnostics(model, state, top=5)
     assert rows[3]["tokens"] == 0
     json.dumps(rows, allow_nan=False)
+
+
+def test_diagnostics_by_a_model_are_those_by_its_state() -> None:
+    """Equally frequent top words come in one order, whichever way the command line goes."""
+    rng = np.random.default_rng(2)
+    words = rng.integers(0, 40, 90).astype(np.uint32)  # few tokens, many ties
+    state = State(
+        words, np.arange(0, 91, 9, dtype=np.int64), rng.integers(0, 4, 90).astype(np.uint16), np.full((1, 4), 0.1),
+        np.full(40, 0.01), Strings.of(f"w{i}" for i in range(40)), Strings.of(map(str, range(10))),
+    )  # fmt: skip
+    model = estimate(state, theta="cgs", phi="cgs")
+    by_model, by_state = topic_diagnostics(model, state, top=6), topic_diagnostics(None, state, top=6)
+    assert [row["words"] for row in by_model] == [row["words"] for row in by_state]
+    assert [row["coherence"] for row in by_model] == [row["coherence"] for row in by_state]
 
 
 def test_duplicates() -> None:

@@ -128,8 +128,11 @@ class Model:
         """φ: topics × words, each row sums to 1 (dense: K × V numbers; `phi_of` gives parts of it)."""
         return np.ascontiguousarray(self.phi_of(np.arange(self.n_words)).T)
 
-    def top_words(self, number: int = 10, *, minimum: float = 0.0) -> list[list[tuple[str, float]]]:
-        """Each topic's most probable words and their probabilities; ties in vocabulary order."""
+    def top_words(
+        self, number: int = 10, *, minimum: float = 0.0, last_first: bool = False
+    ) -> list[list[tuple[str, float]]]:
+        """Each topic's most probable words and their probabilities; ties in vocabulary order (or the last first, as
+        MALLET has them)."""
         found: list[list[tuple[str, float]]] = []
         counts = self.counts().tocsc()
         base = (self.beta, self.totals + self.beta_sum)
@@ -139,7 +142,7 @@ class Model:
             if len(self.remainder):
                 values = values + self.remainder[words] * self.remainder_share[topic]
             values = (values + base[0][words]) / base[1][topic]
-            order = np.lexsort((words, -values))[:number]
+            order = np.lexsort((-words if last_first else words, -values))[:number]
             found.append([(self.vocabulary[int(words[i])], float(values[i])) for i in order if values[i] > minimum])
         return found
 

@@ -107,7 +107,8 @@ class _Diagnostics:
         if model is not None:
             match = match_vocabulary(self.state.vocabulary, model.vocabulary)
             index = {word: number for number, word in enumerate(model.vocabulary)}
-            found = [np.array([match[index[w]] for w, _ in words], np.int64) for words in model.top_words(self.top)]
+            tops = model.top_words(self.top, last_first=True)  # ties as MALLET has them
+            found = [np.array([match[index[w]] for w, _ in words], np.int64) for words in tops]
             return [words[words >= 0] for words in found]
         result = []
         for k in range(self.topics):
