@@ -372,6 +372,7 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     invoke("split", "c", "-o", "half", "--halves", "0.3", "-q")
     usual = ["--iterations", 6, "-q"]
     invoke("train", "c", "-k", 12, *usual, "-o", "lda", "--state", "lda.state")
+    invoke("train", "c", "-k", 5, "--paths", 3, *usual, "-o", "paths", "--state", "paths.state")
     invoke("train", "half.first.corpus", "-k", 5, *usual, "-o", "half", "--state", "half.state")
     invoke("train", "c", "--model", "compound", "-k", 5, *usual, "-o", "compound")
     invoke("train", "c", "--model", "labeled", *usual, "-o", "labels")
@@ -387,6 +388,7 @@ EVALUATED: list[list[object]] = [
     ["lda", "lda.state", "-m", "likelihood", "-m", "diagnostics", "-m", "clusters", "--clusters", 3],
     ["compound", "c", "-m", "completion", "-m", "left-to-right", "-m", "chib", "-m", "likelihood"],
     ["half", "half.state", "-m", "predictive", "--rest", "half.rest.corpus"],
+    ["paths", "paths.state", "-m", "agreement"],
     ["labels", "c", "-m", "labels", "-m", "completion"],
     ["targets", "c", "-m", "prediction"],
 ]
