@@ -141,15 +141,15 @@ class Run:
         own = documents if not before else None  # θ of several samples is averaged below
         if self.samples:
             find = examples if not before else 0
-            model = estimate(state, theta=theta, phi=phi, threads=chain.engine.threads, examples=find, documents=own)
+            model = estimate(state, theta=theta, phi=phi, threads=chain.engine, examples=find, documents=own)
         else:
             model = expected(chain.method.word_topics(), state, theta)
             if own is not None:
                 for begin, rows in self.theta_rows(theta):
                     own(begin, rows)
         if before:
-            threads = chain.engine.threads
-            each = [estimate(s, theta=theta, phi=phi, threads=threads, examples=0) for s in before] + [model]
+            engine = chain.engine
+            each = [estimate(s, theta=theta, phi=phi, threads=engine, examples=0) for s in before] + [model]
             model = average(each, [np.arange(model.n_topics)] * len(each))  # of one chain: topics keep their numbers
             for begin, rows in self.theta_rows(theta) if documents is not None else ():
                 documents(begin, rows)  # type: ignore[misc]
@@ -172,9 +172,9 @@ class Run:
             else:
                 yield 0, expected_shares(counts, chain.state)
             return
-        threads = chain.engine.threads
+        engine = chain.engine
         states = [*chain.samples.values(), self.definition.closed(chain.method.sync())]
-        for batches in zip(*(theta_rows(s, estimator, threads=threads) for s in states), strict=True):
+        for batches in zip(*(theta_rows(s, estimator, threads=engine) for s in states), strict=True):
             yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
 
 
