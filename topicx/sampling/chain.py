@@ -367,7 +367,7 @@ GROWING_FROM = (1_000_000, 500, 10_000)
 
 def choose_start(state: State, options: Options, sampler: registry.Entry) -> str:
     """The start that `auto` means for this corpus and method."""
-    if bool(np.any(state.z != NONE)):
+    if state.placed:
         return "state"  # assignments came with it
     if options.start != "auto":
         return options.start

@@ -77,7 +77,7 @@ class Soft(Method):
     @property
     def _placed(self) -> bool:
         """Whether the state came with assignments."""
-        return bool(np.any(self.state.z != NONE))
+        return self.state.placed
 
     def _pair_topics(self) -> NDArray[np.uint16]:
         """A topic for each pair (schedule order): that of its first token, where the state has one; else at random."""

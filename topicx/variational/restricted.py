@@ -91,7 +91,7 @@ class RestrictedCvb0(Method):
         draw = streams.generator(options.seed, options.chain, streams.START)
         choices, pairs = np.diff(self.allowed[0]), np.diff(self.offsets)
         place = (draw.random(len(self.words)) * np.repeat(choices, pairs)).astype(np.int64)
-        if np.any(state.z != NONE):
+        if state.placed:
             check_topics(state.z, state, self.allowed)
             found = np.zeros(len(self.words), np.uint16)
             soft.first_topics(state.words, state.offsets, np.zeros(state.n_words, np.int64), state.z, found)

@@ -35,7 +35,7 @@ from topicx.sampling.hyper import DocumentStatistics
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.schema import Array, require
-from topicx.state import NONE, Csr, Seeds, State
+from topicx.state import Csr, Seeds, State
 from topicx.strings import Strings
 from topicx.variational.base import WORD_PARTS, Rows, dense_csr, pair_up
 from topicx.variational.statistics import ExpectedWords, Observed, document_cost
@@ -320,7 +320,7 @@ class Scvb0(Method):
 
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
-        if np.any(state.z != NONE):
+        if state.placed:
             indptr, topics, counts = state.word_topics()
             words = np.repeat(np.arange(state.n_words), np.diff(indptr))
             self.learner.nw[words, topics] = counts
