@@ -21,7 +21,7 @@ from topicx.state import Csr, State, document_batches
 ESTIMATORS = ("cgs", "cgsp")
 AUTO_ENTRIES = 10_000_000
 """What φ "auto" means: cgsp up to so many numbers; beyond, cgs, which is sparse and costs no memory by token."""
-AUTO_TOKENS = 200_000_000
+AUTO_TOKENS = 100_000_000
 """And up to so many tokens: cgsp keeps 34 bytes for each while it works."""
 PART = 1 << 24
 """Tokens of the documents whose θ^p is made at a time."""

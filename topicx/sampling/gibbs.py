@@ -52,6 +52,13 @@ class Gibbs(Method):
         np.add.at(self.row_capacity, self.pseudo[0], seeds.counts)
         self.set_priors(state.alpha, state.beta)
 
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        tokens, documents = state.paths * state.n_tokens, state.paths * state.n_documents
+        partitions = options.partitions or default_partitions(tokens, documents)
+        rows = 4 * min(tokens, state.n_words * (state.n_topics + 15)) + 16 * state.n_words
+        return super().memory(state, options) + 8 * state.n_documents * (partitions + 1) + rows
+
     def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
         super().set_priors(np.ascontiguousarray(alpha), np.ascontiguousarray(beta))
         self._beta32 = np.empty(self.state.n_words, np.float32)

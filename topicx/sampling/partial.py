@@ -103,10 +103,16 @@ class Partial(Assignments):
         blocks = 1 if options.sparse_phi else -(-state.n_words * self._row * 4 // budget)
         blocks = max(1, min(blocks, state.paths * state.n_documents, state.n_words, 1024))
         self.schedule = Schedule(
-            state.words, state.offsets, state.n_words, blocks, options.seed, options.chain, state.paths
+            state.words, state.offsets, state.n_words, blocks, options.seed, options.chain, state.paths, engine
         )
         self.words = self.schedule.arranged(state.words)
         self.set_priors(state.alpha, state.beta)
+
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        tokens = state.paths * state.n_tokens
+        phi = min(4 * state.n_words * (state.n_topics + 15), max(PHI_BYTES, TOKEN_BYTES * tokens))
+        return super().memory(state, options) + phi + 10 * min(tokens, state.n_words * state.n_topics)
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         self.z = np.ascontiguousarray(self.schedule.arranged(z))
