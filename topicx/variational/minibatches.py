@@ -35,8 +35,11 @@ class Rate:
     """The learning rate ρ_t = scale · (delay + t)^-power of minibatch t, at most 1; and passes over a document."""
 
     scale: float = 1.0
+    """Larger: faster and noisier."""
     delay: float = 4.0
+    """Larger: the first minibatches count for less."""
     power: float = 0.6
+    """Larger: earlier minibatches are forgotten more slowly; above 0.5 the averages converge."""
     passes: int = 2
 
     def __post_init__(self) -> None:
