@@ -245,9 +245,9 @@ def plot(
     kind = check_plot(path)
     from matplotlib.figure import Figure
 
-    from topicx.report import plots
+    from topicx.report import drawing
 
-    names = plots.topic_names(model)
+    names = drawing.topic_names(model)
     if by_time and len(found.names) > 1:
         some = [list(chosen)]
         if not chosen:
@@ -256,17 +256,17 @@ def plot(
         figure = Figure(figsize=(5.5 * len(some) + 1, 4.5), layout="constrained")
         panels = figure.subplots(1, len(some), squeeze=False, sharey=True)[0]
         for panel, title, each in zip(panels, ("rising", "falling") if not chosen else ("",), some, strict=True):
-            plots.lines(panel, found, each, names)
+            drawing.lines(panel, found, each, names)
             panel.set_title(title)
     elif len(found.names) > MANY:
         figure = Figure(figsize=(9, 0.22 * len(found.names) + 2.5), layout="constrained")
-        plots.shades(figure.subplots(), found, list(chosen) or plots.foremost(found, 12), names)
+        drawing.shades(figure.subplots(), found, list(chosen) or drawing.foremost(found, 12), names)
     else:
         rows = len(found.names)
         figure = Figure(figsize=(max(6, 0.18 * found.mean.shape[1] + 3), 1.6 * rows + 0.8), layout="constrained")
         panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
         for j, panel in enumerate(panels):
-            plots.bars(panel, found, j, names, min(topics, 3), chosen)
+            drawing.bars(panel, found, j, names, min(topics, 3), chosen)
         panels[-1].set_xlabel("topic")
     with atomic_output(path) as out:
         figure.savefig(out, format=kind, dpi=120)
