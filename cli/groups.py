@@ -49,13 +49,14 @@ def show(
 ) -> None:  # fmt: skip
     """The command with --by."""
     from topicx.errors import InputError
-    from topicx.report import bench, collections
+    from topicx.report import collections
+    from topicx.report.plots import check_plot
     from topicx.report.table import check_table, write_table
     from topicx.state import State
 
     check_outputs([plot_file, table], [path, corpus, state, contrast])
     if plot_file:
-        bench.check_plot(plot_file)
+        check_plot(plot_file)
     if table:
         check_table(table)
     if corpus and state:
@@ -87,6 +88,8 @@ def show(
         print_json(result)
     else:
         _print(result, unit, bool(chosen))
+        if not (len(found.draws) or len(found.errors)):
+            say("no intervals: the run kept no draws of the proportions (it needs more sweeps than --pi-burn-in)")
 
 
 def _of_documents(
