@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import check_outputs, json_output, metadata, option, print_json, refuse, say
+from topicx.cli import groups
+from topicx.cli.common import json_output, metadata, option, print_json, refuse
 from topicx.strings import one_line
 
 if TYPE_CHECKING:
@@ -32,25 +33,11 @@ if TYPE_CHECKING:
     help="Of a model that predicts: the strongest topics of each class or of the scale, with the weights' spread.",
 )
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
-@option(
-    "--by",
-    type=click.Choice(["collection", "time"]),
-    default=None,
-    help="Compound models: the topics of each collection, in the order of their names or of their times.",
-)
-@option("--top", type=click.IntRange(1), default=5, help="--by: topics of a collection; rising and falling topics.")
-@option("--plot", "plot_file", default=None, metavar="FILE", help="--by: draw it (png, svg or pdf).")
-@option(
-    "--contrast",
-    default=None,
-    metavar="STATE",
-    help="--by: words that a topic has in one collection more than in the others, from the run's state.",
-)
+@groups.options
 @json_output
 def command(
     model: str, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
-    label_topics: bool, weights: bool, compare: str | None, by: str | None, top: int, plot_file: str | None,
-    contrast: str | None, as_json: bool,
+    label_topics: bool, weights: bool, compare: str | None, by: str | None, as_json: bool, **by_options: Any,
 ) -> None:  # fmt: skip
     """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
 
@@ -58,21 +45,20 @@ def command(
       topicx topics news.model -n 15 -d 3
       topicx topics news.model --json | jq '.[0].words'
       topicx topics new.model --compare old.model
-      topicx topics papers.model --by time --plot trends.png
+      topicx topics papers.model --by time --corpus papers.corpus --bins decade --plot trends.png
     """
     from topicx.errors import InputError
     from topicx.model import Model
 
     loaded = Model.load(model)
-    if by:
-        refuse(("sort", "probabilities", "documents", "compare"), "does not go with --by")
-        check_outputs([plot_file], [model, contrast])
-        _by(loaded, by, words, top, chosen, plot_file, contrast, as_json)
-        return
-    refuse(("top", "plot_file", "contrast"), "is for --by")
     for topic in chosen:
         if topic >= loaded.n_topics:
             raise InputError(f"--topic {topic}: the model has topics 0 to {loaded.n_topics - 1}")
+    if by:
+        refuse(("sort", "probabilities", "documents", "compare"), "does not go with --by")
+        groups.show(loaded, model, by, words, chosen, as_json, **by_options)
+        return
+    refuse(groups.NAMES, "is for --by")
     if compare:
         refuse(("sort", "probabilities", "documents"), "does not go with --compare")
         _compare(loaded, Model.load(compare), words, as_json, chosen)
@@ -155,59 +141,6 @@ def _label_topics(model: Model, number: int, probabilities: bool, as_json: bool)
     for t, group in enumerate(groups):
         told = (f"{name} ({p:.4f})" if probabilities else name for name, p in group)
         click.echo(f"{t:>{len(str(len(groups)))}}  {weights[t]:6.2%}  {', '.join(told)}")
-
-
-def _by(
-    model: Model, by: str, words: int, top: int, chosen: tuple[int, ...], plot_file: str | None, contrast: str | None,
-    as_json: bool,
-) -> None:  # fmt: skip
-    from topicx.report import collections, plots
-    from topicx.state import State
-
-    if plot_file:
-        plots.check_plot(plot_file)
-    found = collections.mixtures(model, by)
-    result: dict[str, Any] = {"collections": collections.describe(model, found, top, words)}
-    if len(found.names) > 1:
-        result["trends"] = collections.describe_trends(model, found, by == "time", top, words)
-    if contrast:
-        state = State.load(contrast)
-        several = collections.contrasts(model, state, words)
-        names = list(model.group_names)
-        result["contrasts"] = [
-            {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
-            for k, rows in enumerate(several) if not chosen or k in chosen for j, row in enumerate(rows)
-        ]  # fmt: skip
-    if plot_file:
-        collections.plot(model, found, plot_file, by == "time", top)
-    if as_json:
-        print_json(result)
-        return
-    for row in result["collections"]:
-        click.echo(f"{row['collection']}  ({row['documents']:,} documents)")
-        for topic in row["topics"]:
-            share = f"{topic['share']:6.2%}{_interval(topic['low'], topic['high'])}"
-            click.echo(f"  {share}  {topic['topic']:>4}  {' '.join(topic['words'])}")
-    if not len(found.draws):
-        say("no intervals: the run kept no draws of the proportions (it needs more sweeps than --pi-burn-in)")
-    unit = "a unit of time" if by == "time" else "a collection"
-    if "trends" in result:
-        click.echo(f"rising and falling, change of share {unit}:")
-    for row in result.get("trends", ()):
-        share = f"{row['slope']:+7.3%}{_interval(row['low'], row['high'], sign=True)}"
-        click.echo(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  {' '.join(row['words'])}")
-    if contrast:
-        click.echo("words of a topic that one collection has more than the others:")
-    for row in result.get("contrasts", ()):
-        if row["words"]:
-            click.echo(f"  {row['topic']:>4}  {row['collection']}: {' '.join(word['word'] for word in row['words'])}")
-
-
-def _interval(low: float | None, high: float | None, sign: bool = False) -> str:
-    """The part of the draws that is between the 5th and the 95th percentile."""
-    if low is None or high is None:
-        return ""
-    return f" ({low:+.3%} to {high:+.3%})" if sign else f" ({low:.2%} to {high:.2%})"
 
 
 def _weights(model: Model, words: int, as_json: bool) -> None:
