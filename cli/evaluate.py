@@ -119,9 +119,10 @@ def command(
       topicx evaluate news.model news.state -m likelihood -m diagnostics
     """
     from topicx.cli.measures import METHODS as MEASURED
-    from topicx.cli.measures import Question, show
+    from topicx.cli.measures import Question, Watched, show
     from topicx.errors import InputError
     from topicx.model import Model
+    from topicx.progress import for_terminal
 
     if model == "-" and "-" in inputs:
         raise InputError("MODEL and CORPUS: only one of them can be standard input")
@@ -136,7 +137,9 @@ def command(
         raise InputError(f"--{stray}: nothing is sampled where {inputs[0]} is a state")
     results: dict[str, Any] = {}
     for method in dict.fromkeys(methods):
-        results[method] = MEASURED[method](asked)
+        with for_terminal(method, documents.n_documents, "documents", quiet=quiet) as bar:
+            asked.engine = Watched(options["threads"], bar)
+            results[method] = MEASURED[method](asked)
         if not as_json:
             show(method, results[method])
     if as_json:

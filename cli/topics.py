@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import check_outputs, json_output, option, print_json, refuse
-from topicx.strings import one_line
+from topicx.cli.show import show
 
 if TYPE_CHECKING:
     from topicx.model import Model
@@ -95,10 +95,10 @@ def command(
     for row in rows:
         named = (f"{w['word']} ({w['probability']:.4f})" if probabilities else w["word"] for w in row["words"])
         name = f"{row['name']:<{width}}" if "name" in row else f"{row['topic']:>{width}}"
-        click.echo(one_line(f"{name}  {row['weight']:6.2%}  {' '.join(named)}"))
+        show(f"{name}  {row['weight']:6.2%}  ", " ".join(named))
         for document in row["documents"]:
             text = f"  {document['snippet']}" if document["snippet"] else ""
-            click.echo(one_line(f"{'':>{width}}    {document['weight']:4.0%}  {document['id']}{text}"))
+            show(f"{'':>{width}}    {document['weight']:4.0%}  ", f"{document['id']}{text}", colour=None)
 
 
 def describe(model: Model, words: int = 10, documents: int = 3) -> list[dict[str, Any]]:
@@ -176,18 +176,18 @@ def _by(
         click.echo(f"{row['collection']}  ({row['documents']:,} documents)")
         for topic in row["topics"]:
             share = f"{topic['share']:6.2%}{_interval(topic['low'], topic['high'])}"
-            click.echo(f"  {share}  {topic['topic']:>4}  {' '.join(topic['words'])}")
+            show(f"  {share}  {topic['topic']:>4}  ", " ".join(topic["words"]))
     unit = "a unit of time" if by == "time" else "a collection"
     if "trends" in result:
         click.echo(f"rising and falling, change of share {unit}:")
     for row in result.get("trends", ()):
         share = f"{row['slope']:+7.3%}{_interval(row['low'], row['high'], sign=True)}"
-        click.echo(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  {' '.join(row['words'])}")
+        show(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  ", " ".join(row["words"]))
     if contrast:
         click.echo("words of a topic that one collection has more than the others:")
     for row in result.get("contrasts", ()):
         if row["words"]:
-            click.echo(f"  {row['topic']:>4}  {row['collection']}: {' '.join(word['word'] for word in row['words'])}")
+            show(f"  {row['topic']:>4}  {row['collection']}: ", " ".join(word["word"] for word in row["words"]))
 
 
 def _interval(low: float | None, high: float | None, sign: bool = False) -> str:
@@ -209,7 +209,7 @@ def _weights(model: Model, words: int, as_json: bool) -> None:
         click.echo(row["of"])
         for each in row["topics"]:
             weight = f"{each['weight']:>+8.3f} ± {each['spread']:<6.3f}"
-            click.echo(f"  {weight} topic {each['topic']:>4}  {' '.join(each['words'])}")
+            show(f"  {weight} topic {each['topic']:>4}  ", " ".join(each["words"]))
 
 
 def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
@@ -234,8 +234,7 @@ def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[in
         first = "-" if row["topic"] is None else row["topic"]
         second = "-" if row["other"] is None else row["other"]
         distance = "" if row["distance"] is None else f"  distance {row['distance']:.3f}"
-        click.echo(f"{first} ~ {second}{distance}  {one_line(' '.join(row['kept']))}")
-        if row["new"]:
-            click.echo(f"    + {one_line(' '.join(row['new']))}")
-        if row["gone"]:
-            click.echo(f"    - {one_line(' '.join(row['gone']))}")
+        show(f"{first} ~ {second}{distance}  ", " ".join(row["kept"]))
+        for change, sign, colour in (("new", "+", "green"), ("gone", "-", "red")):
+            if row[change]:
+                show(f"    {sign} ", " ".join(row[change]), colour=colour)
