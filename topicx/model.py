@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx.corpus.columns import objects_of
 from topicx.kinds import MODEL
 from topicx.strings import Strings, same_arrays
 
@@ -54,6 +55,8 @@ class Model:
     """θ of those documents in that topic."""
     example_ids: Strings = field(default_factory=lambda: Strings.of([]))
     example_snippets: Strings = field(default_factory=lambda: Strings.of([]))
+    example_columns: Strings = field(default_factory=lambda: Strings.of([]))
+    """What those documents carry (label, collection, time, further columns), a JSON object each."""
     trace: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     """The chain's trace without its seconds: sweep, score (the objective), and what the sampler adds."""
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
@@ -174,6 +177,23 @@ class Model:
         file = files.read(path, MODEL)
         return cls(**MODEL.unpack(file.arrays), meta=file.meta, parents=file.parents, digest=file.digest)
 
+    def unlike(self, state: State) -> str | None:
+        """What says that this is no state of the model's own: of its run, or of documents whose topics it inferred.
+        None: nothing does (states of other programs do not say where they come from)."""
+        made_of = {digest for role, digest in self.parents.items() if role.startswith("state") and digest}
+        if state.digest in made_of or (self.digest and state.parents.get("model") == self.digest):
+            return None
+        if (state.n_topics, state.vocabulary) != (self.n_topics, self.vocabulary):
+            return "its topics or its words are others"
+        corpora = self.parents.get("corpus"), state.parents.get("corpus")
+        if all(corpora) and corpora[0] != corpora[1]:
+            return "it is of another corpus"
+        ours, theirs = self.meta.get("options"), state.meta.get("options")
+        if isinstance(ours, dict) and isinstance(theirs, dict) and ours != theirs:
+            other = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+            return f"its run had another {other[0].replace('_', ' ')}"
+        return "the model was made of another state" if made_of and state.digest else None
+
     def add_examples(self, state: State, number: int = 20) -> None:
         """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""
         from topicx.state import document_batches, document_topics
@@ -207,6 +227,8 @@ class Model:
         self.example_ids = Strings.of(state.ids[int(d)] if d >= 0 else "" for d in flat)
         if len(state.snippets):
             self.example_snippets = Strings.of(state.snippets[int(d)] if d >= 0 else "" for d in flat)
+        if state.columns:
+            self.example_columns = Strings.of(objects_of(state.columns, flat))
 
 
 def _foremost(

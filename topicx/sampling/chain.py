@@ -184,8 +184,8 @@ class Chain:
         wanted = set(self.options.sample_sweeps())
         if self.position == 0:
             self.method.start(random=self.start in ("random", "state"))
-        elif self.position == len(self.steps) and self.trace.columns.get("sweep", [])[-1:] != [self.steps[-1].sweep]:
-            self._record(self.steps[-1], self.figures, last=True)  # a run that was stopped here, and is to end here
+        elif self._unrecorded_end():
+            self._record(self.steps[-1], self.figures, last=True)
         for position in range(self.position, len(self.steps)):
             step = self.steps[position]
             figures = self.method.maximise(position) if step.kind == "icm" else self.method.sweep(position, step.share)
@@ -212,6 +212,12 @@ class Chain:
                 raise Interrupted
             if settled:
                 break
+
+    def _unrecorded_end(self) -> bool:
+        """Whether the run was stopped at a sweep without a record, and is to end there now."""
+        step = self.steps[-1]
+        recorded = self.trace.columns.get("sweep", [])[-1:] == [step.sweep]
+        return self.position == len(self.steps) and step.kind == "sweep" and not recorded
 
     def _save(self, checkpoints: Checkpoints, needed: bool) -> None:
         try:
