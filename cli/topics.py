@@ -8,7 +8,7 @@ import click
 
 from topicx.cli import groups
 from topicx.cli.common import json_output, metadata, option, print_json, refuse
-from topicx.strings import one_line
+from topicx.cli.show import show
 
 if TYPE_CHECKING:
     from topicx.model import Model
@@ -82,12 +82,12 @@ def command(
     for row in rows:
         named = (f"{w['word']} ({w['probability']:.4f})" if probabilities else w["word"] for w in row["words"])
         name = f"{row['name']:<{width}}" if "name" in row else f"{row['topic']:>{width}}"
-        click.echo(one_line(f"{name}  {row['weight']:6.2%}  {' '.join(named)}"))
+        show(f"{name}  {row['weight']:6.2%}  ", " ".join(named))
         for document in row["documents"]:
             text = f"  {document['snippet']}" if document["snippet"] else ""
             carried = "; ".join(f"{name} {_told(value)}" for name, value in document.get("metadata", {}).items())
             text = (f"  [{carried}]" if carried else "") + text
-            click.echo(one_line(f"{'':>{width}}    {document['weight']:4.0%}  {document['id']}{text}"))
+            show(f"{'':>{width}}    {document['weight']:4.0%}  ", f"{document['id']}{text}", colour=None)
 
 
 def _told(value: Any) -> str:
@@ -155,7 +155,7 @@ def _weights(model: Model, words: int, as_json: bool) -> None:
         click.echo(row["of"])
         for each in row["topics"]:
             weight = f"{each['weight']:>+8.3f} ± {each['spread']:<6.3f}"
-            click.echo(f"  {weight} topic {each['topic']:>4}  {' '.join(each['words'])}")
+            show(f"  {weight} topic {each['topic']:>4}  ", " ".join(each["words"]))
 
 
 def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
@@ -180,8 +180,7 @@ def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[in
         first = "-" if row["topic"] is None else row["topic"]
         second = "-" if row["other"] is None else row["other"]
         distance = "" if row["distance"] is None else f"  distance {row['distance']:.3f}"
-        click.echo(f"{first} ~ {second}{distance}  {one_line(' '.join(row['kept']))}")
-        if row["new"]:
-            click.echo(f"    + {one_line(' '.join(row['new']))}")
-        if row["gone"]:
-            click.echo(f"    - {one_line(' '.join(row['gone']))}")
+        show(f"{first} ~ {second}{distance}  ", " ".join(row["kept"]))
+        for change, sign, colour in (("new", "+", "green"), ("gone", "-", "red")):
+            if row[change]:
+                show(f"    {sign} ", " ".join(row[change]), colour=colour)

@@ -18,7 +18,7 @@ from topicx import files
 from topicx._kernels import counts as kernel
 from topicx.artefact import Kept, OfDocuments, OfTopics
 from topicx.corpus.columns import Column, rows_of
-from topicx.corpus.corpus import take_rows
+from topicx.corpus.corpus import Corpus, take_rows
 from topicx.errors import InputError
 from topicx.kinds import KINDS, STATE
 from topicx.schema import Inconsistent, require
@@ -104,6 +104,16 @@ class State(OfDocuments, OfTopics, Kept):
             return bool((self.z[:1] != NONE).any())
         piece = 1 << 22
         return any(bool((self.z[at : at + piece] != NONE).any()) for at in range(0, len(self.z), piece))
+
+    def is_of(self, corpus: Corpus) -> bool:
+        """Whether these are the tokens of this corpus, in their order (their words may have other numbers)."""
+        if not np.array_equal(self.offsets, corpus.offsets):
+            return False
+        if self.vocabulary == corpus.vocabulary:
+            return np.array_equal(self.words, corpus.words)
+        number = {word: at for at, word in enumerate(corpus.vocabulary)}
+        ours = np.array([number.get(word, -1) for word in self.vocabulary], np.int64)
+        return np.array_equal(ours[self.words], corpus.words)
 
     def __repr__(self) -> str:
         paths = f", {self.paths} paths" if self.paths > 1 else ""

@@ -186,6 +186,8 @@ class Chain:
         wanted = set(self.options.sample_sweeps())
         if self.position == 0:
             self.method.start(random=self.start in ("random", "state"))
+        elif self._unrecorded_end():
+            self._record(self.steps[-1], self.figures, last=True)
         for position in range(self.position, len(self.steps)):
             step = self.steps[position]
             figures = self.method.maximise(position) if step.kind == "icm" else self.method.sweep(position, step.share)
@@ -212,6 +214,12 @@ class Chain:
                 raise Interrupted
             if settled:
                 break
+
+    def _unrecorded_end(self) -> bool:
+        """Whether the run was stopped at a sweep without a record, and is to end there now."""
+        step = self.steps[-1]
+        recorded = self.trace.columns.get("sweep", [])[-1:] == [step.sweep]
+        return self.position == len(self.steps) and step.kind == "sweep" and not recorded
 
     def _save(self, checkpoints: Checkpoints, needed: bool) -> None:
         try:
@@ -267,6 +275,7 @@ class Chain:
             "steps": len(self.steps),
             "seconds": round(self.seconds, 3),
             "figures": self.figures,
+            "trace": list(self.trace.columns),  # in their order, which arrays of a file do not have
             "notes": self.notes,
             "state": state.meta,
         }
@@ -313,7 +322,9 @@ class Chain:
         chain.seconds = float(meta["seconds"])
         chain.figures, chain.notes = dict(meta.get("figures", {})), dict(meta["notes"])
         chain.start_arrays = _under("start.", file.arrays)
-        chain.trace = Trace({name: array.tolist() for name, array in _under("trace.", file.arrays).items()})
+        columns = {name: array.tolist() for name, array in _under("trace.", file.arrays).items()}
+        order = {name: at for at, name in enumerate(meta.get("trace", []))}
+        chain.trace = Trace(dict(sorted(columns.items(), key=lambda column: order.get(column[0], len(order)))))
         if position < len(chain.steps):
             chain.trace.keep(lambda sweep: sweep % options.trace_interval == 0)  # not what was the last sweep then
         chain._restore_samples(file)
