@@ -126,6 +126,11 @@ def _announce(run: Run) -> None:
         f"{state.n_topics} topics, "
         f"sampler {how}, {start} start, {options.iterations} iterations, seed {options.seed}"
     )
+    if chain.start == "soft":
+        say(
+            f"note: {chain.soft} sweeps of cvb0 come first, then every token's topic is drawn from what they found; "
+            "from there the likelihood may fall for some sweeps while the topics get better"
+        )
     if state.n_topics > state.n_words:
         say(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
     schedule = getattr(chain.method, "schedule", None)
