@@ -181,8 +181,12 @@ class Chain:
 
     def _method_of(self, state: State) -> Method:
         """The method of the steps from the present position on."""
-        entry = registry.find(SOFT_METHOD) if self.position < self.soft else self.sampler
-        return entry.load()(state, self.options, self.engine)
+        if self.position >= self.soft:
+            return self.sampler.load()(state, self.options, self.engine)
+        try:
+            return registry.find(SOFT_METHOD).load()(state, self.options, self.engine)
+        except InputError as error:  # no room
+            raise InputError(f"start: soft: {error}; or take another start (growing, random)") from None
 
     def _harden(self) -> None:
         """The end of a soft start: every token's topic is drawn, and the sampler takes over."""

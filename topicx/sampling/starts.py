@@ -22,7 +22,7 @@ SOFT_METHOD, SOFT_SWEEPS = "cvb0", 20
 """The method of a soft start, and its sweeps."""
 SOFT_FROM = 50_000
 """Tokens from which `auto` makes a soft start: smaller corpora are done in a moment anyhow."""
-SOFT_TOPICS = 300
+SOFT_TOPICS = 200
 """Topics up to which a soft start pays: its sweeps cost as many numbers a pair as there are topics."""
 SOFT_ROOM = 2 << 30
 """Bytes that the assignments of a soft start may take."""
