@@ -87,7 +87,7 @@ model_options = stack(
 @option("--checkpoint", default=None, metavar="FILE", show_default="MODEL.checkpoint", help="Where to save the chain.")
 @option(
     "--checkpoint-interval", type=click.IntRange(0), default=0,
-    help="Save the chain every N sweeps, those of a growing start included, and at the end (0: only when interrupted).",
+    help="Save the chain every N sweeps, those of its start included, and at the end (0: only when interrupted).",
 )  # fmt: skip
 @option(
     "--stream", is_flag=True, show_default=False,

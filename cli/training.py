@@ -142,6 +142,11 @@ def _announce(run: Run, log: Log) -> None:
         log.tell(f"it takes about {taken} of memory, the corpus included", "memory", bytes=chain.memory)
     if chain.start == "growing" and chain.position == 0:
         log.tell("note: a growing start begins with a few documents, whose score falls as others come")
+    if chain.start == "soft" and chain.position == 0:
+        log.tell(
+            f"note: {chain.soft} sweeps of cvb0 come first, then every token's topic is drawn from what they found; "
+            "from there the likelihood may fall for some sweeps while the topics get better"
+        )
     if state.n_topics > state.n_words:
         log.tell(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
     schedule = getattr(chain.method, "schedule", None)

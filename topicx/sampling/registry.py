@@ -14,8 +14,8 @@ from topicx.errors import InputError
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
 
-GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, NEW_TOPICS, BOUND = (
-    "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "new-topics", "bound",
+GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, NEW_TOPICS, BOUND, SOFTENS = (
+    "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "new-topics", "bound", "softens",
 )  # fmt: skip
 LACKS = {
     GROUPS: "knows one α for all documents",
@@ -28,6 +28,7 @@ LACKS = {
     FACTOR: "knows no factor of a document",
     NEW_TOPICS: "has a fixed number of topics",
     BOUND: "has no bound for collections",
+    SOFTENS: "cannot begin with the assignments of cvb0",
 }
 """The capabilities, and what is said of a sampler without one.
 
@@ -35,7 +36,7 @@ groups: a row of α for each group of documents. grows: can sweep over a part of
 conditional modes. samples: its states are samples, of which an average makes sense. partitions: the schedule's cells
 decide how much can run at once. paths: several assignments of the corpus share the counts. allowed: a document may
 have some of the topics only. factor: f_d(k) in the token's distribution. new-topics: K can change between sweeps.
-bound: the proportions of collections are in its bound.
+bound: the proportions of collections are in its bound. softens: can begin with topics drawn from soft assignments.
 """
 
 
@@ -63,8 +64,8 @@ EXACT, MH, APPROXIMATE, VARIATIONAL = (
 )  # fmt: skip
 KINDS = (EXACT, MH, APPROXIMATE, VARIATIONAL)
 
-_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, NEW_TOPICS})
-_WHOLE = frozenset({GROUPS, GROWS, SAMPLES})
+_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, NEW_TOPICS, SOFTENS})
+_WHOLE = frozenset({GROUPS, GROWS, SAMPLES, SOFTENS})
 _SOFT = frozenset({GROUPS, PARTITIONS})
 ENTRIES: dict[str, Entry] = {}
 VARIANTS: list[Entry] = []
