@@ -165,6 +165,7 @@ def _load(
     file: str, kind: str, state_path: str | None, phi: str | None, threads: int, path: int | None
 ) -> tuple[Model | None, State | None]:
     from topicx.estimate import estimate
+    from topicx.estimate.edit import follow
     from topicx.interop import read_state
 
     if kind == "state":
@@ -181,7 +182,7 @@ def _load(
         if path is not None:
             raise InputError(f"--path: {file} is a model, which has no assignments; paths are of a state")
         return model, None
-    state = _one(read_state(state_path), state_path, path)
+    state = follow(_one(read_state(state_path), state_path, path), model)
     if (state.n_topics, state.vocabulary) != (model.n_topics, model.vocabulary):
         raise InputError(f"{state_path}: is not the state of {file} (its topics or its words are others)")
     return model, state

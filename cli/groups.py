@@ -49,6 +49,7 @@ def show(
 ) -> None:  # fmt: skip
     """The command with --by."""
     from topicx.errors import InputError
+    from topicx.estimate.edit import follow
     from topicx.report import collections
     from topicx.report.plots import check_plot
     from topicx.report.table import check_table, write_table
@@ -74,7 +75,7 @@ def show(
     if ordered and len(found.names) > 1:
         result["trends"] = collections.describe_trends(model, found, by_time, top, words, chosen)
     if contrast:
-        several = collections.contrasts(model, State.load(contrast), words)
+        several = collections.contrasts(model, follow(State.load(contrast), model), words)
         names = list(model.group_names)
         result["contrasts"] = [
             {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
