@@ -50,6 +50,7 @@ def show(
 ) -> None:  # fmt: skip
     """The command with --by."""
     from topicx.errors import InputError
+    from topicx.estimate.edit import follow
     from topicx.report import collections
     from topicx.report.plots import check_plot
     from topicx.report.table import check_table, write_table
@@ -77,7 +78,7 @@ def show(
     if contrast:
         of_run = State.load(contrast)
         check_state(model, of_run, contrast, anyway=False)
-        several = collections.contrasts(model, of_run, words)
+        several = collections.contrasts(model, follow(of_run, model), words)
         names = list(model.group_names)
         result["contrasts"] = [
             {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli import groups
+from topicx.cli import edit, groups
 from topicx.cli.common import json_output, metadata, option, print_json, refuse
 from topicx.cli.show import show
 
@@ -34,10 +34,12 @@ if TYPE_CHECKING:
 )
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
 @groups.options
+@edit.options
 @json_output
 def command(
     model: str, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
-    label_topics: bool, weights: bool, compare: str | None, by: str | None, as_json: bool, **by_options: Any,
+    label_topics: bool, weights: bool, compare: str | None, by: str | None, merge: tuple[str, ...],
+    names: tuple[str, ...], hide: tuple[str, ...], output: str | None, as_json: bool, **by_options: Any,
 ) -> None:  # fmt: skip
     """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
 
@@ -45,11 +47,14 @@ def command(
       topicx topics news.model -n 15 -d 3
       topicx topics news.model --json | jq '.[0].words'
       topicx topics new.model --compare old.model
+      topicx topics news.model --merge 3,17 --name 4="school" --hide 2 -o mine.model
       topicx topics papers.model --by time --corpus papers.corpus --bins decade --plot trends.png
     """
     from topicx.errors import InputError
     from topicx.model import Model
 
+    if edit.asked(model, merge, names, hide, output):
+        return
     loaded = Model.load(model)
     for topic in chosen:
         if topic >= loaded.n_topics:
@@ -72,17 +77,19 @@ def command(
         _weights(loaded, words, as_json)
         return
     rows = describe(loaded, words, documents, metadata)
-    rows = [row for row in rows if not chosen or row["topic"] in chosen]
+    rows = [row for row in rows if (row["topic"] in chosen if chosen else loaded.shown[row["topic"]])]
     if sort == "weight":
         rows.sort(key=lambda row: -row["weight"])
     if as_json:
         print_json(rows)
         return
-    width = max((len(row["name"]) for row in rows if "name" in row), default=len(str(loaded.n_topics - 1)))
-    for row in rows:
+    labels = "topic_label" in loaded.side  # whose numbers nobody knows them by
+    digits = len(str(loaded.n_topics - 1))
+    titles = [row["name"] if labels else f"{row['topic']:>{digits}} {row.get('name', '')}".rstrip() for row in rows]
+    width = max(map(len, titles), default=0)
+    for row, title in zip(rows, titles, strict=True):
         named = (f"{w['word']} ({w['probability']:.4f})" if probabilities else w["word"] for w in row["words"])
-        name = f"{row['name']:<{width}}" if "name" in row else f"{row['topic']:>{width}}"
-        show(f"{name}  {row['weight']:6.2%}  ", " ".join(named))
+        show(f"{title:<{width}}  {row['weight']:6.2%}  ", " ".join(named))
         for document in row["documents"]:
             text = f"  {document['snippet']}" if document["snippet"] else ""
             carried = "; ".join(f"{name} {_told(value)}" for name, value in document.get("metadata", {}).items())
@@ -114,7 +121,7 @@ def describe(model: Model, words: int = 10, documents: int = 3, metadata: str = 
             examples.append({"id": model.example_ids[flat], "weight": weight, **carried, "snippet": snippet})
         rows.append({
             "topic": topic,
-            **({"name": model.topic_names[topic]} if len(model.topic_names) else {}),
+            **({"name": model.topic_names[topic]} if len(model.topic_names) and model.topic_names[topic] else {}),
             "weight": round(float(weights[topic]), 8),
             "alpha": float(model.alpha[0, topic]),
             "words": [{"word": word, "probability": round(value, 8)} for word, value in top[topic]],
@@ -164,6 +171,8 @@ def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[in
     tops = new.top_words(words), old.top_words(words)
     rows: list[dict[str, Any]] = []
     for pair in align(new, old):
+        if not (pair.a is None or new.shown[pair.a]) or not (pair.b is None or old.shown[pair.b]):
+            continue  # hidden, or merged with others
         mine = [word for word, _ in tops[0][pair.a]] if pair.a is not None else []
         theirs = [word for word, _ in tops[1][pair.b]] if pair.b is not None else []
         rows.append({

@@ -144,7 +144,8 @@ def describe(
     top = [[word for word, _ in row] for row in model.top_words(words)]
     rows = []
     for j, name in enumerate(found.names):
-        order = np.argsort(-found.mean[j], kind="stable")[:topics] if not chosen else np.array(chosen)
+        order = np.argsort(-found.mean[j], kind="stable")
+        order = order[model.shown[order]][:topics] if not chosen else np.array(chosen)
         rows.append({
             "group": name, "documents": int(found.documents[j]),
             **({"tokens": int(found.tokens[j])} if len(found.tokens) else {}), "time": _number(found.times[j]),
@@ -161,7 +162,7 @@ def describe_trends(
     model: Model, found: Mixtures, by_time: bool, topics: int, words: int, chosen: Sequence[int] = ()
 ) -> list[dict[str, Any]]:
     """The topics that rise and fall most (or those chosen), as plain data; the steepest rise first."""
-    trends = found.trends(by_time)
+    trends = [trend for trend in found.trends(by_time) if model.shown[trend.topic]]
     if chosen:
         trends = [trend for trend in trends if trend.topic in chosen]
     elif len(trends) > 2 * topics:
@@ -177,7 +178,7 @@ def describe_trends(
 def rows_of(model: Model, found: Mixtures, by: str) -> list[dict[str, Any]]:
     """All groups × topics, a row each."""
     low, high = found.intervals()
-    named = list(model.topic_names)
+    named = model.called
     return [
         {
             by: name, "documents": int(found.documents[j]),
@@ -185,7 +186,7 @@ def rows_of(model: Model, found: Mixtures, by: str) -> list[dict[str, Any]]:
             "topic": k, **({"name": named[k]} if named else {}), "share": _number(found.mean[j, k]),
             "low": _number(low[j, k]), "high": _number(high[j, k]),
         }
-        for j, name in enumerate(found.names) for k in range(found.mean.shape[1])
+        for j, name in enumerate(found.names) for k in np.flatnonzero(model.shown).tolist()
     ]  # fmt: skip
 
 
@@ -251,7 +252,7 @@ def plot(
     if by_time and len(found.names) > 1:
         some = [list(chosen)]
         if not chosen:
-            trends = found.trends(True)
+            trends = [trend for trend in found.trends(True) if model.shown[trend.topic]]
             some = [[t.topic for t in trends[:topics]], [t.topic for t in trends[::-1][:topics]]]
         figure = Figure(figsize=(5.5 * len(some) + 1, 4.5), layout="constrained")
         panels = figure.subplots(1, len(some), squeeze=False, sharey=True)[0]
@@ -260,13 +261,13 @@ def plot(
             panel.set_title(title)
     elif len(found.names) > MANY:
         figure = Figure(figsize=(9, 0.22 * len(found.names) + 2.5), layout="constrained")
-        drawing.shades(figure.subplots(), found, list(chosen) or drawing.foremost(found, 12), names)
+        drawing.shades(figure.subplots(), found, list(chosen) or drawing.foremost(model, found, 12), names)
     else:
         rows = len(found.names)
         figure = Figure(figsize=(max(6, 0.18 * found.mean.shape[1] + 3), 1.6 * rows + 0.8), layout="constrained")
         panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
         for j, panel in enumerate(panels):
-            drawing.bars(panel, found, j, names, min(topics, 3), chosen)
+            drawing.bars(panel, found, j, names, min(topics, 3), chosen or np.flatnonzero(model.shown).tolist())
         panels[-1].set_xlabel("topic")
     with atomic_output(path) as out:
         figure.savefig(out, format=kind, dpi=120)

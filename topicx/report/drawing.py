@@ -22,9 +22,9 @@ def topic_names(model: Model, words: int = 3) -> list[str]:
     return [f"{k} {named[k] if named and named[k] else ' '.join(word for word, _ in top[k])}" for k in range(len(top))]
 
 
-def foremost(found: Mixtures, number: int) -> list[int]:
+def foremost(model: Model, found: Mixtures, number: int) -> list[int]:
     """The topics with the largest shares in any group, by number."""
-    largest = np.nan_to_num(found.mean).max(axis=0)
+    largest = np.where(model.shown, np.nan_to_num(found.mean).max(axis=0), -1)
     return sorted(np.argsort(-largest, kind="stable")[:number].tolist())
 
 
@@ -43,17 +43,17 @@ def lines(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequence[st
     axes.legend(fontsize=8)
 
 
-def bars(axes: Axes, found: Mixtures, group: int, names: Sequence[str], named: int, chosen: Sequence[int] = ()) -> None:
+def bars(axes: Axes, found: Mixtures, group: int, names: Sequence[str], named: int, chosen: Sequence[int]) -> None:
     """The shares of a group's topics with their intervals; the largest have their words."""
     low, high = found.intervals()
-    topics = np.array(chosen or range(found.mean.shape[1]))
+    topics = np.array(chosen)
     mean = np.nan_to_num(found.mean[group, topics])
     error = np.stack([mean - low[group, topics], high[group, topics] - mean])
     known = np.isfinite(error).all()
     axes.bar(np.arange(len(topics)), mean, yerr=np.maximum(error, 0) if known else None, color="C0", ecolor="0.3")
     axes.set_title(found.names[group], fontsize=9)
-    if chosen:
-        axes.set_xticks(np.arange(len(topics)), [str(k) for k in topics.tolist()])
+    step = max(len(topics) // 20, 1)
+    axes.set_xticks(np.arange(len(topics))[::step], [str(k) for k in topics[::step].tolist()])
     for place in np.argsort(-mean, kind="stable")[:named].tolist():
         label = names[topics[place]]
         axes.annotate(label, (place, mean[place]), xytext=(0, 2), textcoords="offset points", fontsize=6, ha="center")

@@ -21,6 +21,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import theta_rows
+from topicx.estimate.edit import follow
 from topicx.evaluate.rows import match_vocabulary
 from topicx.model import Model
 from topicx.report.bins import MOST, Bins, bins
@@ -137,7 +138,7 @@ def by_documents(
         theta, lengths = _inferred(model, loaded, seed, threads)
     else:
         assert state is not None
-        held = state if isinstance(state, State) else State.load(state)
+        held = follow(state if isinstance(state, State) else State.load(state), model)
         if held.n_topics != model.n_topics or held.vocabulary != model.vocabulary:
             raise InputError(
                 f"the state has {held.n_topics} topics and {held.n_words:,} words, the model {model.n_topics} and "
