@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx.artefact import Kept, OfTopics
+from topicx.corpus.columns import objects_of
 from topicx.kinds import MODEL
 from topicx.strings import Strings, same_arrays
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Model:
+class Model(OfTopics, Kept):
     """Topics (expected counts, priors) and what is known of their making."""
 
     vocabulary: Strings
@@ -54,27 +56,14 @@ class Model:
     """θ of those documents in that topic."""
     example_ids: Strings = field(default_factory=lambda: Strings.of([]))
     example_snippets: Strings = field(default_factory=lambda: Strings.of([]))
+    example_columns: Strings = field(default_factory=lambda: Strings.of([]))
+    """What those documents carry (label, collection, time, further columns), a JSON object each."""
     trace: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     """The chain's trace without its seconds: sweep, score (the objective), and what the sampler adds."""
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the rows of `alpha` are called (collections); empty: they have no names."""
     topic_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the topics are called (labels); empty: they are numbers."""
-    side: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays that only the model's definition knows (η, label statistics …), by name."""
-    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays of its file that this version does not know: they are kept."""
-    meta: dict[str, Any] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-    digest: str = ""
-
-    @property
-    def n_topics(self) -> int:
-        return self.alpha.shape[1]
-
-    @property
-    def n_words(self) -> int:
-        return len(self.beta)
 
     def __repr__(self) -> str:
         kind = str(self.meta.get("model", "lda"))
@@ -207,6 +196,8 @@ class Model:
         self.example_ids = Strings.of(state.ids[int(d)] if d >= 0 else "" for d in flat)
         if len(state.snippets):
             self.example_snippets = Strings.of(state.snippets[int(d)] if d >= 0 else "" for d in flat)
+        if state.columns:
+            self.example_columns = Strings.of(objects_of(state.columns, flat))
 
 
 def _foremost(

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx._kernels import counts as kernel
+from topicx.artefact import Kept, OfDocuments, OfTopics
+from topicx.corpus.columns import Column, rows_of
 from topicx.corpus.corpus import take_rows
 from topicx.errors import InputError
 from topicx.kinds import KINDS, STATE
@@ -66,7 +68,7 @@ class Seeds:
 
 
 @dataclass(eq=False)
-class State:
+class State(OfDocuments, OfTopics, Kept):
     """Tokens, their topics, and the priors they were sampled under."""
 
     words: NDArray[np.uint32]
@@ -86,39 +88,14 @@ class State:
     seeds: Seeds = field(default_factory=Seeds)
     snippets: Strings = field(default_factory=lambda: Strings.of([]))
     """The beginning of each document's text, if known."""
+    columns: dict[str, Column] = field(default_factory=dict)
+    """What the documents carry beside their words (topicx.corpus.columns), if known."""
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the rows of `alpha` are called (collections); empty: they have no names."""
     allowed: tuple[NDArray[np.int64], NDArray[np.uint16]] | None = None
     """The topics that each document may have, as offsets and ascending topics; None: all."""
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
-    side: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays that only the model's definition knows (targets, η, π …), by name."""
-    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays of its file that this version does not know: they are kept."""
-    meta: dict[str, Any] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-    digest: str = ""
-
-    @property
-    def n_topics(self) -> int:
-        return self.alpha.shape[1]
-
-    @property
-    def n_documents(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def n_tokens(self) -> int:
-        return len(self.words)
-
-    @property
-    def n_words(self) -> int:
-        return len(self.beta)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        return np.diff(self.offsets)
 
     def __repr__(self) -> str:
         paths = f", {self.paths} paths" if self.paths > 1 else ""
@@ -179,9 +156,10 @@ class State:
         words, offsets = take_rows(self.words, self.offsets, source)
         groups = self.groups[source] if len(self.groups) else self.groups
         snippets = self.snippets.take(source) if len(self.snippets) else self.snippets
+        columns = {name: rows_of(column, source) for name, column in self.columns.items()}
         return replace(
             self, words=words, offsets=offsets, z=self.gathered()[0], ids=self.ids.take(source), groups=groups,
-            snippets=snippets, paths=1, extra={}, meta=dict(self.meta), digest="",
+            snippets=snippets, columns=columns, paths=1, extra={}, meta=dict(self.meta), digest="",
         )  # fmt: skip
 
     def _interleaved(self) -> NDArray[np.int64]:

@@ -13,8 +13,9 @@ the documents beside it nor on their order, the batches, the threads or the CPU.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,10 +24,11 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx._kernels import allowed_soft as soft
 from topicx._kernels import infer as kernel
+from topicx.corpus.columns import Column, Kinds, columns_of, part, values_of
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.stored import StoredCorpus
 from topicx.engines.threads import Engine, engine_of
-from topicx.errors import InputError
+from topicx.errors import InputError, listed
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.model import Model
 from topicx.models.definition import Definition, NewDocuments
@@ -50,9 +52,13 @@ class Documents:
     ids: Strings
     words: NDArray[np.uint32]
     offsets: NDArray[np.int64]
+    """Document d is words[offsets[d]:offsets[d + 1]]."""
     unknown: NDArray[np.int64]
+    """The tokens left out of each."""
     groups: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     """Row of α of each document; empty: the first."""
+    values: list[list[Any]] = field(default_factory=list)
+    """What the documents carry: for each of the columns that were asked for (`Inference.carried`), a value each."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -64,7 +70,9 @@ class Inferred:
 
     documents: Documents
     theta: NDArray[np.float32]
+    """A row a document."""
     z: NDArray[np.uint16]
+    """The topic of each token."""
     own: NDArray[np.float32]
     """Models of labels: the tokens expected on each topic, without the prior (θ (N + Σα) - α); else empty."""
 
@@ -115,6 +123,8 @@ class Inference:
         self.definition = definition_of(model)
         self.strangers = 0
         """Documents so far of collections that the model does not know."""
+        self.carried: Kinds = {}
+        """The columns that documents shall bring along."""
         self.group_names = list(model.group_names)
         self.group = self._group_number(group) if group is not None else None
 
@@ -127,8 +137,10 @@ class Inference:
             return self.group_names.index(str(group))
         if str(group).isdecimal() and int(group) < len(self.model.alpha):
             return int(group)
-        known = ", ".join(self.group_names) or f"0 to {len(self.model.alpha) - 1}"
-        raise InputError(f"group: the model has no group {group!r} of documents; there are {known}")
+        known = listed(self.group_names) or f"0 to {len(self.model.alpha) - 1}"
+        close = get_close_matches(str(group), self.group_names, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise InputError(f"group: the model has no group {group!r} of documents{hint}; there are {known}")
 
     def groups_of(self, collections: Sequence[str | None] | None, documents: int) -> NDArray[np.uint32]:
         """The rows of α of documents from these collections."""
@@ -208,8 +220,13 @@ class Inference:
             if len(corpus.collection) and self.group_names:
                 collections = [corpus.collection_of(d) for d in range(begin, end)]
             yield Documents(
-                _slice(corpus.ids, begin, end), words, offsets, unknown, self.groups_of(collections, end - begin)
-            )
+                part(corpus.ids, begin, end), words, offsets, unknown, self.groups_of(collections, end - begin),
+                self._values(columns_of(corpus, begin, end, snippets=True), end - begin) if self.carried else [],
+            )  # fmt: skip
+
+    def _values(self, columns: Mapping[str, Column], documents: int) -> list[list[Any]]:
+        nothing = [None] * documents
+        return [values_of(name, columns[name]) if name in columns else nothing for name in self.carried]
 
     def corpus_file(self, file: files.File) -> Iterator[Documents]:
         """The documents of an open corpus file, read as they are needed."""
@@ -220,17 +237,23 @@ class Inference:
             last = min(first + (1 << 14), corpus.n_documents)
             offsets, ids = corpus.offsets(first, last), corpus.ids(first, last)
             numbers = corpus.collection(first, last) if names else np.zeros(0, np.int32)
+            columns = corpus.columns(first, last) if self.carried else {}
             for begin, end in runs(offsets, 1 << 20, 1 << 14):
                 bounds = offsets[begin : end + 1]
                 words, new, unknown = known_tokens(corpus.words(int(bounds[0]), int(bounds[-1])), bounds, match)
                 collections: list[str | None] | None = None
                 if len(numbers):
                     collections = [names[number] if number >= 0 else None for number in numbers[begin:end].tolist()]
-                yield Documents(_slice(ids, begin, end), words, new, unknown, self.groups_of(collections, end - begin))
+                mine = {name: part(column, begin, end) for name, column in columns.items()}
+                yield Documents(
+                    part(ids, begin, end), words, new, unknown, self.groups_of(collections, end - begin),
+                    self._values(mine, end - begin),
+                )  # fmt: skip
 
     def texts(self, batches: Iterable[Any]) -> Iterator[Documents]:
         """Documents from the batches of a `topicx.corpus.read.Reader`, by the model's own tokenizer."""
         from topicx.corpus.encode import named, whole_documents
+        from topicx.corpus.peek import values_of_batch
         from topicx.corpus.tokenize import Encoder, Tokenizer
 
         encoder = Encoder(Tokenizer.from_meta(self.model.meta.get("tokenizer")), self.model.vocabulary)
@@ -249,7 +272,10 @@ class Inference:
             number += len(names)
             offsets = np.zeros(len(lengths) + 1, np.int64)
             np.cumsum(lengths, out=offsets[1:])
-            yield Documents(Strings.of(names), words, offsets, missing, self.groups_of(batch.collections, len(names)))
+            yield Documents(
+                Strings.of(names), words, offsets, missing, self.groups_of(batch.collections, len(names)),
+                list(values_of_batch(batch, self.carried).values()),
+            )  # fmt: skip
 
     def _match(self, counts: Any) -> NDArray[np.int64]:
         vocabulary = counts.vocabulary
@@ -347,17 +373,13 @@ def _pieces(documents: Documents, tokens: int, most: int) -> Iterator[Documents]
     for begin, end in runs(documents.offsets, tokens, most):
         first, last = documents.offsets[begin], documents.offsets[end]
         yield Documents(
-            _slice(documents.ids, begin, end),
+            part(documents.ids, begin, end),
             documents.words[first:last],
             documents.offsets[begin : end + 1] - first,
             documents.unknown[begin:end],
             documents.groups[begin:end],
+            [column[begin:end] for column in documents.values],
         )
-
-
-def _slice(strings: Strings, begin: int, end: int) -> Strings:
-    places = strings.offsets[begin : end + 1]
-    return Strings(strings.data[places[0] : places[-1]], places - places[0])
 
 
 def _tokens(counts: Any, match: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:

@@ -120,7 +120,7 @@ class LabeledLDA(Definition):
         return (
             *found,
             Array("training_alpha", "float64", "groups topics", low=LOWEST, high=HIGHEST),
-            Array("label_number", "float64", "3", low=-FINITE, high=FINITE, required=False),
+            Array("label_number", "float64", "?", low=-FINITE, high=FINITE, required=False),
             Array("label_number_weights", "float32", "words", low=-FLOAT, high=FLOAT, required=False),
         )
 

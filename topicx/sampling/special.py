@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import soft
+from topicx._kernels import bounds
 
 
 def _of(which: str, x: Any) -> Any:
-    found: NDArray[np.float64] = soft.special(which, x)
+    found: NDArray[np.float64] = bounds.special(which, x)
     return found if np.ndim(x) else float(found[0])
 
 
