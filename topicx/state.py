@@ -270,16 +270,31 @@ def document_topics(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: i
 
 def word_topics(words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, topics: int, seeds: Seeds) -> Csr:
     """n_kw, seeds included, in linear time: the tokens are grouped by word, then counted as documents are."""
-    if len(seeds):
-        extra = np.repeat(np.arange(len(seeds)), seeds.counts)
-        words = np.concatenate([words, seeds.words[extra]])
-        z = np.concatenate([z, seeds.topics[extra]])
     offsets = np.zeros(n_words + 1, np.int64)
     kernel.frequencies(np.ascontiguousarray(words), offsets[1:])
     np.cumsum(offsets, out=offsets)
     grouped = np.empty(len(z), np.uint16)
     kernel.group_by_word(words, np.ascontiguousarray(z), offsets.copy(), grouped)
-    return document_topics(grouped, offsets, topics)
+    found = document_topics(grouped, offsets, topics)
+    return _with_seeds(found, topics, seeds) if len(seeds) else found
+
+
+def _with_seeds(counts: Csr, topics: int, seeds: Seeds) -> Csr:
+    """Counts by word, the pseudo-counts added where they belong."""
+    indptr, columns, values = counts
+    words = len(indptr) - 1
+    keys = np.repeat(np.arange(words), np.diff(indptr)) * topics + columns
+    pairs: NDArray[np.int64] = seeds.words.astype(np.int64) * topics + seeds.topics
+    wanted, which = np.unique(pairs, return_inverse=True)
+    extra = np.zeros(len(wanted), np.int64)
+    np.add.at(extra, which, seeds.counts)
+    at: NDArray[np.int64] = np.searchsorted(keys, wanted)
+    known = np.append(keys, -1)[at] == wanted
+    values[at[known]] += extra[known]
+    at, extra, wanted = at[~known], extra[~known], wanted[~known]
+    more = np.bincount(wanted // topics, minlength=words)
+    indptr = indptr + np.concatenate([[0], np.cumsum(more)])
+    return indptr, np.insert(columns, at, (wanted % topics).astype(np.uint16)), np.insert(values, at, extra)
 
 
 def topic_totals(z: NDArray[np.uint16], topics: int, seeds: Seeds) -> NDArray[np.int64]:
