@@ -195,6 +195,19 @@ def test_options_without_effect_are_refused(own: dict[str, Any], sampler: str, m
         )
 
 
+def test_the_sampler_that_fits() -> None:
+    """auto: dense up to some hundred topics; light beyond them, and for whoever says how to propose."""
+
+    def chosen(topics: int = 5, own: dict[str, Any] | None = None, **more: Any) -> str:
+        with Threads(1) as engine:
+            run = Run.start(corpus(12), options(topics=topics, own=own or {}, iterations=2, **more), engine).train()
+            return run.chain.sampler.name
+
+    assert chosen() == "dense"
+    assert chosen(401) == "light"
+    assert chosen(own={"proposals": "cycle"}) == chosen(own={"gibbs_steps": 1}) == chosen(mh_steps=1) == "light"
+
+
 def test_columns_that_hold_targets() -> None:
     docs, subjects = documents(9)
     texts = Corpus.from_documents(docs, collections=subjects, times=[1990.0 + d for d in range(9)])

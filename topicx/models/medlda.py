@@ -19,11 +19,11 @@ from topicx.declare import choice, declarations, declare, flag, number, positive
 from topicx.errors import InputError
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.targets import TASKS, classes_of, read_targets
+from topicx.sampling import registry
 from topicx.sampling.classifier import Classifier, Tasks
 from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
-from topicx.sampling.registry import FACTOR
 from topicx.state import State
 from topicx.strings import Strings
 
@@ -89,9 +89,16 @@ class Medlda(Definition):
     name: ClassVar[str] = "medlda"
     summary: ClassVar[str] = "topics that predict classes, labels or numbers (Zheng, Yu & Xing 2015)"
     Own: ClassVar[type] = MedldaOptions
-    capabilities: ClassVar[frozenset[str]] = frozenset({FACTOR})
+    capabilities: ClassVar[frozenset[str]] = frozenset({registry.FACTOR})
     defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
     unfit: ClassVar[Mapping[str, str]] = {"paths": "its samplers have one assignment of the corpus"}
+
+    def needs(self, options: Options) -> frozenset[str]:
+        """Who says how to propose wants a sampler that does."""
+        unsaid = MedldaOptions()
+        said = self.own.proposals != unsaid.proposals or self.own.gibbs_steps != unsaid.gibbs_steps
+        proposes = said or options.mh_steps != declarations(options)["mh_steps"][1]
+        return self.capabilities | (frozenset({registry.PROPOSALS}) if proposes else frozenset())
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
         own = self.own
@@ -122,6 +129,7 @@ class Medlda(Definition):
     def tasks(self, state: State, options: Options) -> Tasks:
         """What the classifiers learn, from a state's side arrays."""
         own, side = self.own, state.side
+        sampler = registry.choose(options.sampler, self.needs(options), topics=state.n_topics)
         task = task_of(side)
         targets = np.ascontiguousarray(side["targets"], np.float32)
         known = side["supervised"]
@@ -132,7 +140,7 @@ class Medlda(Definition):
             up, down = total / (2 * positive), total / (2 * np.maximum(total - positive, 1))
         return Tasks(
             targets, known, own.loss_of(task), own.lambda_, up, down, own.epsilon / float(side["scale"][1]),
-            own.precision, own.bias, own.gibbs_steps, options.sampler == "dense",
+            own.precision, own.bias, own.gibbs_steps, sampler.name == "dense",
         )  # fmt: skip
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:

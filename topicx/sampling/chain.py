@@ -150,7 +150,7 @@ class Chain:
             raise InputError(f"paths: {options.paths} is not what the state has, {state.paths}")
         if state.paths > 1 and options.sampler == "auto":
             needs |= {registry.PATHS}  # one that was named is refused beside the option, below
-        self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}")
+        self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}", state.n_topics)
         options.check_sampler(self.sampler)
         method_class = self.sampler.load()
         self.start = choose_start(state, options, self.sampler)
