@@ -204,7 +204,7 @@ def test_the_sampler_that_fits() -> None:
             return run.chain.sampler.name
 
     assert chosen() == "dense"
-    assert chosen(401) == "light"
+    assert chosen(201) == "light"
     assert chosen(own={"proposals": "cycle"}) == chosen(own={"gibbs_steps": 1}) == chosen(mh_steps=1) == "light"
 
 

@@ -111,11 +111,12 @@ def binary(args: argparse.Namespace, runs: Runs) -> None:
     show(f"Figure 1: two classes, {len(train)} and {len(test)} documents", rows)
 
 
-def classes(args: argparse.Namespace, runs: Runs, loss: str = "hinge", weight: float = 102.4, sweeps: int = 25) -> None:
+def classes(args: argparse.Namespace, runs: Runs, loss: str = "hinge", weight: float = 102.4, sweeps: int = 0) -> None:
+    sweeps = sweeps or args.class_sweeps
     train, test = load(args.data, "20news-bydate", 5, (), args.documents)
     rows = []
     for sampler in args.samplers:
-        for topics in args.topics or [20, 40, 100, 200]:
+        for topics in args.topics or [20, 40, 100, 200, 400]:
             found = over_seeds(
                 runs, f"classes {loss} {sampler} {topics} {sweeps}", args, train, test, topics, sampler=sampler,
                 iterations=sweeps, lambda_=weight, alpha_sum=5.6 if loss == "logistic" else 6.4, loss=loss,
@@ -162,7 +163,7 @@ def proposals(args: argparse.Namespace, runs: Runs) -> None:
         for topics in args.topics or [40, 100]:
             found = over_seeds(
                 runs, f"proposals {kind} {topics}", args, train, test, topics, iterations=25, proposals=kind,
-                alpha_sum=6.4,
+                alpha_sum=6.4, sampler="light",
             )  # fmt: skip
             rows.append((f"{kind} K = {topics}", found))
     show("Figure 6: proposals", rows)
@@ -176,7 +177,7 @@ def steps(args: argparse.Namespace, runs: Runs) -> None:
         for value in values:
             found = over_seeds(
                 runs, f"{name} {value} {topics}", args, train, test, topics, iterations=25, alpha_sum=6.4,
-                **{name: value},
+                sampler="light", **{name: value},
             )  # fmt: skip
             rows.append((f"{name} = {value}, K = {topics}", found))
         show(title, rows)
@@ -214,13 +215,14 @@ def together(train: Corpus, test: Corpus, topics: int, args: argparse.Namespace)
 
 def regression(args: argparse.Namespace, runs: Runs) -> None:
     train, test = load(args.data, "imdb", 5, (), args.documents)
-    settings = {"target": "label", "task": "regression", "alpha_sum": 6.4, "lambda_": 262.4}
     rows = []
     for topics in args.topics or [20, 50]:
-        found = over_seeds(
-            runs, f"regression {topics}", args, train, test, topics, iterations=args.regression_sweeps, **settings
-        )
-        rows.append((f"light K = {topics}", found))
+        for weight in (10.0, 30.0, 262.4):
+            found = over_seeds(
+                runs, f"regression {topics} {weight}", args, train, test, topics, iterations=args.regression_sweeps,
+                target="label", task="regression", alpha_sum=6.4, lambda_=weight,
+            )  # fmt: skip
+            rows.append((f"K = {topics}, λ = {weight}", found))
         baseline = runs.get(f"lda then ridge {topics}", lambda k=topics: then_ridge(train, test, k, args))
         rows.append((f"LDA, then ridge, K = {topics}", {name: (value, 0.0) for name, value in baseline.items()}))
     found = runs.get("ridge", lambda: ridge(*tfidf(train, test), train, test))
@@ -299,6 +301,7 @@ def main() -> None:
     parser.add_argument("--samplers", type=lambda text: text.split(","), default=["light", "dense"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--sweeps", type=int, default=1000, help="at most so many sweeps")
+    parser.add_argument("--class-sweeps", type=int, default=25, help="sweeps of the part classes")
     parser.add_argument("--regression-sweeps", type=int, default=50)
     parser.add_argument("--documents", type=int, default=0, help="at most so many of each kind (0: all)")
     parser.add_argument("--quick", action="store_true", help="a few documents and sweeps, to see that it runs")

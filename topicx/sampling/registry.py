@@ -110,7 +110,7 @@ for _name, _group, _summary, _home, _capabilities in (
 _FACTOR = frozenset({GROUPS, SAMPLES, PARTITIONS, FACTOR})
 VARIANTS += [
     Entry("dense", EXACT, "every topic of every token, all weights of a classifier together",
-          "topicx.sampling.supervised:Supervised", _FACTOR, most=400),
+          "topicx.sampling.supervised:Supervised", _FACTOR, most=200),
     Entry("light", MH, "proposals of documents, words and classifiers, in constant time",
           "topicx.sampling.supervised:LightSupervised", _FACTOR | {PROPOSALS}),
 ]  # fmt: skip
