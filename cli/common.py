@@ -60,6 +60,13 @@ threads = option(
 force_output = option("--output", "-o", required=True, metavar="FILE", help="The file to write; - is standard output.")
 
 
+metadata = option(
+    "--metadata", default="all", metavar="NAMES",
+    help="What documents carry beside their words, and stands beside their topics: all (label, collection, time, and "
+    "the columns that import has kept), none, or names with commas between (`snippet` too).",
+)  # fmt: skip
+
+
 def stack(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:
     """Several option decorators as one, in the order in which the help lists them."""
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ from topicx.cli.common import (
     Number,
     check_outputs,
     json_output,
+    metadata,
     option,
     positive,
     print_json,
@@ -38,8 +42,9 @@ ESTIMATOR = click.Choice(["cgs", "cgsp"])
 @option("--output", "-o", required=True, metavar="MODEL", help="The model file to write.", show_default=False)
 @option(
     "--doc-topics", default=None, metavar="FILE", show_default=False,
-    help="Also write θ of every document, as infer does: tsv, jsonl, npz or parquet, by the name.",
+    help="Also write θ of every document, as infer does: tsv, csv, jsonl, npz or parquet, by the name.",
 )  # fmt: skip
+@metadata
 @option("--doc-topics-threshold", type=Number(0, 1), default=0.0, help="Show a document's topics from this share on.")
 @option("--doc-topics-max", type=click.IntRange(1), default=None, help="Show a document's N largest topics.")
 @option("--estimator", type=ESTIMATOR, default=None, help="Sets both --theta and --phi.", show_default=False)
@@ -59,7 +64,7 @@ ESTIMATOR = click.Choice(["cgs", "cgsp"])
 @json_output
 @quiet
 def command(
-    states: tuple[str, ...], output: str, doc_topics: str | None, doc_topics_threshold: float,
+    states: tuple[str, ...], output: str, doc_topics: str | None, metadata: str, doc_topics_threshold: float,
     doc_topics_max: int | None, estimator: str | None, theta: str | None, phi: str | None, align: bool,
     input_format: str | None, alpha: float | None, beta: float | None, topics: int | None, corpus: str | None,
     phi_entries: int, threads: int, as_json: bool, quiet: bool,
@@ -76,29 +81,28 @@ def command(
       topicx estimate train.z.estimate -o better.model         train.model and train.vocab beside it
       topicx estimate run.1.state run.2.state --align -o mean.model
     """
+    from topicx.report.document_topics import state_writer
+
     if output == "-" and as_json:
         raise InputError("--output -: standard output can take one thing only")
     check_outputs([output, doc_topics], states)
     if len(states) == 1:
         refuse(("align",), "is for several states")
     if not doc_topics:
-        refuse(("doc_topics_threshold", "doc_topics_max"), "is for --doc-topics")
+        refuse(("doc_topics_threshold", "doc_topics_max", "metadata"), "is for --doc-topics")
     if (phi or estimator) == "cgs":
         refuse(("phi_entries",), "is for φ by cgsp")
     chosen = {"theta": theta or estimator, "phi": phi or estimator}
+    shares: dict[str, Any] = {"threshold": doc_topics_threshold, "most": doc_topics_max, "metadata": metadata}
+    writer = functools.partial(state_writer, doc_topics, **shares) if doc_topics else None
     if len(states) == 1 and _is_dump(states[0], input_format):
-        model, notes = _from_dump(
-            states[0], chosen, doc_topics, doc_topics_threshold, doc_topics_max, corpus, alpha, beta, topics,
-            phi_entries, threads,
-        )  # fmt: skip
+        model, notes = _from_dump(states[0], chosen, writer, corpus, alpha, beta, topics, phi_entries, threads)
     else:
         if corpus is not None:
             raise InputError("--corpus: is for LightLDA's count dumps; a state holds its documents")
         estimators = {name: value or "cgsp" for name, value in chosen.items()}
         settings = {"format": input_format, "alpha": alpha, "beta": beta, "topics": topics}
-        model, notes = _from_states(
-            states, settings, estimators, align, doc_topics, doc_topics_threshold, doc_topics_max, phi_entries, threads
-        )
+        model, notes = _from_states(states, settings, estimators, align, writer, phi_entries, threads)
     if len(model.remainder):
         share = float(model.remainder.sum() / model.totals.sum())
         notes.append(
@@ -121,22 +125,21 @@ def command(
 
 
 def _from_states(
-    names: tuple[str, ...], settings: dict[str, Any], estimators: dict[str, str], align: bool, doc_topics: str | None,
-    threshold: float, most: int | None, phi_entries: int, threads: int,
+    names: tuple[str, ...], settings: dict[str, Any], estimators: dict[str, str], align: bool,
+    writer: Callable[[State], Any] | None, phi_entries: int, threads: int,
 ) -> tuple[Model, list[str]]:  # fmt: skip
     from topicx.estimate import estimate
     from topicx.estimate.average import average, order_of
     from topicx.interop import read_state
     from topicx.models import registry as models
-    from topicx.report.document_topics import state_writer
 
     settings = dict(settings)
     if len(names) == 1:
         state = read_state(names[0], settings.pop("format"), **settings)
         with contextlib.ExitStack() as stack:
             write = None
-            if doc_topics:
-                write = stack.enter_context(state_writer(doc_topics, state, threshold=threshold, most=most))
+            if writer:
+                write = stack.enter_context(writer(state))
             model = estimate(
                 state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
                 documents=write,
@@ -154,7 +157,7 @@ def _from_states(
     for name in names:
         state = read_state(name, format, **settings)
         rows: list[NDArray[np.float64]] = []
-        take = (lambda begin, batch, rows=rows: rows.append(batch)) if doc_topics else None
+        take = (lambda begin, batch, rows=rows: rows.append(batch)) if writer else None
         made.append(
             estimate(
                 state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
@@ -167,19 +170,20 @@ def _from_states(
         if len(made) > 1 and not models.of_meta(state.meta).labelled:  # labels are the same in every chain
             order = order_of(made[0], made[-1], (names[0], name), align=align)
         orders.append(order)
-        if doc_topics:
+        if writer:
             if not (np.array_equal(state.offsets, first.offsets) and np.array_equal(state.words, first.words)):
                 raise InputError(f"{name} and {names[0]} hold different documents: their θ has no average")
             theta = np.concatenate(rows)[:, order]
             total = theta if total is None else total + theta
     assert first is not None
     model = average(made, orders)
-    model.example_documents, model.example_weights = made[0].example_documents, made[0].example_weights
-    model.example_ids, model.example_snippets = made[0].example_ids, made[0].example_snippets
+    for each in fields(model):
+        if each.name.startswith("example_"):
+            setattr(model, each.name, getattr(made[0], each.name))
     model.parents = {f"state {at}": m.parents["state"] for at, m in enumerate(made, 1) if "state" in m.parents}
     models.of_meta(first.meta).finish(first, model, [first])
-    if doc_topics and total is not None:
-        with state_writer(doc_topics, first, threshold=threshold, most=most) as write:
+    if writer and total is not None:
+        with writer(first) as write:
             write(0, total / len(names))
     return model, notes
 
@@ -211,12 +215,11 @@ def _is_dump(name: str, format: str | None) -> bool:
 
 
 def _from_dump(
-    name: str, chosen: dict[str, str | None], doc_topics: str | None, threshold: float, most: int | None,
-    corpus: str | None, alpha: float | None, beta: float | None, topics: int | None, phi_entries: int, threads: int,
+    name: str, chosen: dict[str, str | None], writer: Callable[[State], Any] | None, corpus: str | None,
+    alpha: float | None, beta: float | None, topics: int | None, phi_entries: int, threads: int,
 ) -> tuple[Model, list[str]]:  # fmt: skip
     from topicx.estimate import estimate
     from topicx.interop import dumps, lightlda
-    from topicx.report.document_topics import state_writer
 
     dump = lightlda.read_dumps(name, alpha=alpha, beta=beta, topics=topics)
     notes = list(dump.meta.pop("notes", []))
@@ -225,7 +228,7 @@ def _from_dump(
             f"{name}: counts alone do not say which words the documents have, which cgsp needs: give --corpus, or the "
             "blocks (block.N), or take --estimator cgs"
         )
-    if doc_topics and dump.document_rows is None:
+    if writer and dump.document_rows is None:
         raise InputError(f"--doc-topics: there is no doc_topic.N beside {name}")
     default = "cgs" if corpus is None else "cgsp"
     estimators = {key: value or default for key, value in chosen.items()}
@@ -238,8 +241,8 @@ def _from_dump(
         notes.append("counts without assignments and documents give the standard estimators (cgs); cgsp takes --corpus")
     with contextlib.ExitStack() as stack:
         write = None
-        if doc_topics:
-            write = stack.enter_context(state_writer(doc_topics, state, threshold=threshold, most=most))
+        if writer:
+            write = stack.enter_context(writer(state))
         model = estimate(
             state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
             documents=write, counts=counts,

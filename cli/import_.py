@@ -37,6 +37,9 @@ tokenising = stack(
            show_default="NFKC; with --token-regex whitespace NFC"),
     option("--dehyphenate", is_flag=True, show_default=False,
            help="Join words that are hyphenated at a line's end (in scanned text, say)."),
+    option("--stem", metavar="LANG", default=None,
+           help="Let stems stand for words (Snowball's stemmers; needs PyStemmer): en, de, french … Stop words stay as "
+                "they are."),
     stop_options,
     option("--keep-stopwords", is_flag=True, show_default=False,
            help="Do not drop the stop words of the language that the texts are found to be in."),
@@ -166,8 +169,8 @@ def command(
 def _refuse_with_like() -> None:
     """--like brings its own words: options about them would be ignored, so they are mistakes."""
     context = click.get_current_context()
-    words = ("token_regex", "preserve_case", "min_length", "keep_numbers", "unicode", "dehyphenate", "keep_stopwords",
-             "remove_stopwords", "stoplist_file", "extra_stopwords", "bigrams", "bigram_min_count",
+    words = ("token_regex", "preserve_case", "min_length", "keep_numbers", "unicode", "dehyphenate", "stem",
+             "keep_stopwords", "remove_stopwords", "stoplist_file", "extra_stopwords", "bigrams", "bigram_min_count",
              "bigram_npmi", "min_count", "min_doc_freq", "max_doc_freq")  # fmt: skip
     for name in words:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
@@ -182,7 +185,7 @@ def make_tokenizer(chosen: dict[str, Any]) -> Tokenizer:
     return Tokenizer(
         chosen["token_regex"], not chosen["preserve_case"], chosen_stopwords(chosen),
         min_length=chosen["min_length"], keep_numbers=chosen["keep_numbers"], unicode=chosen["unicode"],
-        dehyphenate=chosen["dehyphenate"],
+        dehyphenate=chosen["dehyphenate"], stem=chosen["stem"],
     )  # fmt: skip
 
 

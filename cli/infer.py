@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from topicx.cli import labels
-from topicx.cli.common import Number, check_outputs, option, quiet, refuse, say, seed, stack, threads
+from topicx.cli.common import Number, check_outputs, metadata, option, quiet, refuse, say, seed, stack, threads
 from topicx.cli.reading import NAMES, check_reading, open_reader, reading, say_faults
 
 if TYPE_CHECKING:
@@ -33,10 +34,11 @@ chain = stack(
 
 output_options = stack(
     option("--output", "-o", default="-", metavar="FILE", help="Where θ goes; - is standard output."),
-    option("--format", "format_", type=click.Choice(["tsv", "jsonl", "npz", "parquet"]), default=None,
+    option("--format", "format_", type=click.Choice(["tsv", "csv", "jsonl", "npz", "parquet"]), default=None,
            show_default="by the output's ending; else tsv", help="Format of the output."),
     option("--threshold", type=Number(0, 1), default=0, help="Write only shares from this on (0: all of them)."),
     option("--top", type=click.IntRange(0), default=0, help="Write only the largest shares of a document (0: all)."),
+    metadata,
     option("--state", metavar="FILE", help="Write the words and their last topics as a state file, too."),
 )  # fmt: skip
 
@@ -60,7 +62,7 @@ input_options = stack(
 @threads
 @quiet
 def command(
-    model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int,
+    model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int, metadata: str,
     state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int,
     theta: str | None, group: str | None, join_chunks: bool, what: str | None, ranking: int, score: str, seed: int,
     threads: int, quiet: bool, **reading_options: Any,
@@ -80,12 +82,12 @@ def command(
       topicx infer tags.model new.corpus -o labels.tsv --ranking 20
     """
     from topicx import progress
-    from topicx.corpus.chunks import joining
+    from topicx.corpus.chunks import COLUMNS, joining
     from topicx.errors import InputError
     from topicx.evaluate.infer import Inference
     from topicx.evaluate.output import StateWriter
     from topicx.model import Model
-    from topicx.report.document_topics import Selection, format_of, writer
+    from topicx.report.document_topics import Selection, apart, format_of, writer
 
     chosen = format_of(output, format_)
     check_outputs([output, state], [model, *inputs])
@@ -100,18 +102,23 @@ def command(
     documents = tokens = unknown = empty = 0
     started = time.monotonic()
     with contextlib.ExitStack() as open_things:
-        source, total, reader = _source(inference, inputs, reading_options, quiet, open_things)
+        source, total, reader = _source(
+            inference, inputs, metadata, COLUMNS if join_chunks else (), reading_options, quiet, open_things
+        )
         saved = None
         if state is not None:
             saved = open_things.enter_context(
                 contextlib.closing(StateWriter(state, loaded, inference.topics.alpha, about))
             )
         columns = inference.definition.columns(loaded)
-        shape = labels.layout(loaded, labeller, Selection(threshold, top), ranking, columns)
-        add = open_things.enter_context(writer(output, chosen, *shape))
+        topics, selection, columns, *named = labels.layout(
+            loaded, labeller, Selection(threshold, top), ranking, columns
+        )
+        if join_chunks and columns:
+            raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
+        columns = apart(inference.carried, topics, named[0], columns) | columns
+        add = open_things.enter_context(writer(output, chosen, topics, selection, columns, *named))
         if join_chunks:
-            if shape[2]:
-                raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
             add = open_things.enter_context(joining(add))
         bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
         for part in inference.stream(source):
@@ -121,7 +128,7 @@ def command(
                 found = inference.definition.predict(loaded, part.documents.words, part.documents.offsets, shares)
             else:
                 shares, found = labels.rows_of(labeller, part)
-            add(part.documents.ids, lengths, part.documents.unknown, shares, found)
+            add(part.documents.ids, lengths, part.documents.unknown, shares, [*part.documents.values, *found])
             if saved is not None:
                 saved.add(part)
             documents += len(lengths)
@@ -154,12 +161,15 @@ def command(
 
 
 def _source(
-    inference: Inference, inputs: tuple[str, ...], reading_options: dict[str, Any], quiet: bool,
-    open_things: contextlib.ExitStack,
+    inference: Inference, inputs: tuple[str, ...], metadata: str, leave: Sequence[str],
+    reading_options: dict[str, Any], quiet: bool, open_things: contextlib.ExitStack,
 ) -> tuple[Any, int | None, Reader | None]:  # fmt: skip
-    """The documents, how many they are if that is known, and what reads them if they are texts. All inputs have been
-    looked into."""
+    """The documents with these columns, how many they are if that is known, and what reads them if they are texts. All
+    inputs have been looked into."""
     from topicx import files
+    from topicx.corpus.columns import chosen
+    from topicx.corpus.peek import peeked
+    from topicx.corpus.stored import StoredCorpus
     from topicx.errors import InputError
     from topicx.kinds import CORPUS
 
@@ -169,9 +179,13 @@ def _source(
         opened = [open_things.enter_context(files.open_file(name, CORPUS)) for name in inputs]
         refuse([name for name in NAMES if name != "input_format"], "is for text, not for corpus files")
         total = sum(file.sizes["documents"] for file in opened)
+        kinds = {name: kind for file in opened for name, kind in StoredCorpus(file).kinds().items()}
+        inference.carried = chosen(metadata, kinds, leave)
         return (batch for file in opened for batch in inference.corpus_file(file)), total, None
     if any(corpora):
         name = inputs[corpora.index(True)]
         raise InputError(f"{name}: is a topicx file; give corpus files and text in separate runs")
     reader = open_reader(inputs, reading_options, quiet)
-    return inference.texts(reader), None, reader
+    kinds, batches = peeked(reader)
+    inference.carried = chosen(metadata, kinds, leave)
+    return inference.texts(batches), None, reader

@@ -16,13 +16,15 @@ from topicx.cli.import_ import ImportCommand, limits, stop_options
 @limits
 @option("--keep-most", type=click.IntRange(1), metavar="N", help="Keep the N most frequent of the words that are left.",
         show_default="all")  # fmt: skip
+@option("--drop-most", type=click.IntRange(0), default=0, metavar="N",
+        help="Drop the N most frequent of the words that are left (before --keep-most).")  # fmt: skip
 @option("--words", metavar="FILE", help="Keep only the words in this file, one a line.", show_default="all")
 @option("--min-length", type=click.IntRange(1), default=1, metavar="N",
         help="Drop words of fewer characters (a Chinese character or Korean syllable alone is a word).")  # fmt: skip
 @option("--drop-numbers", is_flag=True, help="Drop words without a letter.", show_default=False)
 @stop_options
 @quiet
-def command(corpus: str, output: str, keep_most: int | None, words: str | None, quiet: bool, **chosen: Any) -> None:
+def command(corpus: str, output: str, words: str | None, quiet: bool, **chosen: Any) -> None:
     """Drop words that are too rare or too common from a corpus.
 
     The words that stay keep their order. Words that are in no document are always dropped.
@@ -45,8 +47,8 @@ def command(corpus: str, output: str, keep_most: int | None, words: str | None, 
     whole = Corpus.load(corpus)
     pruned = whole.prune(
         min_count=chosen["min_count"], min_doc_freq=chosen["min_doc_freq"], max_doc_freq=chosen["max_doc_freq"],
-        drop_empty=chosen["drop_empty"], stopwords=stop, words=wanted, keep_most=keep_most,
-        min_length=chosen["min_length"], drop_numbers=chosen["drop_numbers"],
+        drop_empty=chosen["drop_empty"], stopwords=stop, words=wanted, keep_most=chosen["keep_most"],
+        drop_most=chosen["drop_most"], min_length=chosen["min_length"], drop_numbers=chosen["drop_numbers"],
     )  # fmt: skip
     if pruned.meta.get("tokenizer"):
         tokenizer = Tokenizer.from_meta(pruned.meta["tokenizer"])

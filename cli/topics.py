@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import check_outputs, json_output, option, print_json, refuse
+from topicx.cli.common import check_outputs, json_output, metadata, option, print_json, refuse
 from topicx.strings import one_line
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @click.argument("model")
 @option("--words", "-n", type=click.IntRange(0), default=10, help="Words a topic.")
 @option("--documents", "-d", type=click.IntRange(0), default=0, help="Typical documents a topic (a model keeps 20).")
+@metadata
 @option("--probabilities", "-p", is_flag=True, help="Print each word's probability too.", show_default=False)
 @option("--topic", "-t", "chosen", type=click.IntRange(0), multiple=True, help="Only these topics (repeatable).")
 @option("--sort", type=click.Choice(["weight", "number"]), default="number", help="Order of the topics.")
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 )
 @json_output
 def command(
-    model: str, words: int, documents: int, probabilities: bool, chosen: tuple[int, ...], sort: str,
+    model: str, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
     label_topics: bool, weights: bool, compare: str | None, by: str | None, top: int, plot_file: str | None,
     contrast: str | None, as_json: bool,
 ) -> None:  # fmt: skip
@@ -84,7 +85,7 @@ def command(
         refuse(("sort", "probabilities", "documents", "chosen"), "does not go with --weights")
         _weights(loaded, words, as_json)
         return
-    rows = describe(loaded, words, documents)
+    rows = describe(loaded, words, documents, metadata)
     rows = [row for row in rows if not chosen or row["topic"] in chosen]
     if sort == "weight":
         rows.sort(key=lambda row: -row["weight"])
@@ -98,13 +99,22 @@ def command(
         click.echo(one_line(f"{name}  {row['weight']:6.2%}  {' '.join(named)}"))
         for document in row["documents"]:
             text = f"  {document['snippet']}" if document["snippet"] else ""
+            carried = "; ".join(f"{name} {_told(value)}" for name, value in document.get("metadata", {}).items())
+            text = (f"  [{carried}]" if carried else "") + text
             click.echo(one_line(f"{'':>{width}}    {document['weight']:4.0%}  {document['id']}{text}"))
 
 
-def describe(model: Model, words: int = 10, documents: int = 3) -> list[dict[str, Any]]:
+def _told(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def describe(model: Model, words: int = 10, documents: int = 3, metadata: str = "all") -> list[dict[str, Any]]:
     """Each topic as plain data: what every report prints."""
+    from topicx.report.examples import carried_by_examples
+
     top = model.top_words(words)
     weights = model.topic_weights
+    carries = carried_by_examples(model, metadata) if documents else []
     rows: list[dict[str, Any]] = []
     for topic in range(model.n_topics):
         examples: list[dict[str, Any]] = []
@@ -113,8 +123,9 @@ def describe(model: Model, words: int = 10, documents: int = 3) -> list[dict[str
                 break
             flat = topic * model.example_documents.shape[1] + rank
             snippet = model.example_snippets[flat] if len(model.example_snippets) else ""
+            carried = {"metadata": carries[flat]} if carries else {}
             weight = round(float(model.example_weights[topic, rank]), 6)
-            examples.append({"id": model.example_ids[flat], "weight": weight, "snippet": snippet})
+            examples.append({"id": model.example_ids[flat], "weight": weight, **carried, "snippet": snippet})
         rows.append({
             "topic": topic,
             **({"name": model.topic_names[topic]} if len(model.topic_names) else {}),

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli import declared, folds, priors
-from topicx.cli.common import check_outputs, on_command_line, option, quiet, refuse, say, stack, threads, verbose
+from topicx.cli.common import (
+    check_outputs,
+    metadata,
+    on_command_line,
+    option,
+    quiet,
+    refuse,
+    say,
+    stack,
+    threads,
+    verbose,
+)
 from topicx.cli.training import Series, Stopper, Wanted, train_one
 from topicx.declare import declarations
 from topicx.errors import InputError
@@ -58,9 +69,15 @@ model_options = stack(
     help="Estimator of φ: cgsp is better, and dense; cgs keeps the counts.",
 )  # fmt: skip
 @option("--state", "state_path", default=None, metavar="FILE", help="Also write the state: every token's topic.")
-@option("--doc-topics", default=None, metavar="FILE", help="Also write θ of every document (tsv, jsonl, npz by name).")
+@option(
+    "--doc-topics",
+    default=None,
+    metavar="FILE",
+    help="Also write θ of every document (tsv, csv, jsonl, npz or parquet, by the name).",
+)
 @option("--join-chunks", is_flag=True, show_default=False,
         help="--doc-topics: one row for each text that import --chunk has cut up, by its chunks' lengths.")  # fmt: skip
+@metadata
 @option("--trace", "trace_path", default=None, metavar="FILE", help="Also write the trace, with seconds, as a table.")
 @option("--init-state", default=None, metavar="STATE", help="Start from the assignments of a state (ours, MALLET's …).")
 @option("--checkpoint", default=None, metavar="FILE", show_default="MODEL.checkpoint", help="Where to save the chain.")
@@ -87,8 +104,8 @@ model_options = stack(
 def command(
     context: click.Context, corpus: str | None, output: str, chains: int, keep: str | None, estimator: str | None,
     theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, join_chunks: bool,
-    trace_path: str | None, init_state: str | None, checkpoint: str | None, checkpoint_interval: int, stream: bool,
-    resume: str | None, threads: int, quiet: bool, verbose: bool, **settings: Any,
+    metadata: str, trace_path: str | None, init_state: str | None, checkpoint: str | None, checkpoint_interval: int,
+    stream: bool, resume: str | None, threads: int, quiet: bool, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Learn a topic model from CORPUS (a file that 'topicx import' wrote).
 
@@ -101,15 +118,17 @@ def command(
     interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint and says how to go on.
     """
     from topicx.corpus.chunks import parent
+    from topicx.corpus.columns import chosen
     from topicx.engines.threads import Threads
+    from topicx.report.document_topics import carried_kinds
     from topicx.sampling.chain import Checkpoints
 
     given = on_command_line(context)
     keep = _keep(keep, chains, settings["model"], resume)
     wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
-    wanted.join_chunks = join_chunks
-    if join_chunks and not doc_topics:
-        refuse(("join_chunks",), "is for --doc-topics")
+    wanted.join_chunks, wanted.metadata = join_chunks, metadata
+    if not doc_topics:
+        refuse(("join_chunks", "metadata"), "is for --doc-topics")
     _check(corpus, init_state, resume, chains, keep, wanted)
     tried = {name: settings.pop(name) for name in ("folds", "try_topics", "try_lambda")}
     folds.check(tried["folds"], settings["model"], resume or init_state)
@@ -144,6 +163,8 @@ def command(
             run.check_phi(wanted.phi)
             if join_chunks:
                 parent(run.chain.state.ids[0])  # before hours of work: are there chunks?
+            if doc_topics:
+                chosen(metadata, carried_kinds(run.chain.state))
             run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
             train_one(run, checkpoints, wanted, stopper, quiet, verbose)
             series.add(run, number, wanted, quiet)

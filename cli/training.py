@@ -88,6 +88,8 @@ class Wanted:
     """The options that say where and how often the chain is saved."""
     join_chunks: bool = False
     """Whether θ is that of whole texts, where documents are chunks of them."""
+    metadata: str = "all"
+    """What documents carry that stands beside their θ."""
 
     def files(self) -> list[str | None]:
         return [self.model, self.state, self.doc_topics, self.trace]
@@ -98,12 +100,13 @@ class Wanted:
             _numbered(name, number) if name else None for name in (self.state, self.doc_topics, self.trace)
         )
         numbered = Wanted(_numbered(self.model, number), state, doc_topics, trace, self.theta, self.phi)
-        numbered.join_chunks = self.join_chunks
+        numbered.join_chunks, numbered.metadata = self.join_chunks, self.metadata
         return numbered
 
     def options(self) -> str:
         """The options that name them, as a shell takes them."""
         pairs = {"-o": self.model, "--state": self.state, "--doc-topics": self.doc_topics, "--trace": self.trace}
+        pairs["--metadata"] = self.metadata if self.metadata != "all" else None
         return " ".join(f"{option} {shlex.quote(name)}" for option, name in pairs.items() if name) + self.checkpoint
 
 
@@ -220,7 +223,9 @@ def write(run: Run, wanted: Wanted, quiet: bool, before: int | None = None) -> N
         if wanted.doc_topics:
             from topicx.report.document_topics import state_writer
 
-            writer = state_writer(wanted.doc_topics, state, join_chunks=wanted.join_chunks)
+            writer = state_writer(
+                wanted.doc_topics, state, join_chunks=wanted.join_chunks, metadata=wanted.metadata
+            )  # fmt: skip
             add = open_things.enter_context(writer)
         result = run.result(theta=wanted.theta or "cgsp", phi=wanted.phi or "auto", documents=add)
     if wanted.state:

@@ -155,7 +155,7 @@ WRONG: list[tuple[str, str]] = [
     ("estimate good.state --doc-topics-max 3 -o x.model", "--doc-topics-max: is for --doc-topics"),
     ("estimate good.state --phi cgs --phi-entries 5 -o x.model", "--phi-entries: is for φ by cgsp"),
     ("infer good.model good.corpus --text-field x", "--text-field: is for text, not for corpus files"),
-    ("infer good.model good.corpus -o x.csv", "x.csv: θ is written as tsv, jsonl, npz, parquet"),
+    ("infer good.model good.corpus -o x.xlsx", "x.xlsx: θ is written as tsv, csv, jsonl, npz, parquet"),
     ("export good.corpus --format uci --threads 3 -o x", "--threads: is for --format"),
     ("prune good.corpus -o good.corpus --min-count 2", "good.corpus: is an input, too"),
     ("split good.corpus -o -", "--output -: several files cannot go to standard output"),

@@ -314,6 +314,9 @@ def test_prune_by_words() -> None:
     assert list(corpus.prune(keep_most=2).vocabulary) == ["a", "b"]
     assert list(corpus.prune(words=["d", "a", "x"]).vocabulary) == ["a", "d"]
     assert list(corpus.prune(stopwords=["a"], keep_most=2).vocabulary) == ["b", "c"]
+    assert list(corpus.prune(drop_most=1, keep_most=2).vocabulary) == ["b", "c"]
+    with pytest.raises(InputError, match="nothing is left"):
+        corpus.prune(drop_most=100)
 
 
 def test_random_parts() -> None:

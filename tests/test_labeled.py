@@ -265,13 +265,17 @@ def test_cvb0_with_fixed_topics_is_its_fixed_point() -> None:
 # -- the number of labels ------------------------------------------------------------
 
 
-def test_the_regression_is_ridge_regression() -> None:
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_regression_is_ridge_regression(scaled: bool) -> None:
     random = np.random.default_rng(2)
-    words = random.integers(0, 12, 900).astype(np.uint32)
-    offsets = np.linspace(0, 900, 61).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(random.integers(3, 30, 60))])
+    words = random.integers(0, 12, offsets[-1]).astype(np.uint32)
     features = features_of(words, offsets, 12).toarray()
-    numbers = 2 + features @ random.normal(size=12) + random.normal(scale=0.1, size=60)
+    if scaled:
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+    numbers = 2 + features @ random.normal(size=12) + random.normal(scale=0.02, size=60)
     found = LabelNumber.fit(words, offsets, 12, numbers)
+    assert found.scaled == scaled  # as the numbers were made
     centred = features - features.mean(axis=0)
     exact = np.linalg.solve(centred.T @ centred + found.penalty * np.eye(12), centred.T @ (numbers - numbers.mean()))
     np.testing.assert_allclose(found.weights, exact, atol=1e-3)
@@ -282,6 +286,14 @@ def test_the_regression_is_ridge_regression() -> None:
     again = LabelNumber.from_side(found.side(), 12)
     assert again is not None
     assert np.array_equal(again.predict(words, offsets), predicted)
+
+
+def test_regressions_of_before_are_not_scaled() -> None:
+    side = {"label_number": np.array([2.0, 4.0, 10.0]), "label_number_weights": np.ones(3, np.float32)}
+    number = LabelNumber.from_side(side, 3)
+    assert number is not None and not number.scaled
+    words, offsets = np.array([0, 1], np.uint32), np.array([0, 2])
+    np.testing.assert_allclose(number.expected(words, offsets), [2 + 2 * np.log(2)])
 
 
 # -- measures ------------------------------------------------------------

@@ -58,14 +58,14 @@ def test_the_command_line(folder: Path, topicx: Any) -> None:
         assert "labels on" in run.stderr and "of 2 chains" in run.stderr
     run = topicx("infer", "prior.model", "test.corpus", "--ranking", "3")
     head, *rows = run.stdout.splitlines()
-    assert head.split("\t") == ["id", "tokens", "unknown", "labels", "ranking"]
+    assert head.split("\t") == ["id", "tokens", "unknown", "label", "labels", "ranking"]
     assert len(rows) == 60
-    assert rows[0].split("\t")[4].count(":") == 3
+    assert rows[0].split("\t")[5].count(":") == 3
     run = topicx("infer", "prior.model", "test.tsv", "--format", "jsonl", "--top", "2", "--ranking", "4")
     row = json.loads(run.stdout.splitlines()[0])
     assert len(row["labels"]) == 2
     assert row["labels"] == [name for name, _ in row["ranking"][:2]]
-    run = topicx("infer", "prior.model", "test.corpus", "--what", "topics")
+    run = topicx("infer", "prior.model", "test.corpus", "--what", "topics", "--metadata", "none")
     assert run.stdout.splitlines()[0].split("\t")[3] == "label 0"
     for ending in ("npz", "parquet"):
         assert topicx("infer", "prior.model", "test.corpus", "-o", f"out.{ending}", "--top", "2", "-q").returncode == 0
@@ -74,7 +74,7 @@ def test_the_command_line(folder: Path, topicx: Any) -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.read_parquet("out.parquet")
     assert list(table["ranking"][0][:2]) == list(table["labels"][0])
-    run = topicx("estimate", "prior.state", "-o", "again.model", "--doc-topics", "theta.tsv")
+    run = topicx("estimate", "prior.state", "-o", "again.model", "--doc-topics", "theta.tsv", "--metadata", "none")
     assert Path("theta.tsv").read_text(encoding="utf-8").split("\t")[3] == "label 0"
     run = topicx("evaluate", "dependency.model", "test.corpus", "-m", "labels", "--compare", "prior.model", "--json")
     result = json.loads(run.stdout)["labels"]

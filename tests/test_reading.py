@@ -235,10 +235,29 @@ def test_chunks_are_split_together_and_joined_again(run: Run) -> None:  # noqa: 
     texts = [{parent(corpus.ids[int(i)])[0] for i in part} for part in parts]
     assert not texts[0] & texts[1] and len(texts[0] | texts[1]) == 12
     assert (
-        run("train", "c", "-k", "3", "--iterations", "5", "-o", "m", "--doc-topics", "theta.tsv", "--join-chunks")[0]
+        run(
+            "train",
+            "c",
+            "-k",
+            "3",
+            "--iterations",
+            "5",
+            "-o",
+            "m",
+            "--doc-topics",
+            "theta.tsv",
+            "--join-chunks",
+            "--metadata",
+            "none",
+        )[0]
         == 0
     )
-    assert run("train", "c", "-k", "3", "--iterations", "5", "-o", "m", "--doc-topics", "chunks.tsv")[0] == 0
+    assert (
+        run(
+            "train", "c", "-k", "3", "--iterations", "5", "-o", "m", "--doc-topics", "chunks.tsv", "--metadata", "none"
+        )[0]
+        == 0
+    )
     read = {
         name: [line.split("\t") for line in Path(f"{name}.tsv").read_text().splitlines()[1:]]
         for name in ("theta", "chunks")

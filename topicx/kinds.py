@@ -122,6 +122,7 @@ _STATE: tuple[Part, ...] = (
     Texts("ids", "documents"),
     Texts("snippets", "documents", empty=True),
     Texts("group_names", "groups", empty=True, since=2),
+    Many("column.", "columns", (*texts("column.*", "documents"), Array("column.*", "float64", "documents"))),
     Ragged("allowed", Array("allowed.topics", "uint16", "allowed.topics", below="topics"), "documents"),
     _SIDE,
 )
@@ -144,6 +145,7 @@ MODEL = Schema(
         Array("example_weights", "float64", "topics examples", low=0, high=1.000001, empty=0, partner=_EXAMPLES),
         Texts("example_ids", "topics*examples", empty=True, partner=_EXAMPLES),
         Texts("example_snippets", "topics*examples", empty=True),
+        Texts("example_columns", "topics*examples", empty=True, since=3),
         Texts("group_names", "groups", empty=True, since=2),
         Texts("topic_names", "topics", empty=True, since=2),
         _TRACE,

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx.corpus.columns import objects_of
 from topicx.kinds import MODEL
 from topicx.strings import Strings, same_arrays
 
@@ -54,6 +55,8 @@ class Model:
     """θ of those documents in that topic."""
     example_ids: Strings = field(default_factory=lambda: Strings.of([]))
     example_snippets: Strings = field(default_factory=lambda: Strings.of([]))
+    example_columns: Strings = field(default_factory=lambda: Strings.of([]))
+    """What those documents carry (label, collection, time, further columns), a JSON object each."""
     trace: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     """The chain's trace without its seconds: sweep, score (the objective), and what the sampler adds."""
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
@@ -207,6 +210,8 @@ class Model:
         self.example_ids = Strings.of(state.ids[int(d)] if d >= 0 else "" for d in flat)
         if len(state.snippets):
             self.example_snippets = Strings.of(state.snippets[int(d)] if d >= 0 else "" for d in flat)
+        if state.columns:
+            self.example_columns = Strings.of(objects_of(state.columns, flat))
 
 
 def _foremost(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx._kernels import counts as kernel
+from topicx.corpus.columns import Column, rows_of
 from topicx.corpus.corpus import take_rows
 from topicx.errors import InputError
 from topicx.kinds import KINDS, STATE
@@ -86,6 +87,8 @@ class State:
     seeds: Seeds = field(default_factory=Seeds)
     snippets: Strings = field(default_factory=lambda: Strings.of([]))
     """The beginning of each document's text, if known."""
+    columns: dict[str, Column] = field(default_factory=dict)
+    """What the documents carry beside their words (topicx.corpus.columns), if known."""
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the rows of `alpha` are called (collections); empty: they have no names."""
     allowed: tuple[NDArray[np.int64], NDArray[np.uint16]] | None = None
@@ -179,9 +182,10 @@ class State:
         words, offsets = take_rows(self.words, self.offsets, source)
         groups = self.groups[source] if len(self.groups) else self.groups
         snippets = self.snippets.take(source) if len(self.snippets) else self.snippets
+        columns = {name: rows_of(column, source) for name, column in self.columns.items()}
         return replace(
             self, words=words, offsets=offsets, z=self.gathered()[0], ids=self.ids.take(source), groups=groups,
-            snippets=snippets, paths=1, extra={}, meta=dict(self.meta), digest="",
+            snippets=snippets, columns=columns, paths=1, extra={}, meta=dict(self.meta), digest="",
         )  # fmt: skip
 
     def _interleaved(self) -> NDArray[np.int64]:

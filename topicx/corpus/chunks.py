@@ -103,15 +103,16 @@ def _about(batch: Batch, row: int) -> dict[str, Any]:
     return about | {"columns": {name: values[row] for name, values in batch.columns.items()}}
 
 
-Write = Callable[[Strings, NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]], None]
-"""Takes documents' names, lengths, numbers of unknown words, and θ."""
+Write = Callable[..., None]
+"""Takes documents' names, lengths, numbers of unknown words, θ, and perhaps the values of further columns."""
 
 
 @contextlib.contextmanager
 def joining(write: Write) -> Iterator[Write]:
     """A writer of chunks that writes whole texts: the mean of the chunks' θ by their lengths (the plain mean where no
-    word is known). Chunks are told by their names and stand together, in any number of calls."""
-    held: list[tuple[str, int, int, int, NDArray[np.float32]]] = []
+    word is known), and what the first chunk carries. Chunks are told by their names and stand together, in any
+    number of calls."""
+    held: list[tuple[str, int, int, int, NDArray[np.float32], tuple[Any, ...]]] = []
 
     def flush() -> None:
         if not held:
@@ -120,15 +121,18 @@ def joining(write: Write) -> Iterator[Write]:
         weights = lengths if lengths.any() else np.ones(len(held), dtype=np.int64)
         theta = np.average(np.stack([row[4] for row in held]).astype(np.float64), axis=0, weights=weights)
         unknown = sum(row[3] for row in held)
-        write(Strings.of([held[0][0]]), lengths.sum(keepdims=True), np.array([unknown]), theta[None].astype(np.float32))
+        values = ([[value] for value in held[0][5]],) * bool(held[0][5])
+        name, number = Strings.of([held[0][0]]), lengths.sum(keepdims=True)
+        write(name, number, np.array([unknown]), theta[None].astype(np.float32), *values)
         held.clear()
 
     def add(ids: Any, lengths: Any, unknown: Any, theta: NDArray[np.float32], values: Any = ()) -> None:
-        for name, length, strange, row in zip(ids, lengths.tolist(), unknown.tolist(), theta):
+        carried = list(zip(*values, strict=True)) if len(values) else [()] * len(theta)
+        for name, length, strange, row, more in zip(ids, lengths.tolist(), unknown.tolist(), theta, carried):
             text, number = parent(name)
             if held and (text != held[-1][0] or number <= held[-1][1]):
                 flush()
-            held.append((text, number, length, strange, row))
+            held.append((text, number, length, strange, row, more))
 
     yield add
     flush()

@@ -243,14 +243,16 @@ def prune(
     stopwords: Iterable[str] = (),
     words: Iterable[str] | None = None,
     keep_most: int | None = None,
+    drop_most: int = 0,
     min_length: int = 1,
     drop_numbers: bool = False,
     drop_empty: bool = False,
 ) -> Corpus:
     """A corpus without the words beyond these limits. The words that stay keep their order.
 
-    `words` keeps only these; `keep_most` keeps the most frequent ones that pass the rest (ties by their
-    order). `min_length` drops words of fewer characters, `drop_numbers` words without a letter.
+    `words` keeps only these. Of the words that pass the rest, `drop_most` drops the most frequent; `keep_most` keeps
+    the most frequent that are then left (ties by their order). `min_length` drops words of fewer characters,
+    `drop_numbers` words without a letter.
     """
     options = _options({"min_count": min_count, "min_doc_freq": min_doc_freq, "max_doc_freq": max_doc_freq}, 0)
     tokens, documents = corpus.word_frequencies, corpus.document_frequencies
@@ -264,8 +266,8 @@ def prune(
         keep &= np.array([not form.is_noise(name) for name in names], dtype=bool)
         keep &= np.array([name not in dropped and (wanted is None or name in wanted) for name in names], dtype=bool)
     chosen = np.flatnonzero(keep)
-    if keep_most is not None and keep_most < len(chosen):
-        chosen = np.sort(chosen[np.argsort(-tokens[chosen], kind="stable")[:keep_most]])
+    if drop_most or keep_most is not None:
+        chosen = np.sort(chosen[np.argsort(-tokens[chosen], kind="stable")[drop_most:][:keep_most]])
     mapping = np.full(corpus.n_words, -1, dtype=np.int64)
     mapping[chosen] = np.arange(len(chosen))
     final = mapping[corpus.words]

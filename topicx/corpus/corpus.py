@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx._kernels import counts as kernel
+from topicx.corpus.columns import rows_of
 from topicx.kinds import CORPUS
 from topicx.strings import Strings, same_arrays
 
@@ -206,10 +207,7 @@ class Corpus:
             ids=self.ids.take(chosen) if len(chosen) else Strings.of([]),
             collection=self.collection[chosen] if len(self.collection) else self.collection,
             time=self.time[chosen] if len(self.time) else self.time,
-            columns={
-                name: column.take(chosen) if isinstance(column, Strings) else column[chosen]
-                for name, column in self.columns.items()
-            },
+            columns={name: rows_of(column, chosen) for name, column in self.columns.items()},
             meta=dict(self.meta),
             truth=truth,
             extra={},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from topicx.corpus.columns import told_number, told_time
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.files import atomic_output
@@ -133,10 +133,10 @@ def _rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
         if len(corpus.collection):
             row["collection"] = corpus.collection_of(number)
         if len(corpus.time):
-            row["time"] = _time(float(corpus.time[number]), dates)
+            row["time"] = told_time(float(corpus.time[number]), dates)
         for column, values in columns.items():
             value = values[number]
-            row.setdefault(column, value if isinstance(value, str) else _number(float(value)))
+            row.setdefault(column, value if isinstance(value, str) else told_number(float(value)))
         row["text"] = words if listed else " ".join(words)
         yield row
 
@@ -168,22 +168,6 @@ def _parquet(corpus: Corpus, out: str) -> None:
         rows = _rows(corpus)
         while part := list(itertools.islice(rows, 5_000)):
             writer.write_table(pyarrow.Table.from_pylist(part, schema))
-
-
-def _time(value: float, dates: bool) -> str | float | int | None:
-    if not dates or np.isnan(value):
-        return _number(value)
-    try:
-        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=value)
-    except OverflowError:  # not in a calendar
-        return _number(value)
-    return moment.date().isoformat() if value.is_integer() else moment.isoformat()
-
-
-def _number(value: float) -> float | int | None:
-    if not np.isfinite(value):
-        return None
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def _counts(corpus: Corpus) -> Iterator[tuple[list[int], list[int]]]:

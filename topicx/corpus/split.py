@@ -142,10 +142,10 @@ def halves(corpus: Corpus, documents: NDArray[np.bool_]) -> tuple[Corpus, Corpus
     first = np.where(documents, lengths - lengths // 2, lengths)
     position = np.arange(corpus.n_tokens) - np.repeat(corpus.offsets[:-1], lengths)
     kept = position < np.repeat(first, lengths)
-    return _tokens(corpus, kept, first), _tokens(corpus, ~kept, lengths - first)
+    return with_tokens(corpus, kept), with_tokens(corpus, ~kept)
 
 
-def _tokens(corpus: Corpus, tokens: NDArray[np.bool_], lengths: NDArray[np.int64]) -> Corpus:
-    offsets = np.zeros(corpus.n_documents + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+def with_tokens(corpus: Corpus, tokens: NDArray[np.bool_]) -> Corpus:
+    """All documents with these of their tokens alone."""
+    offsets = np.concatenate([[0], np.cumsum(tokens)])[corpus.offsets].astype(np.int64)
     return replace(corpus, words=corpus.words[tokens], offsets=offsets, meta=dict(corpus.meta), truth={}, digest="")

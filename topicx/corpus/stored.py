@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx.corpus.columns import Column, Kinds, columns_of, kinds_of
+from topicx.corpus.corpus import Corpus
 from topicx.kinds import CORPUS
 from topicx.strings import Strings
 
@@ -50,12 +53,52 @@ class StoredCorpus:
         return self.file.slice("words", begin, end)
 
     def ids(self, first: int, last: int) -> Strings:
-        places = self.file.slice("ids.offsets", first, last + 1)
-        return Strings(self.file.slice("ids.bytes", int(places[0]), int(places[-1])), places - places[0])
+        return self._strings("ids", first, last)
 
     def collection(self, first: int, last: int) -> NDArray[np.int32]:
         """The collections of these documents; empty where the corpus has none."""
         return self.file.slice("collection", first, last)
+
+    def columns(self, first: int, last: int) -> dict[str, Column]:
+        """What these documents carry beside their words."""
+        return columns_of(self._carriers(first, last), snippets=True)
+
+    def kinds(self) -> Kinds:
+        """What all documents carry, by what the file has."""
+        return kinds_of(self.columns(0, min(self.n_documents, 1)))
+
+    def _carriers(self, first: int, last: int) -> Corpus:
+        """These documents without their words."""
+        n, file = last - first, self.file
+        labels: dict[str, Any] = {}
+        if file.shape("label_offsets")[0]:
+            places = file.slice("label_offsets", first, last + 1)
+            labels = {
+                "label_offsets": places - places[0], "label_names": file.strings("label_names"),
+                "label_ids": file.slice("label_ids", int(places[0]), int(places[-1])),
+            }  # fmt: skip
+        return Corpus(
+            np.zeros(0, np.uint32), np.zeros(n + 1, np.int64), Strings.of([]), ids=self.ids(first, last),
+            collection=self.collection(first, last), collection_names=self.collection_names,
+            time=file.slice("time", first, last), meta=self.meta, columns=self._further(first, last), **labels,
+        )  # fmt: skip
+
+    def _further(self, first: int, last: int) -> dict[str, Column]:
+        """The columns that import has kept."""
+        found: dict[str, Column] = {}
+        for whole in self.file.names():
+            name = whole.removeprefix("column.")
+            if name == whole or name.endswith(".bytes"):
+                continue
+            if name.endswith(".offsets"):
+                found[name.removesuffix(".offsets")] = self._strings(whole.removesuffix(".offsets"), first, last)
+            else:
+                found[name] = self.file.slice(whole, first, last)
+        return found
+
+    def _strings(self, name: str, first: int, last: int) -> Strings:
+        places = self.file.slice(f"{name}.offsets", first, last + 1)
+        return Strings(self.file.slice(f"{name}.bytes", int(places[0]), int(places[-1])), places - places[0])
 
     # -- what is read whole ------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -32,6 +32,7 @@ import regex
 from numpy.typing import NDArray
 
 from topicx._kernels.tokens import Characters, Words, insert_pairs, settle
+from topicx.corpus.stems import stems
 from topicx.errors import InputError
 
 NONE = np.uint32(0xFFFFFFFF)
@@ -122,6 +123,8 @@ class Tokenizer:
     """The form of Unicode: NFKC or NFC (None: NFC for the pattern `whitespace`, else NFKC)."""
     dehyphenate: bool = False
     """Whether words that are hyphenated at a line's end are joined."""
+    stem: str | None = None
+    """The language whose stems stand for words, by a code or by Snowball's name (needs the extra `stem`)."""
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
@@ -140,6 +143,8 @@ class Tokenizer:
             raise InputError(f"unicode: {self.unicode!r} is neither 'NFC' nor 'NFKC'")
         if not (isinstance(self.min_length, int) and self.min_length >= 1):
             raise InputError(f"min_length: {self.min_length!r} is not a whole number of at least 1")
+        if self.stem is not None:
+            stems(self.stem)
         if self.pattern not in PATTERNS:
             try:
                 self.compiled()
@@ -160,7 +165,7 @@ class Tokenizer:
             "keep_numbers": self.keep_numbers,
             "unicode": self.unicode,
             "dehyphenate": self.dehyphenate,
-        }
+        } | ({"stem": self.stem} if self.stem is not None else {})
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any] | None) -> Tokenizer:
@@ -177,6 +182,7 @@ class Tokenizer:
             keep_numbers=meta.get("keep_numbers", True),
             unicode=meta.get("unicode", "NFC"),
             dehyphenate=meta.get("dehyphenate", False),
+            stem=meta.get("stem"),
         )
 
     # -- use -----------------------------------------------------------------------------------------------------
@@ -208,7 +214,7 @@ class Tokenizer:
         """The words of a text, as import would keep them (without the limits on frequency)."""
         phrases = set(self.phrases)
         result: list[str] = []
-        words = self.split(text)
+        words = self.split(text) if self.stem is None else self.stemmed(self.split(text))
         i = 0
         while i < len(words):
             word = words[i]
@@ -219,6 +225,15 @@ class Tokenizer:
             if not (self.is_stopword(word) or self.is_noise(word)):
                 result.append(word)
         return result
+
+    def stemmed(self, words: Iterable[str]) -> list[str]:
+        """The stems of words; what is left out stays as it is, and so do words whose stem would be left out."""
+        stem_of = stems(str(self.stem))
+
+        def goes(word: str) -> bool:
+            return self.is_stopword(word) or self.is_noise(word)
+
+        return [word if goes(word) or goes(stem_of[word]) else stem_of[word] for word in words]
 
     def is_stopword(self, word: str) -> bool:
         return word in self.stopwords or (not self.lowercase and word.lower() in self.stopwords)
@@ -238,6 +253,11 @@ class Tokenizer:
         noise has one id for all of it, `words.noise`."""
         if self.drops_noise:
             words.leave_out(self.min_length, not self.keep_numbers)
+        if self.stem is not None:  # of every word of these texts once
+            plain = Words()
+            ids, lengths = replace(self, stem=None).ids(texts, plain)
+            stem_of, _ = words.encode_words([self.stemmed(plain.word(i) for i in range(len(plain)))])
+            return stem_of[ids], lengths
         ready = [self.prepare(text) for text in texts]
         if self.pattern in PATTERNS:
             return words.encode(ready, characters(self.pattern))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.corpus.columns import columns_of, values_of
 from topicx.corpus.documents import as_corpus, like_model
 from topicx.evaluate.infer import Inference
 from topicx.model import Model
@@ -27,6 +28,8 @@ class DocumentTopics:
     """Tokens of each document whose word the model does not have (of texts, those are dropped before)."""
     predicted: dict[str, list[Any]] = field(default_factory=dict)
     """What the model predicts beside topics (class, score, value …), a value a document."""
+    metadata: dict[str, list[Any]] = field(default_factory=dict)
+    """What the documents carry (label, collection, time, further columns), a value a document."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -46,13 +49,15 @@ class DocumentTopics:
         return [[(int(k), float(row[k])) for k in best] for row, best in zip(self.theta, order)]
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A pandas frame with a row a document: id, main topic, its share, what is predicted, and all of θ."""
+        """A pandas frame with a row a document: id, what it carries (but for names that are taken), main topic, its
+        share, what is predicted, and all of θ."""
         import pandas
 
         columns: dict[str, Any] = {"id": self.ids, "main_topic": self.main_topic, "share": self.theta.max(axis=1)}
         columns |= self.predicted
         columns |= {f"topic{k}": self.theta[:, k] for k in range(self.theta.shape[1])}
-        return pandas.DataFrame(columns)
+        carried = {name: values for name, values in self.metadata.items() if name not in columns}
+        return pandas.DataFrame({"id": columns.pop("id"), **carried, **columns})
 
 
 def document_topics(model: Model, documents: Any, *, text: str = "text", **sampling: Any) -> DocumentTopics:
@@ -62,7 +67,7 @@ def document_topics(model: Model, documents: Any, *, text: str = "text", **sampl
     names = list(inference.definition.columns(model))
     found = DocumentTopics(
         list(corpus.ids), np.zeros((len(corpus), model.n_topics), np.float32), np.zeros(len(corpus), np.int64),
-        {name: [] for name in names},
+        {name: [] for name in names}, {name: values_of(name, one) for name, one in columns_of(corpus).items()},
     )  # fmt: skip
     begin = 0
     for part in inference.stream(inference.corpus(corpus)):

@@ -13,7 +13,7 @@ the documents beside it nor on their order, the batches, the threads or the CPU.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx._kernels import allowed_soft as soft
 from topicx._kernels import infer as kernel
+from topicx.corpus.columns import Column, Kinds, columns_of, part, values_of
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.stored import StoredCorpus
 from topicx.engines.threads import Engine, engine_of
@@ -53,6 +54,8 @@ class Documents:
     unknown: NDArray[np.int64]
     groups: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     """Row of α of each document; empty: the first."""
+    values: list[list[Any]] = field(default_factory=list)
+    """What the documents carry: for each of the columns that were asked for (`Inference.carried`), a value each."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -115,6 +118,8 @@ class Inference:
         self.definition = definition_of(model)
         self.strangers = 0
         """Documents so far of collections that the model does not know."""
+        self.carried: Kinds = {}
+        """The columns that documents shall bring along."""
         self.group_names = list(model.group_names)
         self.group = self._group_number(group) if group is not None else None
 
@@ -208,8 +213,13 @@ class Inference:
             if len(corpus.collection) and self.group_names:
                 collections = [corpus.collection_of(d) for d in range(begin, end)]
             yield Documents(
-                _slice(corpus.ids, begin, end), words, offsets, unknown, self.groups_of(collections, end - begin)
-            )
+                part(corpus.ids, begin, end), words, offsets, unknown, self.groups_of(collections, end - begin),
+                self._values(columns_of(corpus, begin, end, snippets=True), end - begin) if self.carried else [],
+            )  # fmt: skip
+
+    def _values(self, columns: Mapping[str, Column], documents: int) -> list[list[Any]]:
+        nothing = [None] * documents
+        return [values_of(name, columns[name]) if name in columns else nothing for name in self.carried]
 
     def corpus_file(self, file: files.File) -> Iterator[Documents]:
         """The documents of an open corpus file, read as they are needed."""
@@ -220,17 +230,23 @@ class Inference:
             last = min(first + (1 << 14), corpus.n_documents)
             offsets, ids = corpus.offsets(first, last), corpus.ids(first, last)
             numbers = corpus.collection(first, last) if names else np.zeros(0, np.int32)
+            columns = corpus.columns(first, last) if self.carried else {}
             for begin, end in runs(offsets, 1 << 20, 1 << 14):
                 bounds = offsets[begin : end + 1]
                 words, new, unknown = known_tokens(corpus.words(int(bounds[0]), int(bounds[-1])), bounds, match)
                 collections: list[str | None] | None = None
                 if len(numbers):
                     collections = [names[number] if number >= 0 else None for number in numbers[begin:end].tolist()]
-                yield Documents(_slice(ids, begin, end), words, new, unknown, self.groups_of(collections, end - begin))
+                mine = {name: part(column, begin, end) for name, column in columns.items()}
+                yield Documents(
+                    part(ids, begin, end), words, new, unknown, self.groups_of(collections, end - begin),
+                    self._values(mine, end - begin),
+                )  # fmt: skip
 
     def texts(self, batches: Iterable[Any]) -> Iterator[Documents]:
         """Documents from the batches of a `topicx.corpus.read.Reader`, by the model's own tokenizer."""
         from topicx.corpus.encode import named, whole_documents
+        from topicx.corpus.peek import values_of_batch
         from topicx.corpus.tokenize import Encoder, Tokenizer
 
         encoder = Encoder(Tokenizer.from_meta(self.model.meta.get("tokenizer")), self.model.vocabulary)
@@ -249,7 +265,10 @@ class Inference:
             number += len(names)
             offsets = np.zeros(len(lengths) + 1, np.int64)
             np.cumsum(lengths, out=offsets[1:])
-            yield Documents(Strings.of(names), words, offsets, missing, self.groups_of(batch.collections, len(names)))
+            yield Documents(
+                Strings.of(names), words, offsets, missing, self.groups_of(batch.collections, len(names)),
+                list(values_of_batch(batch, self.carried).values()),
+            )  # fmt: skip
 
     def _match(self, counts: Any) -> NDArray[np.int64]:
         vocabulary = counts.vocabulary
@@ -347,17 +366,13 @@ def _pieces(documents: Documents, tokens: int, most: int) -> Iterator[Documents]
     for begin, end in runs(documents.offsets, tokens, most):
         first, last = documents.offsets[begin], documents.offsets[end]
         yield Documents(
-            _slice(documents.ids, begin, end),
+            part(documents.ids, begin, end),
             documents.words[first:last],
             documents.offsets[begin : end + 1] - first,
             documents.unknown[begin:end],
             documents.groups[begin:end],
+            [column[begin:end] for column in documents.values],
         )
-
-
-def _slice(strings: Strings, begin: int, end: int) -> Strings:
-    places = strings.offsets[begin : end + 1]
-    return Strings(strings.data[places[0] : places[-1]], places - places[0])
 
 
 def _tokens(counts: Any, match: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:

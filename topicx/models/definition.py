@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.corpus.columns import columns_of
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_all, check_positive, check_whole
 from topicx.errors import InputError
@@ -185,6 +186,7 @@ def initial_state(
         allowed=allowed,
         side=dict(side or {}),
         seeds=seeds_of(priors, index, alpha.shape[1]),
+        columns=columns_of(corpus),
         snippets=snippet if isinstance(snippet, Strings) else Strings.of([]),
         meta={key: corpus.meta[key] for key in ("tokenizer", "time") if key in corpus.meta},
         parents={"corpus": corpus.digest} if corpus.digest else {},

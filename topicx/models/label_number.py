@@ -1,7 +1,8 @@
 """How many labels a document has, from its words: the Meta-Labeler's regression (Tang, Rajan & Narayanan 2009).
 
-A linear regression of the number of labels on log(1 + count) of each word, with a quadratic penalty whose weight is
-chosen by cross-validation; solved by LSQR, so that the words × words matrix is never made.
+A linear regression of the number of labels on log(1 + count) of each word, with a quadratic penalty; solved by LSQR, so
+that the words × words matrix is never made. Cross-validation chooses the weight of the penalty, and whether the
+features of a document are scaled to unit length: scaled they say what it is about, unscaled also how much it says.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from topicx.errors import InputError
 
-PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
+PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 FOLDS = 3
 _STEPS = 100
 
@@ -28,20 +29,26 @@ class LabelNumber:
     base: float
     most: int
     penalty: float
+    scaled: bool = False
+    """Documents' features are of unit length."""
 
     @classmethod
     def fit(
         cls, words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: int, numbers: NDArray[Any]
     ) -> LabelNumber:
         """From documents and how many labels they have."""
-        features, wanted = features_of(words, offsets, n_words), np.asarray(numbers, np.float64)
-        penalty = _best_penalty(features, wanted)
-        weights, base = _solve(features, wanted, penalty)
-        return cls(weights.astype(np.float32), float(np.float32(base)), int(wanted.max(initial=1)), penalty)
+        plain, wanted = features_of(words, offsets, n_words), np.asarray(numbers, np.float64)
+        choices = [_best_penalty(features, wanted) for features in (plain, unit(plain))]
+        scaled = choices[1] < choices[0]
+        penalty = choices[scaled][1]
+        weights, base = _solve(unit(plain) if scaled else plain, wanted, penalty)
+        return cls(weights.astype(np.float32), float(np.float32(base)), int(wanted.max(initial=1)), penalty, scaled)
 
     def expected(self, words: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
         """The regression's own value for each document."""
-        result: NDArray[np.float64] = features_of(words, offsets, len(self.weights)) @ self.weights.astype(np.float64)
+        features = features_of(words, offsets, len(self.weights))
+        features = unit(features) if self.scaled else features
+        result: NDArray[np.float64] = features @ self.weights.astype(np.float64)
         return result + self.base
 
     def predict(self, words: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -50,7 +57,7 @@ class LabelNumber:
 
     def side(self) -> dict[str, NDArray[Any]]:
         """As arrays of a model."""
-        about = np.array([self.base, self.most, self.penalty])
+        about = np.array([self.base, self.most, self.penalty, self.scaled], np.float64)
         return {"label_number_weights": self.weights, "label_number": about}
 
     @classmethod
@@ -59,12 +66,13 @@ class LabelNumber:
         if "label_number" not in side:
             return None
         about, weights = side["label_number"], side.get("label_number_weights", np.zeros(0, np.float32))
-        finite = about.shape == (3,) and bool(np.all(np.isfinite(about)))
+        about = np.append(about, 0.0) if about.shape == (3,) else about  # of before: unscaled
+        finite = about.shape == (4,) and bool(np.all(np.isfinite(about)))
         require(finite and 1 <= about[1] < 1 << 31, "a regression for the number of labels that is none")
         right = weights.shape == (n_words,) and weights.dtype == np.float32 and bool(np.all(np.isfinite(weights)))
         require(right, "weights of other words for the number of labels")
-        base, most, penalty = about.tolist()
-        return cls(weights, base, int(most), penalty)
+        base, most, penalty, scaled = about.tolist()
+        return cls(weights, base, int(most), penalty, bool(scaled))
 
 
 def require(holds: bool, problem: str) -> None:
@@ -81,6 +89,13 @@ def features_of(words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: 
     matrix.sum_duplicates()  # in place
     matrix.data = np.log1p(matrix.data)
     return matrix
+
+
+def unit(features: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """The features with every document's scaled to length 1."""
+    lengths = np.sqrt(np.asarray(features.multiply(features).sum(axis=1)).ravel())
+    rows = np.repeat(np.maximum(lengths, 1e-30), np.diff(features.indptr))
+    return scipy.sparse.csr_array((features.data / rows, features.indices, features.indptr), shape=features.shape)
 
 
 def _solve(
@@ -101,11 +116,11 @@ def _solve(
     return weights, float(wanted.mean() - mean @ weights)
 
 
-def _best_penalty(features: scipy.sparse.csr_array, wanted: NDArray[np.float64]) -> float:
-    """The penalty of the smallest squared error on documents left out, every third at a time."""
+def _best_penalty(features: scipy.sparse.csr_array, wanted: NDArray[np.float64]) -> tuple[float, float]:
+    """The smallest squared error on documents left out, every third at a time, and its penalty."""
     fold = np.arange(len(wanted)) % FOLDS
     if len(wanted) < 2 * FOLDS:
-        return PENALTIES[len(PENALTIES) // 2]
+        return 0.0, PENALTIES[len(PENALTIES) // 2]
     errors = []
     for penalty in PENALTIES:
         error = 0.0
@@ -113,4 +128,4 @@ def _best_penalty(features: scipy.sparse.csr_array, wanted: NDArray[np.float64])
             weights, base = _solve(features[fold != left_out], wanted[fold != left_out], penalty)
             error += float(np.sum((features[fold == left_out] @ weights + base - wanted[fold == left_out]) ** 2))
         errors.append(error)
-    return PENALTIES[int(np.argmin(errors))]
+    return min(zip(errors, PENALTIES))

@@ -1,4 +1,4 @@
-"""θ of documents as files: tsv, jsonl, npz and parquet, written batch by batch, so that memory stays bounded.
+"""θ of documents as files: tsv, csv, jsonl, npz and parquet, written batch by batch, so that memory stays bounded.
 
 Dense output has all K shares of a document; with a threshold or a number of topics at most, only the largest, in
 falling order (ties by topic number). Shares in text have seven decimals.
@@ -11,7 +11,7 @@ import json
 import math
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx.corpus.columns import SNIPPET, Column, Kinds, Number, chosen, kinds_of, values_of
+from topicx.corpus.columns import part as part_of
 from topicx.errors import InputError
 from topicx.state import State
 from topicx.strings import Strings, one_line
@@ -27,8 +29,16 @@ Values = Sequence[Sequence[Any]]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
-FORMATS = ("tsv", "jsonl", "npz", "parquet")
-_ENDINGS = {".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".npz": "npz", ".parquet": "parquet"}
+FORMATS = ("tsv", "csv", "jsonl", "npz", "parquet")
+_ENDINGS = {
+    ".tsv": "tsv",
+    ".txt": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".npz": "npz",
+    ".parquet": "parquet",
+}
 
 
 def format_of(path: str, chosen: str | None) -> str:
@@ -38,7 +48,7 @@ def format_of(path: str, chosen: str | None) -> str:
             raise InputError(f"format: {chosen!r} is not one of {', '.join(FORMATS)}")
         return chosen
     ending = Path(path.removesuffix(".gz")).suffix.lower()
-    if ending in (".csv", ".json", ".xlsx"):
+    if ending in (".json", ".xlsx"):
         raise InputError(f"{path}: θ is written as {', '.join(FORMATS)}, by the name's ending, not as {ending[1:]}")
     return _ENDINGS.get(ending, "tsv")
 
@@ -75,11 +85,11 @@ def writer(
 ) -> Iterator[Any]:  # fmt: skip
     """A function that writes θ of some documents: add(ids, tokens, unknown, theta); the file appears at the end.
 
-    `columns` are further ones (names → str, int, float or list, of strings), which stand before θ: then it is
+    `columns` are further ones (names → str, int, float, Number or list, of strings), which stand before θ: then it is
     add(ids, tokens, unknown, theta, values), with a sequence a column, in which None is an empty cell. `names` stand
     for the topics' numbers, and `key` is what the largest shares are called.
     """
-    make: type[Any] = {"tsv": _Tsv, "jsonl": _Jsonl, "npz": _Npz, "parquet": _Parquet}[format]
+    make: type[Any] = {"tsv": _Tsv, "csv": _Csv, "jsonl": _Jsonl, "npz": _Npz, "parquet": _Parquet}[format]
     if format == "parquet":
         try:
             import pyarrow.parquet  # noqa: F401
@@ -93,26 +103,46 @@ def writer(
 
 @contextlib.contextmanager
 def state_writer(
-    path: str, state: State, *, threshold: float = 0.0, most: int | None = None, join_chunks: bool = False
-) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:
+    path: str, state: State, *, threshold: float = 0.0, most: int | None = None, join_chunks: bool = False,
+    metadata: str = "all",
+) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:  # fmt: skip
     """For θ of a state's documents: a function that takes it batch by batch, the number of the first document and its
-    rows. The file appears when it is complete."""
-    from topicx.corpus.chunks import joining
+    rows. `metadata` says which of the documents' columns stand before θ. The file appears when it is complete."""
+    from topicx.corpus.chunks import COLUMNS, joining
 
     lengths, known = state.lengths, np.zeros(state.n_documents, np.int64)
     with contextlib.ExitStack() as open_things:
-        selection = Selection(threshold, most or 0)
+        selection, names = Selection(threshold, most or 0), names_of(state)
+        kinds = chosen(metadata, carried_kinds(state), COLUMNS if join_chunks else ())
+        columns = apart(kinds, state.n_topics, names)
         add = open_things.enter_context(
-            writer(path, format_of(path, None), state.n_topics, selection, names=names_of(state))
+            writer(path, format_of(path, None), state.n_topics, selection, columns, names=names)
         )
         if join_chunks:
             add = open_things.enter_context(joining(add))
 
         def write(begin: int, rows: NDArray[np.float64]) -> None:
             part = slice(begin, begin + len(rows))
-            add(state.ids[part], lengths[part], known[part], rows.astype(np.float32))
+            values = [values_of(name, part_of(_carried(state, name), begin, part.stop)) for name in kinds]
+            add(state.ids[part], lengths[part], known[part], rows.astype(np.float32), values)
 
         yield write
+
+
+def carried_kinds(state: State) -> Kinds:
+    """What a state's documents carry."""
+    return kinds_of(state.columns) | ({SNIPPET: str} if len(state.snippets) else {})
+
+
+def _carried(state: State, name: str) -> Column:
+    return state.columns.get(name, state.snippets)
+
+
+def apart(kinds: Kinds, topics: int, names: Sequence[str] = (), further: Iterable[str] = ()) -> Kinds:
+    """The columns that documents carry, under names that a table of θ has for nothing else."""
+    taken = {"id", "ids", "tokens", "unknown", "theta", "topics", "shares", "indptr", "names", "ranking", *further}
+    taken |= {*names} or {f"topic_{k}" for k in range(topics)}
+    return {f"corpus_{name}" if name in taken else name: kind for name, kind in kinds.items()}
 
 
 def names_of(state: State) -> list[str]:
@@ -126,26 +156,34 @@ def names_of(state: State) -> list[str]:
 
 
 class _Tsv:
+    mark = "\t"
+
     def __init__(self, stream: IO[bytes], topics: int, selection: Selection, columns: Mapping[str, type]) -> None:
         self.stream, self.selection, self.columns = stream, selection, columns
         called = [_plain(name) for name in selection.names] or [f"topic_{k}" for k in range(topics)]
         names = called if selection.dense else [selection.key]
-        self.begin(["id", "tokens", "unknown", *columns, *names])
+        self.begin(["id", "tokens", "unknown", *map(_plain, columns), *names])
 
     def begin(self, names: list[str]) -> None:
-        self.stream.write(("\t".join(names) + "\n").encode())
+        self.stream.write((self.mark.join(map(self.quoted, names)) + "\n").encode())
+
+    def quoted(self, cell: str) -> str:
+        """A cell that holds no mark but its own."""
+        return cell
 
     def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         if self.selection.dense:
-            rows = [row.tobytes() for row in digits(theta)]
+            rows = [row.tobytes() for row in digits(theta, self.mark)]
         else:
             offsets, topics, shares = self.selection.of(theta)
             called = [_plain(name).replace(" ", "_") for name in self.selection.names]
             pairs = [f"{called[k] if called else k}:{p:.7f}" for k, p in zip(topics.tolist(), shares.tolist())]
             ends = offsets.tolist()
-            rows = [("\t" + " ".join(pairs[a:b])).encode() for a, b in zip(ends[:-1], ends[1:])]
+            cells = [self.quoted(" ".join(pairs[a:b])) for a, b in zip(ends[:-1], ends[1:])]
+            rows = [(self.mark + cell).encode() for cell in cells]
+        mark = self.mark
         lines = [
-            f"{_plain(name)}\t{n}\t{u}{more}".encode("utf-8", "replace") + row + b"\n"
+            f"{self.quoted(_plain(name))}{mark}{n}{mark}{u}{more}".encode("utf-8", "replace") + row + b"\n"
             for name, n, u, more, row in zip(ids, tokens.tolist(), unknown.tolist(), self.cells(values, len(ids)), rows)
         ]
         self.stream.write(b"".join(lines))
@@ -154,11 +192,22 @@ class _Tsv:
         """The further columns of each row, as they stand behind the number of unknown words."""
         if not values:
             return [""] * rows
-        return ["".join(f"\t{_cell(value)}" for value in row) for row in zip(*values, strict=True)]
+        kinds = list(self.columns.values())
+        return [
+            "".join(self.mark + self.quoted(_cell(value, kind)) for value, kind in zip(row, kinds, strict=True))
+            for row in zip(*values, strict=True)
+        ]
 
     def finish(self) -> None: ...
 
     def close(self) -> None: ...
+
+
+class _Csv(_Tsv):
+    mark = ","
+
+    def quoted(self, cell: str) -> str:
+        return '"' + cell.replace('"', '""') + '"' if "," in cell or '"' in cell else cell
 
 
 class _Jsonl(_Tsv):
@@ -175,8 +224,7 @@ class _Jsonl(_Tsv):
 
     def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         if self.selection.dense:
-            text = digits(theta)
-            text[:, :, 0] = ord(",")
+            text = digits(theta, ",")
             told = [row.tobytes()[1:].decode() for row in text]
             key = "theta"
         else:
@@ -205,8 +253,8 @@ class _Parquet:
         if not selection.dense:
             called = pa.list_(pa.string() if selection.names else pa.int32())
             shares = [(selection.key, called), ("shares", pa.list_(pa.float32()))]
-        kinds = {str: pa.string(), int: pa.int64(), float: pa.float64(), list: pa.list_(pa.string())}
-        self.further = [(name, kinds[kind]) for name, kind in columns.items()]
+        kinds = {str: pa.string(), int: pa.int64(), list: pa.list_(pa.string())}
+        self.further = [(name, kinds.get(kind, pa.float64())) for name, kind in columns.items()]
         self.schema = pa.schema(
             [("id", pa.string()), ("tokens", pa.int64()), ("unknown", pa.int64()), *self.further, *shares]
         )
@@ -305,20 +353,22 @@ def _member(
 
 def _array(kind: type, column: list[Any]) -> tuple[Any, ...]:
     """A further column as a member of an archive: numbers (NaN where there is none), else text."""
-    if kind in (int, float):
+    if kind in (int, float, Number):
         array = np.array([np.nan if value is None else value for value in column], np.float64)
     else:
         array = np.array([_cell(value) for value in column] or [""])[: len(column)]
     return array.dtype, array.shape, iter([array])
 
 
-def _cell(value: Any) -> str:
-    """A value as a cell of a table."""
+def _cell(value: Any, kind: type = float) -> str:
+    """A value as a cell of a table: numbers of the corpus with all of their digits."""
     if value is None:
         return ""
     if isinstance(value, list | tuple):
         return ",".join(map(_cell, value))
-    return _plain(value) if isinstance(value, str) else f"{value:.7g}" if isinstance(value, float) else str(value)
+    if isinstance(value, str):
+        return _plain(value)
+    return f"{value:.7g}" if isinstance(value, float) and kind is not Number else str(value)
 
 
 def _plain_numbers(column: Sequence[Any]) -> list[Any]:
@@ -335,11 +385,11 @@ def _running(chunks: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
         total += int(chunk.sum())
 
 
-def digits(theta: NDArray[np.float32]) -> NDArray[np.uint8]:
+def digits(theta: NDArray[np.float32], mark: str = "\t") -> NDArray[np.uint8]:
     """Each share as the ten bytes `⇥0.1234567`: documents × topics × 10."""
     left = np.rint(theta.astype(np.float64) * 1e7).astype(np.uint32)
     text = np.empty((*theta.shape, 10), np.uint8)
-    text[:, :, 0] = ord("\t")
+    text[:, :, 0] = ord(mark)
     text[:, :, 2] = ord(".")
     for place in (9, 8, 7, 6, 5, 4, 3, 1):
         rest = left // np.uint32(10)
