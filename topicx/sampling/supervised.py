@@ -21,7 +21,7 @@ def margins(state: State, mode: str = "mixture") -> factor.Margins:
     """The factor of one cell."""
     side = state.side
     eta = np.ascontiguousarray(side["eta"][:-1], np.float32)
-    tasks = side["targets"].shape[1] if "targets" in side else 0
+    tasks = side["targets"].shape[1] if "targets" in side and eta.shape[1] > 1 else 0
     return factor.Margins(eta, side["pull"], side["curve"], side["supervised"], factor.modes[mode], tasks)
 
 
