@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli import labels
-from topicx.cli.common import check_fit, json_output, option, print_json, quiet, say, seed, stack, threads
+from topicx.cli.common import check_fit, json_output, option, positive, print_json, quiet, say, seed, stack, threads
 from topicx.cli.reading import is_corpus, read_corpus, reading
 
 if TYPE_CHECKING:
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 MEASURES = ("umass", "uci", "npmi", "cv")
 METHODS = (
     "completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics", "labels", "predictive", "clusters",
-    "prediction", "agreement",
+    "prediction", "agreement", "time",
 )  # fmt: skip
 
 
-SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels", "clusters", "prediction")
+SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels", "clusters", "prediction", "time")
 USES = {
     "share": ("completion",), "burn_in": SAMPLED, "samples": SAMPLED,
     "particles": ("left-to-right",), "form": ("left-to-right",),
     "reference": ("coherence",), "measures": ("coherence",), "window": ("coherence",), "convention": ("coherence",),
-    "top": ("coherence", "diagnostics", "labels", "agreement"),
+    "top": ("coherence", "diagnostics", "labels", "agreement", "time"),
     **dict.fromkeys(("score", "threshold", "chains", "lag", "theta", "compare"), ("labels",)),
     "rest": ("predictive",), "further": ("predictive",), "clusters": ("clusters",),
     "target": ("prediction",),
+    **dict.fromkeys(("times", "span", "buckets", "path", "plot"), ("time",)),
 }  # fmt: skip
 """The methods that an option is for."""
 
@@ -51,6 +52,20 @@ class Share(click.ParamType):
         if not 0 < number < 1:
             self.fail(f"{value!r} is neither 'half' nor a number between 0 and 1", param, ctx)
         return number
+
+
+class Span(click.ParamType):
+    """A span of the calendar, or a width."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
+        if value in ("day", "month", "year"):
+            return str(value)
+        try:
+            return positive().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is neither day, month or year nor a number above 0", param, ctx)
 
 
 @click.command()
@@ -76,13 +91,21 @@ class Share(click.ParamType):
     option("--convention", type=click.Choice(["standard", "gensim"]), default="standard",
            help="coherence: as the papers have it, or gensim's numbers."),
     option("--top", type=click.IntRange(2), default=None, show_default="10; diagnostics: 20",
-           help="coherence, diagnostics, agreement: top words of a topic; labels: the size of a set."),
+           help="coherence, diagnostics, agreement, time: top words of a topic; labels: the size of a set."),
     option("--rest", metavar="CORPUS", default=None, help="predictive: the held-out words of the state's documents."),
     option("--further", metavar="STATE", multiple=True, help="predictive: average over this state, too (repeatable)."),
     option("--clusters", type=click.IntRange(2), multiple=True, default=(5, 10, 20), show_default="5, 10, 20",
            help="clusters: numbers of clusters (may be repeated)."),
     option("--target", metavar="COLUMN", show_default="as in training",
            help="prediction: the column that holds what is to be predicted."),
+    option("--times", metavar="CORPUS", default=None, help="time: the corpus with the times of a state's documents."),
+    option("--span", type=Span(), default=None, metavar="day|month|year|WIDTH", show_default="year; of numbers 1",
+           help="time: the spans that are compared: of the calendar, or so long (in days, where times are dates)."),
+    option("--buckets", type=click.IntRange(2), default=20,
+           help="time: parts of equal weight that a topic's time is cut into (the paper's 1/γ)."),
+    option("--path", type=click.IntRange(1), default=None, show_default="all together",
+           help="time: of a state with several paths, this one."),
+    option("--plot", metavar="FILE", default=None, help="time: draw it (png, svg or pdf)."),
 )  # fmt: skip
 @reading("--input-format", "corpus")
 @labels.evaluate_options
@@ -110,6 +133,7 @@ def command(
     clusters       sizes of topics, and how well topics, and documents, fall into clusters (silhouettes)
     prediction     accuracy, confusion and F1, or R² and mean error: of models that were trained with targets
     agreement      how far the paths of a state (train --paths) agree on tokens' topics: how certain these are
+    time           how far topics keep to a time: weights and entropy by year, intervals of equal weight
 
     \b
     Examples:

@@ -180,6 +180,29 @@ def by_agreement(asked: Question) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def by_time(asked: Question) -> dict[str, Any]:
+    """Spans with their entropy; topics with their weights, the lengths of their buckets and their densest half."""
+    from topicx.evaluate.time import time_concentration
+    from topicx.report import bench, concentration
+
+    options, state = asked.options, asked.state
+    if options["plot"]:
+        bench.check_plot(options["plot"])
+    if state is None and (options["times"] or options["path"]):
+        raise InputError(f"--{'times' if options['times'] else 'path'} is for a state; {asked.name} is a corpus")
+    if state is not None and options["times"] is None:
+        raise InputError("--method time: a state holds no times; give the corpus that has them: --times CORPUS")
+    if state is not None and (options["path"] or 1) > state.paths:
+        raise InputError(f"--path {options['path']}: the state has {state.paths}")
+    times = None if options["times"] is None else asked.other(options["times"])
+    path = None if options["path"] is None else options["path"] - 1
+    how = {"span": options["span"], "buckets": options["buckets"], "path": path}
+    found = time_concentration(asked.model, asked.fit, times, **how, **asked.sampled)
+    if options["plot"]:
+        concentration.plot(asked.model, {"": found}, options["plot"])
+    return concentration.describe(asked.model, found, options["top"] or 10)
+
+
 def _known(share: Any) -> float | None:
     return None if math.isnan(share) else float(share)
 
@@ -196,6 +219,7 @@ METHODS: dict[str, Callable[[Question], Any]] = {
     "clusters": by_clusters,
     "prediction": by_prediction,
     "agreement": by_agreement,
+    "time": by_time,
 }
 
 
@@ -244,6 +268,30 @@ def show_agreement(found: dict[str, Any]) -> None:
         click.echo(f"{row['topic']:>5} {row['agreement']:>10.3f}  {one_line(' '.join(row['words']))}")
 
 
+def show_time(found: dict[str, Any]) -> None:
+    """All spans in two lines, and a line a topic, the most concentrated first."""
+    spans, left = found["spans"], found["left_out"]
+    entropies = [row["entropy"] for row in spans]
+    out = f" ({left:,} without time or words left out)" if left else ""
+    click.echo(
+        f"{'time':<17} {len(spans)} spans, {spans[0]['time']} to {spans[-1]['time']}, of {found['documents']:,} "
+        f"documents{out}; entropy {found['entropy']:.3f} on average ({min(entropies):.3f} to {max(entropies):.3f})"
+    )
+    plain, weighted = (
+        " ".join(f"{value:.2f}" for value in found[name]) for name in ("quartiles", "weighted_quartiles")
+    )
+    click.echo(
+        f"intervals with 1/{found['buckets']} of a topic's weight: quartiles of their lengths {plain}; weighted by "
+        f"topics {weighted}; on average {found['expected']:.2f}"
+    )
+    click.echo("topic   share  half of it within               top words")
+    rows = [row for row in found["topics"] if row["half"] is not None]
+    for row in sorted(rows, key=lambda row: row["half"]["length"]):
+        half = row["half"]
+        within = f"{half['length']:7.2f}: {half['from']} to {half['to']}"
+        click.echo(f"{row['topic']:>5} {row['share']:>7.2%}  {within:<30}  {one_line(' '.join(row['words']))}")
+
+
 def show_clusters(result: dict[str, Any]) -> None:
     least, low, median, high, most = result["sizes"]
     click.echo(
@@ -276,6 +324,7 @@ def show_diagnostics(result: list[dict[str, Any]]) -> None:
 SHOWN: dict[str, Callable[[Any], None]] = {
     "prediction": show_prediction,
     "agreement": show_agreement,
+    "time": show_time,
     "labels": labels.show,
     "clusters": show_clusters,
     "coherence": show_coherence,
