@@ -143,9 +143,9 @@ def test_the_command_line(topicx: CommandLine, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     done = topicx("infer", "m.model", "new.corpus", "-q", "--top", 2)
     lines = [line.split("\t") for line in done.stdout.splitlines()]
-    assert lines[0] == ["id", "tokens", "unknown", "class", "score", "topics"]
+    assert lines[0] == ["id", "tokens", "unknown", "label", "class", "score", "topics"]
     right = [corpus(30, seed=1).labels(d)[0] for d in range(30)]
-    assert np.mean([line[3] == label for line, label in zip(lines[1:], right, strict=True)]) > 0.9
+    assert np.mean([line[4] == label for line, label in zip(lines[1:], right, strict=True)]) > 0.9
     done = topicx("evaluate", "m.model", "new.corpus", "-m", "prediction", "--json", "-q")
     assert json.loads(done.stdout)["prediction"]["accuracy"] > 0.9
     done = topicx("evaluate", "m.model", "new.corpus", "-m", "prediction", "-q")
