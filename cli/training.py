@@ -104,6 +104,12 @@ class Wanted:
         numbered.join_chunks, numbered.metadata = self.join_chunks, self.metadata
         return numbered
 
+    def check_joined(self) -> None:
+        """InputError if a file is wanted that chains side by side have each for itself."""
+        for name, path in (("state", self.state), ("doc-topics", self.doc_topics)):
+            if path:
+                raise InputError(f"--{name}: the chains that the model is made of have one each")
+
     def options(self) -> str:
         """The options that name them, as a shell takes them."""
         pairs = {"-o": self.model, "--state": self.state, "--doc-topics": self.doc_topics, "--trace": self.trace}

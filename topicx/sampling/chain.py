@@ -156,7 +156,7 @@ class Chain:
             raise InputError(f"paths: {options.paths} is not what the state has, {state.paths}")
         if state.paths > 1 and options.sampler == "auto":
             needs |= {registry.PATHS}  # one that was named is refused beside the option, below
-        self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}")
+        self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}", state.n_topics)
         options.check_sampler(self.sampler)
         self.memory = fitting_memory(state, options, self.sampler, engine)
         self.start = choose_start(state, options, self.sampler, needs)
