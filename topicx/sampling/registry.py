@@ -105,7 +105,7 @@ for _name, _group, _summary, _home, _capabilities in (
     ("labeled-cvb0", VARIATIONAL, "CVB0 over the topics that a document may have",
      "variational.restricted:RestrictedCvb0", frozenset({GROUPS, PARTITIONS, ALLOWED})),
     ("warp", APPROXIMATE, "WarpLDA: two phases with delayed counts; the fastest sweep, not the best",
-     "sampling.warp:Warp", _WHOLE),
+     "sampling.warp:Warp", _WHOLE | {PATHS}),
 ):  # fmt: skip
     add(Entry(_name, _group, _summary, f"topicx.{_home}", _capabilities, exact=_group in (EXACT, MH)))
 
