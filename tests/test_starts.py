@@ -94,8 +94,8 @@ def test_the_sampler_takes_over(sampler: str) -> None:
                 chain.method.verify()
 
     chain.run([watch])
-    assert kinds[: chain.soft - 1] == ["Cvb0"] * (chain.soft - 1)
-    assert len(set(kinds[chain.soft - 1 :])) == 1 and "Cvb0" not in kinds[chain.soft - 1 :]
+    assert kinds[: chain.soft - 1] == ["Opening"] * (chain.soft - 1)
+    assert len(set(kinds[chain.soft - 1 :])) == 1 and "Opening" not in kinds[chain.soft - 1 :]
 
 
 def test_topics_come_from_what_cvb0_found() -> None:

@@ -23,7 +23,7 @@ from topicx.sampling import registry, streams
 from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Method, Update
 from topicx.sampling.options import Options
-from topicx.sampling.starts import SOFT_METHOD, SOFT_SWEEPS, choose_start
+from topicx.sampling.starts import SOFT_SWEEPS, choose_start, soft_method
 from topicx.schema import Inconsistent, require
 from topicx.state import NONE, State
 
@@ -184,7 +184,7 @@ class Chain:
         if self.position >= self.soft:
             return self.sampler.load()(state, self.options, self.engine)
         try:
-            return registry.find(SOFT_METHOD).load()(state, self.options, self.engine)
+            return soft_method()(state, self.options, self.engine)
         except InputError as error:  # no room
             raise InputError(f"start: soft: {error}; or take another start (growing, random)") from None
 
