@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx.engines.memory import told_size
 from topicx.engines.threads import Engine
 from topicx.errors import InputError, TopicxError
 from topicx.kinds import CHECKPOINT
@@ -158,6 +159,7 @@ class Chain:
         self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}")
         options.check_sampler(self.sampler)
         self.start = choose_start(state, options, self.sampler, needs)
+        self.memory = _fitting_memory(state, options, self.sampler, engine, self.start == "soft")
         self.soft = SOFT_SWEEPS if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
         self.steps = plan(options, self.start, self.soft)
@@ -181,12 +183,8 @@ class Chain:
 
     def _method_of(self, state: State) -> Method:
         """The method of the steps from the present position on."""
-        if self.position >= self.soft:
-            return self.sampler.load()(state, self.options, self.engine)
-        try:
-            return soft_method()(state, self.options, self.engine)
-        except InputError as error:  # no room
-            raise InputError(f"start: soft: {error}; or take another start (growing, random)") from None
+        found = soft_method() if self.position < self.soft else self.sampler.load()
+        return found(state, self.options, self.engine)
 
     def _harden(self) -> None:
         """The end of a soft start: every token's topic is drawn, and the sampler takes over."""
@@ -390,3 +388,31 @@ def _check_more(path: str, options: Options, past: Sequence[Step], iterations: i
         raise InputError(f"{path}: the run has reached its last phase (icm) and cannot get more iterations")
     if done > iterations:
         raise InputError(f"{path}: has {done} iterations already, more than the {iterations} asked for")
+
+
+def _fitting_memory(state: State, options: Options, sampler: registry.Entry, engine: Engine, soft: bool) -> int:
+    """About how many bytes the run takes, the corpus included; InputError, with what would do, if it may not."""
+    held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if not _mapped(array))
+    alone, room = sampler.load().memory(state, options), engine.room(held)
+    needed = max(alone, soft_method().memory(state, options)) if soft else alone
+    if needed > room:
+        fits = [entry for entry in registry.able(sampler.capabilities) if entry.load().memory(state, options) <= room]
+        do = ["another start (growing, random)"] if alone <= room else [f"the sampler {fits[0].name}"] if fits else []
+        do += ["fewer paths"] if options.paths > 1 else []
+        do += ["fewer topics"] if needed > 12 * state.paths * state.n_tokens else []
+        raise InputError(
+            f"memory: {state.n_tokens:,} tokens and {state.n_topics:,} topics take {sampler.name} about "
+            f"{told_size(held + needed)}, and it may take {told_size(max(held + room, 0))}: "
+            f"{' or '.join([*do, 'scvb0 --stream, which reads the corpus from disk'])} would do"
+        )
+    return held + needed
+
+
+def _mapped(array: NDArray[Any]) -> bool:
+    """Whether an array stands in its file (see `files.read`)."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap):
+            return True
+        base = base.base
+    return False

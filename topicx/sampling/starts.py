@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from topicx._kernels import harden
 from topicx.errors import InputError
 from topicx.sampling import registry
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
-from topicx.state import NONE, State
+from topicx.state import State
 
 GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
@@ -31,7 +29,7 @@ SOFT_ROOM = 2 << 30
 
 def choose_start(state: State, options: Options, sampler: registry.Entry, needs: Iterable[str] = ()) -> str:
     """The start that `auto` means for this corpus, this method, and a model that needs this of its sampler."""
-    if bool(np.any(state.z != NONE)):
+    if state.placed:
         return "state"  # assignments came with it
     if options.start == "soft":
         check_soft(state, needs, options.model)

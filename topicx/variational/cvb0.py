@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels import bounds, harden, pairs, soft
+from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell
 from topicx.schema import Array
+from topicx.state import State
 from topicx.variational.base import WORD_PARTS, Rows, Soft, give_back_memory, require_memory
 from topicx.variational.scvb0 import Scvb0
 
@@ -38,7 +40,7 @@ class Stored(Soft):
 
     def _check_memory(self, pairs: int) -> None:
         rows = (self.state.n_documents + self.state.n_words) * self.padded * self.words_rows
-        require_memory(self.name, pairs, self.topics, 4 * (pairs * self.topics + rows))
+        require_memory(self.engine, self.name, pairs, self.topics, 4 * (pairs * self.topics + rows))
 
     def _start_at(self, topics: NDArray[np.uint16]) -> None:
         self.gamma = self._room()
@@ -220,6 +222,11 @@ class Opening(Cvb0):
     """CVB0 for the few sweeps of a soft start (`topicx.sampling.starts`): documents' counts are summed anew every few
     sweeps, as words' are. What rounding does in between is far below what drawing topics from the assignments does, and
     reading all of them once less is a quarter of a sweep."""
+
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        pairs = harden.count_pairs(state.words, state.offsets, state.n_words)
+        return super().memory(state, options) + 4 * pairs * state.n_topics
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         self.fresh = step % RECOUNT == 0
