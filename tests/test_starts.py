@@ -171,6 +171,15 @@ def test_it_is_refused_by_name(options: dict[str, Any], message: str) -> None:
         Run.start(lda_corpus(), Options(topics=4, iterations=2, start="soft", **options), Threads(1))
 
 
+def test_a_soft_start_without_room_is_refused_with_what_would_do() -> None:
+    corpus, options = lda_corpus(), Options(topics=40, iterations=1, start="soft")
+    needed = Run.start(corpus, options, Threads(1)).chain.memory
+    alone = Run.start(corpus, Options(topics=40, iterations=1, start="random"), Threads(1)).chain.memory
+    assert needed > alone + 4 * 40 * 1000
+    with pytest.raises(InputError, match=r"memory: .* another start \(growing, random\)"):
+        Run.start(corpus, options, Threads(1, memory=(needed + alone) // 2))
+
+
 def test_assignments_that_came_with_a_state_are_the_start() -> None:
     chain = soft_chain()
     chain.run()

@@ -65,7 +65,7 @@ class Fitting:
 
         def hear(event: Event) -> None:
             nonlocal placed
-            note = f"{chain.method.objective} {event.score:.4f}" if event.score is not None else ""
+            note = f"score {event.score:.4f}" if event.score is not None else ""
             progress.advance(event.work, note)
             placed = event.step.kind not in BEFORE
             for callback in self.callbacks:

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
-from topicx.engines.memory import told_size
 from topicx.engines.threads import Engine
 from topicx.errors import InputError, TopicxError
 from topicx.kinds import CHECKPOINT
 from topicx.sampling import registry, streams
 from topicx.sampling.hyper import LearnPriors
+from topicx.sampling.memory import fitting_memory
 from topicx.sampling.method import Method, Update
 from topicx.sampling.options import Options
 from topicx.sampling.starts import SOFT_SWEEPS, choose_start, soft_method
@@ -156,10 +156,10 @@ class Chain:
             raise InputError(f"paths: {options.paths} is not what the state has, {state.paths}")
         if state.paths > 1 and options.sampler == "auto":
             needs |= {registry.PATHS}  # one that was named is refused beside the option, below
-        self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}")
+        self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}", state.n_topics)
         options.check_sampler(self.sampler)
         self.start = choose_start(state, options, self.sampler, needs)
-        self.memory = _fitting_memory(state, options, self.sampler, engine, self.start == "soft")
+        self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
         self.soft = SOFT_SWEEPS if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
         self.steps = plan(options, self.start, self.soft)
@@ -205,6 +205,8 @@ class Chain:
         wanted = set(self.options.sample_sweeps())
         if self.position == 0:
             self.method.start(random=self.start in ("random", "state", "soft"))
+        elif self._unrecorded_end():
+            self._record(self.steps[-1], self.figures, last=True)
         for position in range(self.position, len(self.steps)):
             step = self.steps[position]
             figures = self.method.maximise(position) if step.kind == "icm" else self.method.sweep(position, step.share)
@@ -233,6 +235,12 @@ class Chain:
                 raise Interrupted
             if settled:
                 break
+
+    def _unrecorded_end(self) -> bool:
+        """Whether the run was stopped at a sweep without a record, and is to end there now."""
+        step = self.steps[-1]
+        recorded = self.trace.columns.get("sweep", [])[-1:] == [step.sweep]
+        return self.position == len(self.steps) and step.kind == "sweep" and not recorded
 
     def _save(self, checkpoints: Checkpoints, needed: bool) -> None:
         try:
@@ -289,6 +297,7 @@ class Chain:
             "steps": len(self.steps),
             "seconds": round(self.seconds, 3),
             "figures": self.figures,
+            "trace": list(self.trace.columns),  # in their order, which arrays of a file do not have
             "notes": self.notes,
             "state": state.meta,
         }
@@ -340,7 +349,9 @@ class Chain:
         chain.seconds = float(meta["seconds"])
         chain.figures, chain.notes = dict(meta.get("figures", {})), dict(meta["notes"])
         chain.start_arrays = _under("start.", file.arrays)
-        chain.trace = Trace({name: array.tolist() for name, array in _under("trace.", file.arrays).items()})
+        columns = {name: array.tolist() for name, array in _under("trace.", file.arrays).items()}
+        order = {name: at for at, name in enumerate(meta.get("trace", []))}
+        chain.trace = Trace(dict(sorted(columns.items(), key=lambda column: order.get(column[0], len(order)))))
         if position < len(chain.steps):
             chain.trace.keep(lambda sweep: sweep % options.trace_interval == 0)  # not what was the last sweep then
         chain._restore_samples(file)
@@ -388,31 +399,3 @@ def _check_more(path: str, options: Options, past: Sequence[Step], iterations: i
         raise InputError(f"{path}: the run has reached its last phase (icm) and cannot get more iterations")
     if done > iterations:
         raise InputError(f"{path}: has {done} iterations already, more than the {iterations} asked for")
-
-
-def _fitting_memory(state: State, options: Options, sampler: registry.Entry, engine: Engine, soft: bool) -> int:
-    """About how many bytes the run takes, the corpus included; InputError, with what would do, if it may not."""
-    held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if not _mapped(array))
-    alone, room = sampler.load().memory(state, options), engine.room(held)
-    needed = max(alone, soft_method().memory(state, options)) if soft else alone
-    if needed > room:
-        fits = [entry for entry in registry.able(sampler.capabilities) if entry.load().memory(state, options) <= room]
-        do = ["another start (growing, random)"] if alone <= room else [f"the sampler {fits[0].name}"] if fits else []
-        do += ["fewer paths"] if options.paths > 1 else []
-        do += ["fewer topics"] if needed > 12 * state.paths * state.n_tokens else []
-        raise InputError(
-            f"memory: {state.n_tokens:,} tokens and {state.n_topics:,} topics take {sampler.name} about "
-            f"{told_size(held + needed)}, and it may take {told_size(max(held + room, 0))}: "
-            f"{' or '.join([*do, 'scvb0 --stream, which reads the corpus from disk'])} would do"
-        )
-    return held + needed
-
-
-def _mapped(array: NDArray[Any]) -> bool:
-    """Whether an array stands in its file (see `files.read`)."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap):
-            return True
-        base = base.base
-    return False
