@@ -141,7 +141,7 @@ def _announce(run: Run, log: Log) -> None:
         f"sampler {how}, {start} start, {options.iterations} iterations, seed {options.seed}",
         "start", documents=state.n_documents, tokens=state.n_tokens, words=state.n_words, topics=state.n_topics,
         model=options.model, sampler=chain.sampler.name, start=chain.start, iterations=options.iterations,
-        seed=options.seed, chain=options.chain, objective=chain.method.objective,
+        seed=options.seed, chain=options.chain, objective=chain.sampler.load().objective,
     )  # fmt: skip
     if chain.memory >= TOLD_MEMORY or getattr(chain.engine, "memory", None) is not None:
         taken = told_size(chain.memory)

@@ -184,7 +184,7 @@ SPEED = Path(__file__).parent.parent / "benchmarks" / "speed"
 
 
 @pytest.mark.skipif(not SPEED.exists(), reason="the benchmarks are not here")
-@pytest.mark.parametrize("script", ["threads", "growth", "starts"])
+@pytest.mark.parametrize("script", ["threads", "growth", "starts", "time_to_perplexity"])
 def test_the_scripts_run_and_go_on(script: str, tmp_path: Path) -> None:
     command = [sys.executable, str(SPEED / f"{script}.py"), "--quick", "--out", str(tmp_path)]
     done = [subprocess.run(command, capture_output=True, text=True, timeout=300, check=False) for _ in range(2)]

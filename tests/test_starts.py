@@ -94,8 +94,8 @@ def test_the_sampler_takes_over(sampler: str) -> None:
                 chain.method.verify()
 
     chain.run([watch])
-    assert kinds[: chain.soft - 1] == ["Cvb0"] * (chain.soft - 1)
-    assert len(set(kinds[chain.soft - 1 :])) == 1 and "Cvb0" not in kinds[chain.soft - 1 :]
+    assert kinds[: chain.soft - 1] == ["Opening"] * (chain.soft - 1)
+    assert len(set(kinds[chain.soft - 1 :])) == 1 and "Opening" not in kinds[chain.soft - 1 :]
 
 
 def test_topics_come_from_what_cvb0_found() -> None:
@@ -169,6 +169,15 @@ def test_a_soft_start_can_be_extended_and_is_not_counted(tmp_path: Path) -> None
 def test_it_is_refused_by_name(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Run.start(lda_corpus(), Options(topics=4, iterations=2, start="soft", **options), Threads(1))
+
+
+def test_a_soft_start_without_room_is_refused_with_what_would_do() -> None:
+    corpus, options = lda_corpus(), Options(topics=40, iterations=1, start="soft")
+    needed = Run.start(corpus, options, Threads(1)).chain.memory
+    alone = Run.start(corpus, Options(topics=40, iterations=1, start="random"), Threads(1)).chain.memory
+    assert needed > alone + 4 * 40 * 1000
+    with pytest.raises(InputError, match=r"memory: .* another start \(growing, random\)"):
+        Run.start(corpus, options, Threads(1, memory=(needed + alone) // 2))
 
 
 def test_assignments_that_came_with_a_state_are_the_start() -> None:

@@ -5,6 +5,7 @@ a stream of its own, so that any documents may be drawn at the same time.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from topicx._kernels.cell cimport Arena
 from topicx._kernels.rng cimport tx_key, tx_rng, tx_rng_double, tx_rng_seed
@@ -61,3 +62,11 @@ def count_pairs(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t n
                     seen[words[i]] = d + 1
                     pairs += 1
     return pairs
+
+
+def copy_rows(const float[:, ::1] rows, const uint32_t[::1] order, int64_t K, float[::1] target, int64_t begin):
+    """The first K numbers of these rows, one after the other, into target from row `begin` on."""
+    cdef int64_t i
+    with nogil:
+        for i in range(order.shape[0]):
+            memcpy(&target[(begin + i) * K], &rows[order[i], 0], K * sizeof(float))

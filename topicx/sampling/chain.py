@@ -24,7 +24,7 @@ from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.memory import fitting_memory
 from topicx.sampling.method import Method, Update
 from topicx.sampling.options import Options
-from topicx.sampling.starts import SOFT_METHOD, SOFT_SWEEPS, choose_start
+from topicx.sampling.starts import SOFT_SWEEPS, choose_start, soft_method
 from topicx.schema import Inconsistent, require
 from topicx.state import NONE, State
 
@@ -158,8 +158,8 @@ class Chain:
             needs |= {registry.PATHS}  # one that was named is refused beside the option, below
         self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}", state.n_topics)
         options.check_sampler(self.sampler)
-        self.memory = fitting_memory(state, options, self.sampler, engine)
         self.start = choose_start(state, options, self.sampler, needs)
+        self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
         self.soft = SOFT_SWEEPS if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
         self.steps = plan(options, self.start, self.soft)
@@ -183,12 +183,8 @@ class Chain:
 
     def _method_of(self, state: State) -> Method:
         """The method of the steps from the present position on."""
-        if self.position >= self.soft:
-            return self.sampler.load()(state, self.options, self.engine)
-        try:
-            return registry.find(SOFT_METHOD).load()(state, self.options, self.engine)
-        except InputError as error:  # no room
-            raise InputError(f"start: soft: {error}; or take another start (growing, random)") from None
+        found = soft_method() if self.position < self.soft else self.sampler.load()
+        return found(state, self.options, self.engine)
 
     def _harden(self) -> None:
         """The end of a soft start: every token's topic is drawn, and the sampler takes over."""

@@ -12,16 +12,19 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.sampling import registry
 from topicx.sampling.options import Options
+from topicx.sampling.starts import soft_method
 from topicx.state import State
 
 
-def fitting_memory(state: State, options: Options, sampler: registry.Entry, engine: Engine) -> int:
-    """About how many bytes the run takes, the corpus included; InputError, with what would do, if it may not."""
+def fitting_memory(state: State, options: Options, sampler: registry.Entry, engine: Engine, soft: bool = False) -> int:
+    """About how many bytes the run takes, the corpus and a soft start included; InputError, with what would do, if it
+    may not."""
     held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if not _mapped(array))
-    needed, room = sampler.load().memory(state, options), engine.room(held)
+    alone, room = sampler.load().memory(state, options), engine.room(held)
+    needed = max(alone, soft_method().memory(state, options)) if soft else alone
     if needed > room:
         fits = [entry for entry in registry.able(sampler.capabilities) if entry.load().memory(state, options) <= room]
-        do = [f"the sampler {fits[0].name}"] if fits else []
+        do = ["another start (growing, random)"] if alone <= room else [f"the sampler {fits[0].name}"] if fits else []
         do += ["fewer paths"] if options.paths > 1 else []
         do += ["fewer topics"] if needed > 12 * state.paths * state.n_tokens else []
         raise InputError(

@@ -11,13 +11,14 @@ from collections.abc import Iterable
 from topicx._kernels import harden
 from topicx.errors import InputError
 from topicx.sampling import registry
+from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.state import State
 
 GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
-SOFT_METHOD, SOFT_SWEEPS = "cvb0", 20
-"""The method of a soft start, and its sweeps."""
+SOFT_SWEEPS = 20
+"""The sweeps of CVB0 in a soft start."""
 SOFT_FROM = 50_000
 """Tokens from which `auto` makes a soft start: smaller corpora are done in a moment anyhow."""
 SOFT_TOPICS = 200
@@ -39,6 +40,13 @@ def choose_start(state: State, options: Options, sampler: registry.Entry, needs:
     tokens, a_document, a_topic = GROWING_FROM
     pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
     return "growing" if registry.GROWS in sampler.capabilities and pays else "random"
+
+
+def soft_method() -> type[Method]:
+    """What makes these sweeps."""
+    from topicx.variational.cvb0 import Opening
+
+    return Opening
 
 
 def check_soft(state: State, needs: Iterable[str], model: str) -> None:

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels import bounds, harden, pairs, soft
+from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell
 from topicx.schema import Array
+from topicx.state import State
 from topicx.variational.base import WORD_PARTS, Rows, Soft, give_back_memory, require_memory
 from topicx.variational.scvb0 import Scvb0
 
@@ -46,7 +48,7 @@ class Stored(Soft):
         self._recount()
 
     def start(self, random: bool) -> None:
-        if self.options.start in ("auto", "soft") and not self._placed:
+        if self.options.start != "random" and not self._placed:
             self._start_warm()
         else:
             super().start(random)
@@ -67,7 +69,7 @@ class Stored(Soft):
         for batch in first.loop.assignments():
             end = begin + len(batch.words)
             order = self.schedule.order_within(document, document + len(batch.lengths))
-            self.gamma[begin * topics : end * topics] = batch.keep[order, :topics].ravel()
+            harden.copy_rows(batch.keep, order, topics, self.gamma, begin)
             begin, document = end, document + len(batch.lengths)
         self.gamma[begin * topics :] = 0
         self.nd, self.nw = self._rows(state.n_documents), first.learner.nw  # room for other counts from here on
@@ -78,7 +80,8 @@ class Stored(Soft):
         self._settle()
 
     def _room(self) -> Rows:
-        return np.zeros(len(self.words) * self.topics + SLACK, np.float32)
+        # Not zeros: every row is written by a start, and untouched memory costs nothing until then.
+        return np.empty(len(self.words) * self.topics + SLACK, np.float32)
 
     def _by_word(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
         starts = np.zeros(self.state.n_words + 1, np.int64)
@@ -194,12 +197,14 @@ class Cvb0(Stored):
     """γ ∝ (α + E n_dk)(β + E n_kw) / (B + E n_k), each expectation without the token itself."""
 
     name = "cvb0"
+    fresh = True
+    """Sum documents' counts anew in this sweep."""
 
     def _sweep(self) -> float:
         moved = 0.0
         for epoch, cells in enumerate(self.schedule.epochs()):
             before = self.totals
-            results = self.engine.map(partial(self._cell, epoch == 0), cells)
+            results = self.engine.map(partial(self._cell, self.fresh and epoch == 0), cells)
             self.totals = before + sum(after - before for _, after in results)
             moved += sum(amount for amount, _ in results)
         return moved
@@ -211,3 +216,18 @@ class Cvb0(Stored):
             self._alpha32, self._beta32, self._beta_sum,
         )  # fmt: skip
         return moved, totals
+
+
+class Opening(Cvb0):
+    """CVB0 for the few sweeps of a soft start (`topicx.sampling.starts`): documents' counts are summed anew every few
+    sweeps, as words' are. What rounding does in between is far below what drawing topics from the assignments does, and
+    reading all of them once less is a quarter of a sweep."""
+
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        pairs = harden.count_pairs(state.words, state.offsets, state.n_words)
+        return super().memory(state, options) + 4 * pairs * state.n_topics
+
+    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
+        self.fresh = step % RECOUNT == 0
+        return super().sweep(step, share)

@@ -274,7 +274,7 @@ class Loop:
         """Every document's assignments under the counts as they are, in the order of the corpus; nothing is learnt."""
         runs = np.arange(-(-self.source.n_documents // RUN))
         self.learner.use_room(np.zeros(0, np.float32))  # a few documents at a time now: it need not be so large
-        for groups, words, offsets in self._batches(runs, RUN):
+        for groups, words, offsets in self._batches(runs, 4 * RUN):
             yield self.learner.assign(words, offsets, groups)
 
     def _batches(
