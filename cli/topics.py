@@ -161,11 +161,11 @@ def _by(
     model: Model, by: str, words: int, top: int, chosen: tuple[int, ...], plot_file: str | None, contrast: str | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    from topicx.report import bench, collections
+    from topicx.report import collections, plots
     from topicx.state import State
 
     if plot_file:
-        bench.check_plot(plot_file)
+        plots.check_plot(plot_file)
     found = collections.mixtures(model, by)
     result: dict[str, Any] = {"collections": collections.describe(model, found, top, words)}
     if len(found.names) > 1:

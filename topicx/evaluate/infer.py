@@ -52,7 +52,9 @@ class Documents:
     ids: Strings
     words: NDArray[np.uint32]
     offsets: NDArray[np.int64]
+    """Document d is words[offsets[d]:offsets[d + 1]]."""
     unknown: NDArray[np.int64]
+    """The tokens left out of each."""
     groups: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     """Row of α of each document; empty: the first."""
     values: list[list[Any]] = field(default_factory=list)
@@ -68,7 +70,9 @@ class Inferred:
 
     documents: Documents
     theta: NDArray[np.float32]
+    """A row a document."""
     z: NDArray[np.uint16]
+    """The topic of each token."""
     own: NDArray[np.float32]
     """Models of labels: the tokens expected on each topic, without the prior (θ (N + Σα) - α); else empty."""
 
