@@ -13,7 +13,7 @@ from scipy import stats
 
 from tests import harness
 from topicx.sampling import streams
-from topicx.sampling.franchise import Franchise, broken
+from topicx.sampling.franchise import Franchise, broken, whole
 from topicx.state import State
 
 FAMILY = 8
@@ -124,6 +124,8 @@ def test_sticks() -> None:
     more, same = broken(0.3, 2.0, 1e-9, need + 40, 4)
     assert len(first) == need == same and len(more) == need + 40
     assert np.allclose(first, more[:need]) and 0.3 - 1e-9 < first.sum() <= 0.3
+    gathered = whole(more[:5], 0.3)
+    assert np.array_equal(gathered[:4], more[:4]) and gathered.sum() == pytest.approx(0.3, rel=1e-15)
     drawn = np.array([broken(1.0, 2.0, 1e-6, 3, key)[0][:3] for key in range(4000)])
     expected = np.array([1 / 3, 2 / 9, 4 / 27])
     error = drawn.std(axis=0) / np.sqrt(len(drawn))

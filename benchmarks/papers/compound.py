@@ -498,7 +498,7 @@ def main() -> None:
     args.topics_given, args.topics = args.topics, {"news": [10, 30, 60, 90, 150], "nips": [30, 90]}
     if args.topics_given:
         args.topics = {name: [int(k) for k in args.topics_given.split(",")] for name in args.topics}
-    args.state_lag = max(args.iterations // 200, 1)
+    args.state_lag = min(args.iterations // 2, 5)
     args.estimates, args.timed = [(n, {"news": 30, "nips": 90}[n]) for n in args.corpora], 60
     if args.quick:
         args.runs, args.sweeps, args.iterations, args.timed = 2, 80, 40, 4

@@ -280,6 +280,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=1000)
     parser.add_argument("--known", default="20:20,100:20", help="known: TOPICS:CORPORA, joined by commas")
     parser.add_argument("--known-from", default="0.5,3", help="known: starts, as multiples of the topics")
+    parser.add_argument("--marks", default="10,20,50,100,200,300,500,1000,2000", help="tomotopy: sweeps to look at")
     parser.add_argument("--measured", default="nips:90", help="measures: CORPUS:TOPICS, joined by commas")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="a test that everything runs")
@@ -291,7 +292,7 @@ def main() -> None:
     if args.quick:
         args.corpora, args.starts, args.known, args.measured = ["reuters"], [5, 20], [(6, 2)], [("reuters", 12)]
         args.iterations = min(args.iterations, 30)
-    args.marks = [s for s in (10, 20, 50, 100, 200, 300, 500, 1000, 2000) if s <= args.iterations]
+    args.marks = [s for s in map(int, args.marks.split(",")) if s <= args.iterations]
     args.out.mkdir(parents=True, exist_ok=True)
     runs = Runs(args.out / ("hdp-quick.jsonl" if args.quick else "hdp.jsonl"))
     target = args.out / ("hdp-results-quick.json" if args.quick else "hdp-results.json")

@@ -5,10 +5,11 @@
 Given the weights π of all topics, a token's distribution is the samplers' own with α_k = απ_k; a topic without tokens
 has the prior's φ, as the kernels compute it anyway. So between sweeps π is drawn (tables, then a Dirichlet over the
 topics with tokens and the rest), and the rest is broken into sticks, Beta(1, γ) of what is left at each, which become
-spare topics of the next sweep: where one of them gets a token, a topic is born. Sticks are broken until what is left
-of π is so little that in ten thousand sweeps no more than one token is expected to belong there (TAIL). Every sweep
-begins with new sticks, so that the number of topics has no limit; up to TAIL, which is below the rounding of the
-samplers' single precision, this is exact (tests/test_franchise.py: against an enumeration of all partitions).
+spare topics of the next sweep: where one of them gets a token, a topic is born. What is left after the last stick is
+added to it: a single token that is born there is drawn with the right chance, and only two in one sweep might have
+belonged to topics of their own. Sticks are broken until that is expected in one sweep of ten thousand at most (TWO).
+Every sweep begins with new sticks, so that the number of topics has no limit; up to TWO this is exact
+(tests/test_franchise.py: against an enumeration of all partitions).
 
 A topic without tokens is dead, and its column becomes a spare one. Columns are only renumbered when there are too few
 spare ones, or far too many.
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-TAIL = 1e-4
-"""The number of tokens a sweep, at most, that the weight beyond the last stick would draw."""
+TWO = 1e-4
+"""The chance, at most, that a sweep has two tokens beyond the last stick but one."""
 ROOM = 1.25
 """Spare columns made at once, beside those needed."""
 
@@ -68,10 +69,10 @@ class Franchise:
             scale = self._concentration(scale, tables.sum(keepdims=True), len(occupied), streams.key(key, 2))
             state.side["concentrations"] = np.array([alpha, scale])
         weights = dirichlet(np.append(tables[occupied], scale)[None, :].astype(np.float64), streams.key(key, 3))[0]
-        least = TAIL / (alpha * max(state.n_documents, 1))
+        least = np.sqrt(2 * TWO) / (alpha * max(state.n_documents, 1))  # α a document: what its tokens bring at most
         spare = state.n_topics - len(occupied)
         sticks, need = broken(weights[-1], scale, least, spare, streams.key(key, 4))
-        place(method, occupied, alpha * weights[:-1], alpha * sticks, need)
+        place(method, occupied, alpha * weights, alpha * sticks, need)
         return {"topics": float(len(occupied)), "concentration": alpha, "topic_concentration": scale,
                 "tables": float(tables.sum()) / max(state.n_documents, 1)}  # fmt: skip
 
@@ -104,23 +105,29 @@ def broken(rest: float, scale: float, least: float, columns: int, key: int) -> t
 
 
 def place(method: Method, occupied: Ints, weights: Floats, sticks: Floats, need: int) -> None:
-    """α for the next sweep: occupied topics where they are and the sticks between; or all columns numbered anew."""
+    """α for the next sweep: occupied topics where they are and the sticks between; or all columns numbered anew. The
+    last of the weights is that of all sticks."""
     state = method.state
     spare = state.n_topics - len(occupied)
     if need <= spare <= 1.6 * need + 32:
         alpha = np.empty(state.n_topics)
         empty = np.ones(state.n_topics, bool)
         empty[occupied] = False
-        alpha[occupied], alpha[empty] = weights, sticks[:spare]
+        alpha[occupied], alpha[empty] = weights[:-1], whole(sticks[:spare], weights[-1])
         method.set_priors(usable(alpha)[None, :], state.beta)
         return
-    columns = len(occupied) + int(need * ROOM)
+    columns = len(occupied) + int(need * ROOM) + 1
     if columns > MAX_TOPICS:
         raise TopicxError(f"{len(occupied):,} topics and {need:,} spare ones are more than {MAX_TOPICS:,}")
     number = np.full(NONE + 1, NONE, np.uint16)
     number[occupied] = np.arange(len(occupied), dtype=np.uint16)
     alpha = np.full(columns, LEAST)
-    alpha[: len(occupied)] = weights
-    some = sticks[: columns - len(occupied)]
+    alpha[: len(occupied)] = weights[:-1]
+    some = whole(sticks[: columns - len(occupied)], weights[-1])
     alpha[len(occupied) : len(occupied) + len(some)] = some
     method.renumber(number, usable(alpha)[None, :])
+
+
+def whole(sticks: Floats, weight: float) -> Floats:
+    """Sticks that are together of this weight: the last takes what is left."""
+    return np.append(sticks[:-1], max(weight - sticks[:-1].sum(), sticks[-1]))

@@ -66,9 +66,9 @@ class Gibbs(Method):
         self._beta_sum = float(self.state.beta.sum())
 
     def renumber(self, number: NDArray[np.uint16], alpha: NDArray[np.float64]) -> None:
-        z = number[self.schedule.restored(self.z)]
         self.set_priors(alpha, self.state.beta)
-        self._adopt(z)
+        self.z[:] = number[self.z]  # in place: a sampler may hold a view of it
+        self._count()
 
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
@@ -84,6 +84,10 @@ class Gibbs(Method):
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         """Take these assignments (corpus order) and build the rows from them."""
         self.z = self.schedule.arranged(z)
+        self._count()
+
+    def _count(self) -> None:
+        """Rows and totals from the assignments."""
         schedule = self.schedule
         built = rows.build(
             self.words, self.z, self.state.n_topics, self.word_tokens, self.pseudo,

@@ -19,8 +19,8 @@ from topicx.engines.threads import Engine
 from topicx.sampling.special import exp, log
 from topicx.state import Csr
 
-PIECES = 16
-"""Ranges of documents that are worked on at once: a fixed number, so that results do not depend on threads."""
+PIECES, LEAST_PIECE = 16, 256
+"""Ranges of documents that are worked on at once, and the documents of one at least. Results do not depend on them."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,7 +74,8 @@ class Occupancy:
         closed = np.empty(int(self.starts[-1]))
         antoniak.chances(self.starts, flat, closed)
         documents = len(indptr) - 1
-        bounds = [documents * piece // PIECES for piece in range(PIECES + 1)]
+        pieces = min(PIECES, documents // LEAST_PIECE + 1)
+        bounds = [documents * piece // pieces for piece in range(pieces + 1)]
 
         def work(piece: tuple[int, int]) -> Ints:
             sums = np.zeros(self.shape, np.int64)
