@@ -8,7 +8,7 @@ import click
 
 from topicx.cli import edit, groups
 from topicx.cli.common import json_output, metadata, option, print_json, refuse
-from topicx.strings import one_line
+from topicx.cli.show import show
 
 if TYPE_CHECKING:
     from topicx.model import Model
@@ -89,12 +89,12 @@ def command(
     width = max(map(len, titles), default=0)
     for row, title in zip(rows, titles, strict=True):
         named = (f"{w['word']} ({w['probability']:.4f})" if probabilities else w["word"] for w in row["words"])
-        click.echo(one_line(f"{title:<{width}}  {row['weight']:6.2%}  {' '.join(named)}"))
+        show(f"{title:<{width}}  {row['weight']:6.2%}  ", " ".join(named))
         for document in row["documents"]:
             text = f"  {document['snippet']}" if document["snippet"] else ""
             carried = "; ".join(f"{name} {_told(value)}" for name, value in document.get("metadata", {}).items())
             text = (f"  [{carried}]" if carried else "") + text
-            click.echo(one_line(f"{'':>{width}}    {document['weight']:4.0%}  {document['id']}{text}"))
+            show(f"{'':>{width}}    {document['weight']:4.0%}  ", f"{document['id']}{text}", colour=None)
 
 
 def _told(value: Any) -> str:
@@ -135,7 +135,7 @@ def _label_topics(model: Model, number: int, probabilities: bool, as_json: bool)
     from topicx.errors import InputError
     from topicx.models.dependency import DependencyLDA
 
-    if "label_topic_word" not in model.side:
+    if model.meta.get("model") != "dependency" or "label_topic_word" not in model.side:
         raise InputError("--label-topics: the model did not learn which labels go together (--model dependency does)")
     groups = DependencyLDA.groups_of_labels(model, number)
     weights = model.side["label_topic_alpha"] / model.side["label_topic_alpha"].sum()
@@ -162,7 +162,7 @@ def _weights(model: Model, words: int, as_json: bool) -> None:
         click.echo(row["of"])
         for each in row["topics"]:
             weight = f"{each['weight']:>+8.3f} ± {each['spread']:<6.3f}"
-            click.echo(f"  {weight} topic {each['topic']:>4}  {' '.join(each['words'])}")
+            show(f"  {weight} topic {each['topic']:>4}  ", " ".join(each["words"]))
 
 
 def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
@@ -189,8 +189,7 @@ def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[in
         first = "-" if row["topic"] is None else row["topic"]
         second = "-" if row["other"] is None else row["other"]
         distance = "" if row["distance"] is None else f"  distance {row['distance']:.3f}"
-        click.echo(f"{first} ~ {second}{distance}  {one_line(' '.join(row['kept']))}")
-        if row["new"]:
-            click.echo(f"    + {one_line(' '.join(row['new']))}")
-        if row["gone"]:
-            click.echo(f"    - {one_line(' '.join(row['gone']))}")
+        show(f"{first} ~ {second}{distance}  ", " ".join(row["kept"]))
+        for change, sign, colour in (("new", "+", "green"), ("gone", "-", "red")):
+            if row[change]:
+                show(f"    {sign} ", " ".join(row[change]), colour=colour)

@@ -177,6 +177,23 @@ class Model(OfTopics, Kept):
         file = files.read(path, MODEL)
         return cls(**MODEL.unpack(file.arrays), meta=file.meta, parents=file.parents, digest=file.digest)
 
+    def unlike(self, state: State) -> str | None:
+        """What says that this is no state of the model's own: of its run, or of documents whose topics it inferred.
+        None: nothing does (states of other programs do not say where they come from)."""
+        made_of = {digest for role, digest in self.parents.items() if role.startswith("state") and digest}
+        if state.digest in made_of or (self.digest and state.parents.get("model") == self.digest):
+            return None
+        if (state.n_topics, state.vocabulary) != (self.n_topics, self.vocabulary):
+            return "its topics or its words are others"
+        corpora = self.parents.get("corpus"), state.parents.get("corpus")
+        if all(corpora) and corpora[0] != corpora[1]:
+            return "it is of another corpus"
+        ours, theirs = self.meta.get("options"), state.meta.get("options")
+        if isinstance(ours, dict) and isinstance(theirs, dict) and ours != theirs:
+            other = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+            return f"its run had another {other[0].replace('_', ' ')}"
+        return "the model was made of another state" if made_of and state.digest else None
+
     def add_examples(self, state: State, number: int = 20) -> None:
         """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""
         from topicx.state import document_batches, document_topics
