@@ -67,6 +67,7 @@ def command(
     over chains (more is better), the figures of Mimno 2011, Cao & Juan 2009 and Arun 2010, and the seconds of training.
     Ctrl-C keeps the rows that are finished.
     """
+    from topicx.cli.log import Log
     from topicx.cli.training import Stopper
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
@@ -104,7 +105,7 @@ def command(
         if row["topics"] in numbers:
             told(row)
     seed = settings.pop("seed")
-    with Threads(threads) as engine, Stopper(quiet) as stopper:
+    with Threads(threads) as engine, Stopper(Log(quiet)) as stopper:
         found = search(
             loaded, numbers, chains=chains, held_out=held_out, words=words, seed=seed, threads=engine, known=known,
             each=keep, stop=lambda: stopper.asked, **settings,

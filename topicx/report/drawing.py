@@ -41,6 +41,8 @@ def lines(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequence[st
         axes.plot(times, found.mean[order, k], marker=marker, markersize=3, label=names[k], **style)
         axes.fill_between(times, low[order, k], high[order, k], alpha=0.2, linewidth=0, **style)
     axes.set(xlabel="time", ylabel="share", ylim=(0, None))
+    if len(times) and np.ptp(times) > 3:
+        axes.locator_params(axis="x", integer=True)
     axes.legend(fontsize=8)
 
 
@@ -55,9 +57,10 @@ def bars(axes: Axes, found: Mixtures, group: int, names: Sequence[str], named: i
     axes.set_title(found.names[group], fontsize=9)
     step = max(len(topics) // 20, 1)
     axes.set_xticks(np.arange(len(topics))[::step], [str(k) for k in topics[::step].tolist()])
+    tops = np.maximum(np.nan_to_num(high[group, topics]), mean)
     for place in np.argsort(-mean, kind="stable")[:named].tolist():
         label = names[topics[place]]
-        axes.annotate(label, (place, mean[place]), xytext=(0, 2), textcoords="offset points", fontsize=6, ha="center")
+        axes.annotate(label, (place, tops[place]), xytext=(0, 2), textcoords="offset points", fontsize=6, ha="center")
     axes.margins(y=0.2)
 
 
@@ -111,3 +114,4 @@ def word_bars(axes: Any, model: Model, topics: Sequence[int], words: int) -> Non
         name = f" {named[k]}" if named and named[k] else ""
         panel.set_title(f"{k}{name} ({weights[k]:.1%})", fontsize=9)
         panel.tick_params(labelsize=7)
+        panel.locator_params(axis="x", nbins=4)
