@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "split": ("split", "Split a corpus into parts (training and test, say)."),
     "prune": ("prune", "Drop words that are too rare or too common from a corpus."),
     "train": ("train", "Learn a topic model from a corpus."),
+    "search": ("search", "How many topics? Train several numbers of them, and measure what speaks for each."),
     "topics": ("topics", "Show a model's topics: words, weights, typical documents."),
     "infer": ("infer", "Topic proportions of new documents under a trained model."),
     "evaluate": ("evaluate", "Measure a model: held-out likelihood, coherence, diagnostics."),

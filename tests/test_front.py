@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import io
 import os
@@ -330,6 +331,12 @@ def test_the_page_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pytest.importorskip("sklearn")
     for block in blocks("docs/python.md", "python sklearn"):
         exec(block, names)
+    if importlib.util.find_spec("matplotlib"):
+        matplotlib = pytest.importorskip("matplotlib")
+        matplotlib.use("Agg")
+        for block in blocks("docs/python.md", "python plot"):
+            exec(block, dict(names))
+        assert (tmp_path / "over-time.png").stat().st_size > 1000
     assert names["search"].best_params_ == {"topics__n_components": 8} and names["theta"].shape == (3, 8)
 
 

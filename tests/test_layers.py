@@ -18,7 +18,7 @@ LAYERS = (
     ("models",),
     ("run",),
     ("evaluate", "interop", "report"),
-    ("lda", "labeled", "medlda", "hmm", "fitting", "sklearn"),
+    ("lda", "labeled", "medlda", "hmm", "fitting", "sklearn", "plots"),
     ("datasets",),
     ("cli",),
 )

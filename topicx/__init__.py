@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from topicx import datasets as datasets
     from topicx import evaluate as evaluate
     from topicx import interop as interop
+    from topicx import plots as plots
     from topicx.corpus.corpus import Corpus as Corpus
     from topicx.errors import InputError as InputError
     from topicx.errors import TopicxError as TopicxError
+    from topicx.evaluate.search import search as search
     from topicx.hmm.estimator import HMM as HMM
     from topicx.labeled import LabeledLDA as LabeledLDA
     from topicx.lda import LDA as LDA
@@ -39,10 +41,11 @@ _HOME = {
     "Model": "topicx.model",
     "State": "topicx.state",
     "TopicxError": "topicx.errors",
+    "search": "topicx.evaluate.search",
 }
 
 # Packages that are imported on first use.
-_PACKAGES = ("datasets", "evaluate", "interop")
+_PACKAGES = ("datasets", "evaluate", "interop", "plots")
 
 __all__ = [*_HOME, *_PACKAGES, "__version__"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Never, Self, Unpack
 
 import numpy as np
@@ -251,6 +252,18 @@ class LDA:
     def _read(self, documents: Any) -> Corpus:
         """New documents in any form, as a corpus that is read as the model's own was."""
         return as_corpus(documents, like=like_model(self.model.vocabulary, self.model.meta))
+
+    def plot_topics(self, topics: Sequence[int] | None = None, *, words: int = 10, axes: Any = None) -> Any:
+        """The words of topics as bars; see `topicx.plots.plot_topics`."""
+        return import_module("topicx.plots").plot_topics(self, topics, words=words, axes=axes)
+
+    def plot_trace(self, *, axes: Any = None) -> Any:
+        """The objective after each sweep; see `topicx.plots.plot_trace`."""
+        return import_module("topicx.plots").plot_trace(self, axes=axes)
+
+    def plot_over_time(self, documents: Any = None, topics: Sequence[int] | None = None, **settings: Any) -> Any:
+        """Shares of topics over time, with intervals; see `topicx.plots.plot_over_time`."""
+        return import_module("topicx.plots").plot_over_time(self, documents, topics, **settings)
 
     def save(self, path: str) -> None:
         """Write the model to a file that the command line and `topicx.Model.load` read."""

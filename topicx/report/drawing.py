@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from topicx.errors import InputError
 from topicx.model import Model
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def lines(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequence[st
         axes.plot(times, found.mean[order, k], marker=marker, markersize=3, label=names[k], **style)
         axes.fill_between(times, low[order, k], high[order, k], alpha=0.2, linewidth=0, **style)
     axes.set(xlabel="time", ylabel="share", ylim=(0, None))
+    if len(times) and np.ptp(times) > 3:
+        axes.locator_params(axis="x", integer=True)
     axes.legend(fontsize=8)
 
 
@@ -54,9 +57,10 @@ def bars(axes: Axes, found: Mixtures, group: int, names: Sequence[str], named: i
     axes.set_title(found.names[group], fontsize=9)
     step = max(len(topics) // 20, 1)
     axes.set_xticks(np.arange(len(topics))[::step], [str(k) for k in topics[::step].tolist()])
+    tops = np.maximum(np.nan_to_num(high[group, topics]), mean)
     for place in np.argsort(-mean, kind="stable")[:named].tolist():
         label = names[topics[place]]
-        axes.annotate(label, (place, mean[place]), xytext=(0, 2), textcoords="offset points", fontsize=6, ha="center")
+        axes.annotate(label, (place, tops[place]), xytext=(0, 2), textcoords="offset points", fontsize=6, ha="center")
     axes.margins(y=0.2)
 
 
@@ -66,3 +70,48 @@ def shades(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequence[s
     axes.set_xticks(range(len(topics)), [names[k] for k in topics], rotation=45, ha="right", fontsize=8)
     axes.set_yticks(range(len(found.names)), found.names, fontsize=8)
     axes.figure.colorbar(image, ax=axes, label="share", shrink=0.6)
+
+
+def new_figure(size: tuple[float, float]) -> Any:
+    """A figure of pyplot's, which notebooks show by themselves; InputError without matplotlib."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise InputError("plots need matplotlib: pip install 'topicx[plot]'") from None
+    return pyplot.figure(figsize=size, layout="constrained")
+
+
+PANELS = (
+    ("perplexity", "held-out perplexity (less is better)"), ("coherence", "coherence, NPMI (more is better)"),
+    ("exclusivity", "exclusivity (more is better)"), ("stability", "stability over chains (more is better)"),
+)  # fmt: skip
+
+
+def search_panels(figure: Any, rows: Sequence[dict[str, Any]]) -> Any:
+    """Four measures by the number of topics: a point a chain (of stability: a pair of chains), and the means."""
+    axes = figure.subplots(2, 2, sharex=True).ravel()
+    for panel, (name, title) in zip(axes, PANELS, strict=True):
+        for row in rows:
+            panel.plot([row["topics"]] * len(row[name]), row[name], "o", color="C0", alpha=0.4, markersize=4)
+        known = [row for row in rows if row[name]]
+        panel.plot([row["topics"] for row in known], [np.mean(row[name]) for row in known], color="C0")
+        panel.set_title(title, fontsize=10)
+        panel.set_xscale("log")
+        numbers = [row["topics"] for row in rows]
+        panel.set_xticks(numbers, [str(number) for number in numbers])
+        panel.minorticks_off()
+    for panel in axes[2:]:
+        panel.set_xlabel("topics")
+    return axes
+
+
+def word_bars(axes: Any, model: Model, topics: Sequence[int], words: int) -> None:
+    """A panel a topic: its most probable words, the first on top."""
+    top, named, weights = model.top_words(words), list(model.topic_names), model.topic_weights
+    for panel, k in zip(axes, topics, strict=True):
+        panel.barh([word for word, _ in top[k]], [value for _, value in top[k]], color=f"C{k % 10}")
+        panel.invert_yaxis()
+        name = f" {named[k]}" if named and named[k] else ""
+        panel.set_title(f"{k}{name} ({weights[k]:.1%})", fontsize=9)
+        panel.tick_params(labelsize=7)
+        panel.locator_params(axis="x", nbins=4)

@@ -1,0 +1,154 @@
+"""topicx search: how many topics?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from topicx.cli import declared, priors
+from topicx.cli.common import (
+    Number,
+    check_outputs,
+    json_output,
+    on_command_line,
+    option,
+    print_json,
+    quiet,
+    say,
+    stack,
+    threads,
+)  # fmt: skip
+from topicx.cli.folds import listed
+from topicx.declare import declarations
+from topicx.errors import InputError
+from topicx.sampling.options import Options
+
+APART = ("topics", "chain", "paths")
+COLUMNS = {
+    "perplexity": ("perplexity", 1, True, 15), "coherence": ("coherence", 3, True, 14),
+    "exclusivity": ("exclusive", 3, True, 13), "stability": ("stability", 3, False, 9), "umass": ("umass", 1, False, 7),
+    "cao_juan": ("cao-juan", 4, False, 8), "arun": ("arun", 3, False, 7), "seconds": ("seconds", 1, False, 7),
+}  # fmt: skip
+"""How each measure is shown: title, digits, whether with the spread over chains, width."""
+training = stack(
+    *(declared.one(name, one, default) for name, (one, default) in declarations(Options).items()
+      if name not in APART and not one.hidden)
+)  # fmt: skip
+
+
+@click.command("search")
+@click.argument("corpus")
+@option("--topics", "-k", default="10,20,40,80", metavar="K,K,…", help="Numbers of topics to try.")
+@option("--chains", type=click.IntRange(1, 1000), default=3, help="Models of each number, from independent chains.")
+@option("--held-out", type=Number(0.001, 0.9), default=0.1, help="Share of the documents that no model is trained on.")
+@option("--words", "-n", type=click.IntRange(2), default=10, help="Top words a topic, for coherence and exclusivity.")
+@option("--cells", default=None, metavar="FILE", show_default=False,
+        help="Keep finished rows in this file (JSON lines), and take from it those of the same search.")  # fmt: skip
+@option("--plot", "plot_file", default=None, metavar="FILE", show_default=False, help="Draw it (png, svg or pdf).")
+@training
+@json_output
+@threads
+@quiet
+@click.pass_context
+def command(
+    context: click.Context, corpus: str, topics: str, chains: int, held_out: float, words: int, cells: str | None,
+    plot_file: str | None, as_json: bool, threads: int, quiet: bool, **settings: Any,
+) -> None:  # fmt: skip
+    """Train models with several numbers of topics on CORPUS, and measure what speaks for each.
+
+    \b
+      topicx search news.corpus -k 10,20,40,80 --chains 3
+      topicx search news.corpus -k 20,40,60 --iterations 500 --plot search.png --cells search.jsonl
+
+    For each number: perplexity of held-out documents (less is better), coherence (NPMI), exclusivity and stability
+    over chains (more is better), the figures of Mimno 2011, Cao & Juan 2009 and Arun 2010, and the seconds of training.
+    Ctrl-C keeps the rows that are finished.
+    """
+    from topicx.cli.log import Log
+    from topicx.cli.training import Stopper
+    from topicx.corpus.corpus import Corpus
+    from topicx.engines.threads import Threads
+    from topicx.evaluate.search import CLOSING, check_numbers, search
+    from topicx.files import atomic_output
+    from topicx.report.plots import check_plot
+    from topicx.sampling import registry
+
+    check_outputs([plot_file, cells], [corpus])
+    kind = check_plot(plot_file) if plot_file else ""
+    numbers = check_numbers(listed("topics", topics, int))
+    settings["alpha"] = priors.alpha(settings["alpha"], numbers[0])
+    if not isinstance(settings["alpha"], float | int | None):
+        raise InputError("--alpha: a number a topic does not go with several numbers of topics; give one number")
+    given = [name for name in on_command_line(context) if name in settings]
+    if settings["sampler"] != "auto":
+        Options(topics=numbers[0], **settings).check_sampler(registry.find(settings["sampler"]), given)
+    loaded = Corpus.load(corpus)
+    about = {"corpus": loaded.digest, "chains": chains, "held_out": held_out, "words": words, **settings}
+    known = _known(cells, about)
+    if not as_json:
+        click.echo(" ".join(["topics", *(f"{title:>{width}}" for title, _, _, width in COLUMNS.values())]))
+
+    def told(row: dict[str, Any]) -> None:
+        if not as_json:
+            click.echo(_line(row))
+
+    def keep(row: dict[str, Any]) -> None:
+        if cells:
+            with Path(cells).open("a", encoding="utf-8") as out:
+                out.write(json.dumps({"search": about, **row}) + "\n")
+        told(row)
+
+    for row in known:
+        if row["topics"] in numbers:
+            told(row)
+    seed = settings.pop("seed")
+    with Threads(threads) as engine, Stopper(Log(quiet)) as stopper:
+        found = search(
+            loaded, numbers, chains=chains, held_out=held_out, words=words, seed=seed, threads=engine, known=known,
+            each=keep, stop=lambda: stopper.asked, **settings,
+        )  # fmt: skip
+    if as_json:
+        print_json({"table": found.table(), "rows": found.rows})
+    if plot_file and found.rows:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(10, 6), layout="constrained")
+        found.plot(figure)
+        with atomic_output(plot_file) as out:
+            figure.savefig(out, format=kind, dpi=120)
+    if found.stopped:
+        rest = f"; to go on: the same command (--cells {cells})" if cells else " (--cells FILE keeps them)"
+        say(f"stopped after {len(found.rows)} of {len(numbers)} numbers of topics{rest}")
+        raise click.exceptions.Exit(130)
+    say(CLOSING, quiet=quiet)
+
+
+def _line(row: dict[str, Any]) -> str:
+    import numpy as np
+
+    cells = [f"{row['topics']:>6}"]
+    for name, (_, digits, spread, width) in COLUMNS.items():
+        values = row[name]
+        cell = f"{np.mean(values):.{digits}f}" if values else "-"
+        cell += f" ± {np.std(values, ddof=1):.{digits}f}" if spread and len(values) > 1 else ""
+        cells.append(f"{cell:>{width}}")
+    return " ".join(cells)
+
+
+def _known(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:
+    """The finished rows of this very search."""
+    if not path or not Path(path).exists():
+        return []
+    rows = []
+    same = json.loads(json.dumps(about))
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            if row["search"] == same:
+                rows.append({name: value for name, value in row.items() if name != "search"})
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path}:{number}: is not a row of topicx search (--cells)") from None
+    return rows

@@ -1,0 +1,106 @@
+"""Pictures of models, with matplotlib (the extra `plot`): each function returns the axes it has drawn on.
+
+They take a trained `LDA` (or another class that has `model` and `state`) or a `Model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from topicx.corpus.documents import as_corpus
+from topicx.errors import InputError
+from topicx.model import Model
+from topicx.report import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST = 12
+"""Topics that a picture has, unless more are asked for by number."""
+
+
+def plot_topics(trained: Any, topics: Sequence[int] | None = None, *, words: int = 10, axes: Any = None) -> Any:
+    """The most probable words of topics as bars, a panel each: an array of axes. `topics`: their numbers (None: the
+    twelve largest). `axes`: those to draw on, as many as topics."""
+    model = _model(trained)
+    some = _chosen(model, topics) if topics is not None else _largest(model)
+    if axes is None:
+        columns = min(len(some), 4)
+        rows = -(-len(some) // columns)
+        figure = drawing.new_figure((3.2 * columns, (0.2 * words + 0.6) * rows))
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        for panel in panels[len(some) :]:
+            panel.remove()
+        axes = panels[: len(some)]
+    panels = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    if len(panels) != len(some):
+        raise InputError(f"axes: {len(panels)} of them for {len(some)} topics")
+    drawing.word_bars(panels, model, some, words)
+    return panels
+
+
+def plot_trace(trained: Any, *, axes: Axes | None = None) -> Axes:
+    """The training's objective (the log-likelihood per token, of samplers) after each recorded sweep."""
+    model = _model(trained)
+    if "sweep" not in model.trace or "score" not in model.trace:
+        raise InputError("the model has no trace: it was not trained here")
+    axes = drawing.new_figure((6, 4)).subplots() if axes is None else axes
+    axes.plot(model.trace["sweep"], model.trace["score"], marker="." if len(model.trace["sweep"]) <= 50 else "")
+    axes.set(xlabel="sweep", ylabel="objective")
+    return axes
+
+
+def plot_over_time(
+    trained: Any, documents: Any = None, topics: Sequence[int] | None = None, *, unit: str | None = None,
+    every: int | None = None, by: str = "time", number: int = 5, axes: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """Shares of topics over time, with intervals from the documents (`topicx topics --by time`).
+
+    `documents`: a corpus with times (None: those of the training, of an `LDA`). `topics`: numbers (None: the `number`
+    of them that change most). `unit` is a span of the calendar (year, decade, month …), `every` so many of them; `by`
+    another column of times.
+    """
+    from topicx.report.groups import by_documents
+
+    model = _model(trained)
+    if documents is None:
+        state = getattr(trained, "state", None)
+        if state is None:
+            raise InputError("documents: a Model does not keep its documents; give a corpus with times")
+        found, groups, _ = by_documents(model, by, state=state, unit=unit, every=every)
+    else:
+        found, groups, _ = by_documents(model, by, corpus=as_corpus(documents), unit=unit, every=every)
+    if not groups.ordered:
+        raise InputError(f"by: {by!r} holds no times (unit=… makes bins of it)")
+    if topics is None:
+        trends = [trend for trend in found.trends(True) if model.shown[trend.topic]]
+        some = [trend.topic for trend in sorted(trends, key=lambda trend: -abs(trend.slope))[:number]]
+        some = some or _largest(model)[:number]
+    else:
+        some = _chosen(model, topics)
+    axes = drawing.new_figure((8, 4.5)).subplots() if axes is None else axes
+    drawing.lines(axes, found, some, drawing.topic_names(model))
+    return axes
+
+
+def _model(trained: Any) -> Model:
+    model = trained if isinstance(trained, Model) else getattr(trained, "model", None)
+    if not isinstance(model, Model):
+        raise InputError(f"a trained LDA or a Model is needed, not a {type(trained).__name__}")
+    return model
+
+
+def _chosen(model: Model, topics: Sequence[int]) -> list[int]:
+    some = [int(k) for k in topics]
+    wrong = next((k for k in some if not 0 <= k < model.n_topics), None)
+    if wrong is not None or not some:
+        raise InputError(f"topics: {'none is named' if wrong is None else wrong}; there are 0 to {model.n_topics - 1}")
+    return some
+
+
+def _largest(model: Model) -> list[int]:
+    order = np.argsort(-np.where(model.shown, model.topic_weights, -1), kind="stable")
+    return sorted(order[: min(MOST, int(model.shown.sum()))].tolist())
