@@ -502,7 +502,11 @@ OPTIONS: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["--delimiter", ";", "--text-field", "body", "--collection-field", "set"],
     ),
     "time_field": ({"a.csv": TABLE}, "a.csv", ["--delimiter", ";", "--text-field", "body", "--time-field", "when"]),
-    "time_regex": ({"d/a-1990.txt": "some words\n", "d/b-1991-05.txt": "other body\n"}, "d", ["--time-regex", r"-(\d{4})"]),
+    "time_regex": (
+        {"d/a-1990.txt": "some words\n", "d/b-1991-05.txt": "other body\n"},
+        "d",
+        ["--time-regex", r"-(\d{4})"],
+    ),
     "columns": ({"a.csv": TABLE}, "a.csv", ["--delimiter", ";", "--text-field", "body", "--column", "set"]),
     "no_header": ({"a.csv": "some words here,1\nother body,2\n"}, "a.csv", ["--text-field", "1", "--no-header"]),
     "no_quotes": ({"a.csv": 'text\n"some ""words\n'}, "a.csv", ["--no-quotes"]),
@@ -576,7 +580,10 @@ def test_times_by_the_names_of_files(run: Run) -> None:  # noqa: F811
     assert corpus_of().meta["time"] == "date"
     status, _, err = run("import", "d", "-o", "c", "--time-regex", "(")
     assert status == 2 and "--time-regex '(':" in err
-    assert "--time-regex: is for inputs read as dir, files" in run("import", "d/1990/a.txt", "-o", "c", "--time-regex", "x")[2]
+    assert (
+        "--time-regex: is for inputs read as dir, files"
+        in run("import", "d/1990/a.txt", "-o", "c", "--time-regex", "x")[2]
+    )
 
 
 # -- small inputs that grow -------------------------------------------------------------------------------------------

@@ -124,35 +124,13 @@ def write(
 
     What does not fit the schema is not written.
     """
-    ready: dict[str, NDArray[Any] | Spool] = {}
-    for name, array in arrays.items():
-        if not isinstance(array, Spool):
-            array = np.asarray(array)
-            array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
-        if array.dtype.name not in _DTYPES:
-            raise TypeError(f"array {name!r} has dtype {array.dtype}, which cannot be stored")
-        ready[name] = array
+    ready = {name: _ready(name, array) for name, array in arrays.items()}
     if isinstance(kind, Schema):
         _check_before_writing(os.fspath(path), kind, ready, meta)
         kind = kind.kind
     # The widest types first, so that every array starts aligned, as the safetensors format advises.
     order = sorted(ready, key=lambda name: (-ready[name].dtype.itemsize, name))
-    checksums = {}
-    table: dict[str, Any] = {}
-    position = 0
-    for name in order:
-        array = ready[name]
-        if isinstance(array, Spool):
-            checksums[name] = array.checksum()
-        else:
-            checksums[name] = hashlib.sha256(_bytes_of(array)).hexdigest()
-        size = array.size * array.dtype.itemsize
-        table[name] = {
-            "dtype": _DTYPES[array.dtype.name],
-            "shape": list(array.shape),
-            "data_offsets": [position, position + size],
-        }
-        position += size
+    checksums = {name: _checksum(ready[name]) for name in order}
     sums, text, parent_text = _canonical(checksums), _canonical(dict(meta)), _canonical(dict(parents or {}))
     digest = _content_digest(kind, text, sums, parent_text)
     metadata = {
@@ -166,10 +144,7 @@ def write(
         "checksums": sums,
         "content": digest,
     }
-    header = json.dumps({"__metadata__": metadata, **table}, ensure_ascii=False, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 8)
-    header = len(header).to_bytes(8, "little") + header
-    header = _with_header_digest(header, hashlib.sha256(header).hexdigest())
+    header = _header(metadata, {name: ready[name] for name in order})
     with atomic_output(path) as out:
         out.write(header)
         for name in order:
@@ -180,6 +155,38 @@ def write(
             else:
                 out.write(_bytes_of(array))
     return digest
+
+
+def _ready(name: str, array: NDArray[Any] | Spool) -> NDArray[Any] | Spool:
+    """The array as its bytes are stored."""
+    if not isinstance(array, Spool):
+        array = np.asarray(array)
+        array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
+    if array.dtype.name not in _DTYPES:
+        raise TypeError(f"array {name!r} has dtype {array.dtype}, which cannot be stored")
+    return array
+
+
+def _checksum(array: NDArray[Any] | Spool) -> str:
+    return array.checksum() if isinstance(array, Spool) else hashlib.sha256(_bytes_of(array)).hexdigest()
+
+
+def _header(metadata: dict[str, str], arrays: Mapping[str, NDArray[Any] | Spool]) -> bytes:
+    """The head of a file of these arrays, one after another; its own digest is in it."""
+    table: dict[str, Any] = {}
+    position = 0
+    for name, array in arrays.items():
+        end = position + array.size * array.dtype.itemsize
+        table[name] = {
+            "dtype": _DTYPES[array.dtype.name],
+            "shape": list(array.shape),
+            "data_offsets": [position, end],
+        }
+        position = end
+    header = json.dumps({"__metadata__": metadata, **table}, ensure_ascii=False, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    header = len(header).to_bytes(8, "little") + header
+    return _with_header_digest(header, hashlib.sha256(header).hexdigest())
 
 
 def _check_before_writing(

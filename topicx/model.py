@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx.artefact import Kept, OfTopics
 from topicx.corpus.columns import objects_of
 from topicx.kinds import MODEL
 from topicx.strings import Strings, same_arrays
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Model:
+class Model(OfTopics, Kept):
     """Topics (expected counts, priors) and what is known of their making."""
 
     vocabulary: Strings
@@ -63,21 +64,6 @@ class Model:
     """What the rows of `alpha` are called (collections); empty: they have no names."""
     topic_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the topics are called (labels); empty: they are numbers."""
-    side: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays that only the model's definition knows (η, label statistics …), by name."""
-    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays of its file that this version does not know: they are kept."""
-    meta: dict[str, Any] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-    digest: str = ""
-
-    @property
-    def n_topics(self) -> int:
-        return self.alpha.shape[1]
-
-    @property
-    def n_words(self) -> int:
-        return len(self.beta)
 
     def __repr__(self) -> str:
         kind = str(self.meta.get("model", "lda"))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx._kernels import counts as kernel
+from topicx.artefact import Kept, OfDocuments, OfTopics
 from topicx.corpus.columns import Column, rows_of
 from topicx.corpus.corpus import Corpus, take_rows
 from topicx.errors import InputError
@@ -67,7 +68,7 @@ class Seeds:
 
 
 @dataclass(eq=False)
-class State:
+class State(OfDocuments, OfTopics, Kept):
     """Tokens, their topics, and the priors they were sampled under."""
 
     words: NDArray[np.uint32]
@@ -95,33 +96,6 @@ class State:
     """The topics that each document may have, as offsets and ascending topics; None: all."""
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
-    side: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays that only the model's definition knows (targets, η, π …), by name."""
-    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays of its file that this version does not know: they are kept."""
-    meta: dict[str, Any] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-    digest: str = ""
-
-    @property
-    def n_topics(self) -> int:
-        return self.alpha.shape[1]
-
-    @property
-    def n_documents(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def n_tokens(self) -> int:
-        return len(self.words)
-
-    @property
-    def n_words(self) -> int:
-        return len(self.beta)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        return np.diff(self.offsets)
 
     def is_of(self, corpus: Corpus) -> bool:
         """Whether these are the tokens of this corpus, in their order (their words may have other numbers)."""

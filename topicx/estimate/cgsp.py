@@ -35,8 +35,11 @@ class WordCounts:
     indptr: NDArray[np.int64]
     topics: NDArray[np.uint16]
     values: NDArray[np.float64]
+    """Word w has values[indptr[w]:indptr[w + 1]] in these topics."""
     remainder: NDArray[np.float64]
+    """What each word has beside (empty: nothing),"""
     remainder_share: NDArray[np.float64]
+    """and each topic's share of it."""
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import soft
+from topicx._kernels import bounds, pairs, soft
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.sampling import streams
@@ -46,7 +46,7 @@ class Soft(Method):
         self.words = self.schedule.arranged(words)
         self.counts = self.schedule.arranged(counts)
         self.offsets = offsets
-        self.pairs = soft.Pairs(
+        self.pairs = pairs.Pairs(
             self.words, self.counts, offsets, self.schedule.segments, state.groups, partitions, self.topics
         )
         self.nd: Rows = np.zeros((0, self.padded), np.float32)
@@ -86,7 +86,7 @@ class Soft(Method):
         topics = draw.integers(0, self.topics, len(self.words), dtype=np.uint16)
         if self._placed:
             found = np.zeros(len(self.words), np.uint16)
-            soft.first_topics(state.words, state.offsets, np.zeros(state.n_words, np.int64), state.z, found)
+            pairs.first_topics(state.words, state.offsets, np.zeros(state.n_words, np.int64), state.z, found)
             topics = np.where(found == NONE, topics, found)
         return np.ascontiguousarray(self.schedule.arranged(topics))
 
@@ -138,7 +138,7 @@ class Soft(Method):
         of_pair = np.ascontiguousarray(self.schedule.restored(self._best()))
         if not self._own_z:  # the array that came with the state is the caller's
             state.z, self._own_z = np.empty(state.n_tokens, np.uint16), True
-        soft.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
+        pairs.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
         return state
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -161,7 +161,7 @@ class Soft(Method):
     def _document_normaliser(self) -> float:
         """Σ_d log Γ(Σα + n_d) - log Γ(Σα)."""
         alpha = self.state.document_alpha()
-        return float(np.sum(soft.special("lgamma", alpha + self.state.lengths) - soft.special("lgamma", alpha)))
+        return float(np.sum(bounds.special("lgamma", alpha + self.state.lengths) - bounds.special("lgamma", alpha)))
 
 
 def pair_up(
@@ -171,7 +171,7 @@ def pair_up(
     pair_words, counts = np.empty(len(words), np.uint32), np.empty(len(words), np.uint32)
     pair_offsets = np.zeros(len(offsets), np.int64)
     seen = np.zeros(n_words, np.int64) if seen is None else seen
-    number = soft.pair_up(words, offsets, seen, pair_words, counts, pair_offsets)
+    number = pairs.pair_up(words, offsets, seen, pair_words, counts, pair_offsets)
     return pair_words[:number].copy(), counts[:number].copy(), pair_offsets
 
 
