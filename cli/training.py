@@ -273,7 +273,8 @@ def write(run: Run, wanted: Wanted, log: Log, before: int | None = None) -> None
         result.model.parents["state"] = result.state.save(wanted.state)
         log.tell(f"wrote the state to {wanted.state}", "wrote", what="state", file=wanted.state)
     if wanted.doc_topics:
-        log.tell(f"wrote θ of {state.n_documents:,} documents to {wanted.doc_topics}", "wrote",
+        of = "the whole texts of " if wanted.join_chunks else ""
+        log.tell(f"wrote θ of {of}{state.n_documents:,} documents to {wanted.doc_topics}", "wrote",
                  what="doc-topics", file=wanted.doc_topics)  # fmt: skip
     if wanted.trace:
         run.chain.trace.write(wanted.trace)
