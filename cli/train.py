@@ -14,6 +14,7 @@ import click
 from topicx.cli import declared, folds, priors
 from topicx.cli.common import (
     check_outputs,
+    memory,
     metadata,
     on_command_line,
     option,
@@ -31,6 +32,7 @@ from topicx.models import registry as models
 from topicx.sampling.options import Options
 
 if TYPE_CHECKING:
+    from topicx.engines.threads import Threads
     from topicx.run import Run
     from topicx.sampling.chain import Checkpoints
 
@@ -67,7 +69,7 @@ model_options = stack(
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgsp", help="Estimator of θ.")
 @option(
     "--phi", type=click.Choice(["cgs", "cgsp"]), default=None,
-    show_default="cgsp where φ has at most 10 million numbers, else cgs",
+    show_default="cgsp where φ has at most 10 million numbers (and the corpus 100 million tokens), else cgs",
     help="Estimator of φ: cgsp is better, and dense; cgs keeps the counts.",
 )  # fmt: skip
 @option("--state", "state_path", default=None, metavar="FILE", help="Also write the state: every token's topic.")
@@ -113,6 +115,7 @@ model_options = stack(
 @folds.fold_options
 @stack(*declared.of_models({name: models.find(name).Own for name in models.names()}))
 @threads
+@memory
 @quiet
 @verbose
 @click.pass_context
@@ -120,8 +123,8 @@ def command(
     context: click.Context, corpus: str | None, output: str, chains: int, keep: str | None, estimator: str | None,
     theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, join_chunks: bool,
     metadata: str, trace_path: str | None, init_state: str | None, checkpoint: str | None, checkpoint_interval: int,
-    stream: bool, resume: str | None, show_topics_interval: int, log_form: str, threads: int, quiet: bool,
-    verbose: bool, **settings: Any,
+    stream: bool, resume: str | None, show_topics_interval: int, log_form: str, threads: int, memory: int | None,
+    quiet: bool, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Learn a topic model from CORPUS (a file that 'topicx import' wrote).
 
@@ -138,6 +141,7 @@ def command(
         refuse(("quiet", "verbose"), "does not go with --log json")
     log = JsonLog() if log_form == "json" else Log(quiet, verbose)
     with log.errors():
+        from topicx.engines.threads import Threads
         from topicx.sampling.chain import Checkpoints
 
         given = on_command_line(context)
@@ -153,6 +157,7 @@ def command(
         check_outputs([*wanted.files(), checkpoint if checkpoint != resume else None],
                       [corpus, init_state, resume, *side_inputs])  # fmt: skip
         if stream:
+            refuse(("memory",), "is for runs that keep their tokens in memory, not for --stream")
             from topicx.cli.stream import train_stream
 
             train_stream(corpus, output, given, threads, log, settings)
@@ -164,7 +169,8 @@ def command(
         again += [("show-topics-interval", show_topics_interval), ("log", "json" if log_form == "json" else None)]
         wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
         source = Source(corpus, init_state, resume, settings, given, tried)
-        _train(source, Series(chains, keep), wanted, checkpoints, log, threads, show_topics_interval)
+        engine = Threads(threads, memory)
+        _train(source, Series(chains, keep), wanted, checkpoints, log, engine, show_topics_interval)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)
@@ -185,15 +191,20 @@ class Source:
 
 
 def _train(
-    source: Source, series: Series, wanted: Wanted, checkpoints: Checkpoints, log: Log, threads: int, show_topics: int
+    source: Source,
+    series: Series,
+    wanted: Wanted,
+    checkpoints: Checkpoints,
+    log: Log,
+    engine: Threads,
+    show_topics: int,
 ) -> None:
     """All chains, one after another."""
     from topicx.corpus.chunks import parent
     from topicx.corpus.columns import chosen
-    from topicx.engines.threads import Threads
     from topicx.report.document_topics import carried_kinds
 
-    with Threads(threads) as engine, Stopper(log) as stopper:
+    with engine, Stopper(log) as stopper:
         run: Run | None = None
         if source.resume:
             run = _resumed(source.resume, source.settings, source.given, engine)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.log import Log
+from topicx.engines.memory import told_size
 from topicx.errors import InputError
 from topicx.sampling.registry import GROWS
 from topicx.schema import lists, whole
@@ -118,6 +119,15 @@ def _numbered(name: str, number: int) -> str:
     return str(plain.with_name(f"{plain.stem}.{number}{plain.suffix}{packed}"))
 
 
+FALLS = {
+    "growing": "a growing start begins with a few documents, whose score falls as others come",
+    "soft": "a soft start draws topics from probabilities; the score may fall at first",
+}
+"""Starts after which a likelihood that falls is no sign of trouble."""
+TOLD_MEMORY = 500_000_000
+"""Bytes from which the user is told what a run will take, without asking."""
+
+
 def _announce(run: Run, log: Log) -> None:
     chain = run.chain
     state, options, threads = chain.state, chain.options, chain.engine.threads
@@ -132,8 +142,11 @@ def _announce(run: Run, log: Log) -> None:
         model=options.model, sampler=chain.sampler.name, start=chain.start, iterations=options.iterations,
         seed=options.seed, chain=options.chain, objective=chain.method.objective,
     )  # fmt: skip
-    if chain.start == "growing" and chain.position == 0:
-        log.tell("note: a growing start begins with a few documents, whose score falls as others come")
+    if chain.start in FALLS and chain.position == 0:
+        log.tell(f"note: {FALLS[chain.start]}")
+    if chain.memory >= TOLD_MEMORY or getattr(chain.engine, "memory", None) is not None:
+        log.tell(f"it takes about {told_size(chain.memory)} of memory, the corpus included", "memory",
+                 bytes=chain.memory)  # fmt: skip
     if state.n_topics > state.n_words:
         log.tell(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
     schedule = getattr(chain.method, "schedule", None)
@@ -209,8 +222,8 @@ def _tell_stopped(run: Run, checkpoints: Checkpoints, wanted: Wanted, log: Log) 
         "stopped", always=True, sweep=done, of=chain.options.iterations, checkpoint=checkpoints.path,
         resume=f"{resume} {wanted.options()}",
     )  # fmt: skip
-    if chain.steps[chain.position - 1].kind == "grow":
-        log.tell("there is no model of it yet: the start was still growing")
+    if chain.steps[chain.position - 1].sweep == 0:
+        log.tell(f"there is no model of it yet: it had not come beyond its {chain.start} start")
         return
     only = wanted.numbered(chain.options.chain) if series["keep"] == "all" else wanted
     if series["keep"] != "all" and series["scores"]:
