@@ -167,6 +167,7 @@ def _load(
     file: str, kind: str, state_path: str | None, phi: str | None, threads: int, path: int | None, any_state: bool
 ) -> tuple[Model | None, State | None]:
     from topicx.estimate import estimate
+    from topicx.estimate.edit import follow
     from topicx.interop import read_state
 
     if kind == "state":
@@ -187,7 +188,7 @@ def _load(
     if (state.n_topics, state.vocabulary) != (model.n_topics, model.vocabulary):
         raise InputError(f"{state_path}: is not the state of {file} (its topics or its words are others)")
     check_state(model, state, state_path, any_state)
-    return model, _one(state, state_path, path)
+    return model, follow(_one(state, state_path, path), model)
 
 
 def _one(state: State, name: str, path: int | None) -> State:

@@ -148,6 +148,8 @@ MODEL = Schema(
         Texts("example_columns", "topics*examples", empty=True, since=3),
         Texts("group_names", "groups", empty=True, since=2),
         Texts("topic_names", "topics", empty=True, since=2),
+        Array("hidden", "uint8", "topics", low=0, high=1, empty=0, since=3, required=False),
+        Array("merged", "uint16", "topics", below="topics", empty=0, since=3, required=False),
         _TRACE,
         _SIDE,
     ),

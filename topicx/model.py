@@ -63,7 +63,11 @@ class Model(OfTopics, Kept):
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the rows of `alpha` are called (collections); empty: they have no names."""
     topic_names: Strings = field(default_factory=lambda: Strings.of([]))
-    """What the topics are called (labels); empty: they are numbers."""
+    """What the topics are called (labels, or names that a user gave; '': by its number); empty: they are numbers."""
+    hidden: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    """1: a topic that is not to be shown; empty: all are."""
+    merged: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
+    """Where each topic's words have gone, by number (to itself, if it was not merged); empty: none was merged."""
 
     def __repr__(self) -> str:
         kind = str(self.meta.get("model", "lda"))
@@ -96,6 +100,16 @@ class Model(OfTopics, Kept):
         tokens = self.totals - np.asarray(self.meta.get("seed_counts", 0.0), dtype=np.float64)
         total = tokens.sum()
         return tokens / total if total > 0 else np.full(self.n_topics, 1 / self.n_topics)
+
+    @property
+    def called(self) -> list[str]:
+        """A name of each topic for tables, where any has one: those without are topic_0 …"""
+        return [name or f"topic_{k}" for k, name in enumerate(self.topic_names)]
+
+    @property
+    def shown(self) -> NDArray[np.bool_]:
+        """Which topics are to be shown."""
+        return self.hidden == 0 if len(self.hidden) else np.ones(self.n_topics, bool)
 
     def counts(self) -> scipy.sparse.csr_array:
         """The stored expected counts as a words × topics CSR array."""
