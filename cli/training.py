@@ -98,9 +98,9 @@ class Wanted:
     def numbered(self, number: int) -> Wanted:
         """The same for one of several chains: every file with the chain's number."""
         state, doc_topics, trace = (
-            _numbered(name, number) if name else None for name in (self.state, self.doc_topics, self.trace)
+            with_number(name, number) if name else None for name in (self.state, self.doc_topics, self.trace)
         )
-        numbered = Wanted(_numbered(self.model, number), state, doc_topics, trace, self.theta, self.phi)
+        numbered = Wanted(with_number(self.model, number), state, doc_topics, trace, self.theta, self.phi)
         numbered.join_chunks, numbered.metadata = self.join_chunks, self.metadata
         return numbered
 
@@ -111,7 +111,7 @@ class Wanted:
         return " ".join(f"{option} {shlex.quote(name)}" for option, name in pairs.items() if name) + self.further
 
 
-def _numbered(name: str, number: int) -> str:
+def with_number(name: str, number: int) -> str:
     """The number goes before the endings, which say what the file is: theta.npz, theta.0.npz."""
     path = Path(name)
     packed = ".gz" if path.name.endswith(".gz") else ""
@@ -228,8 +228,8 @@ def _tell_stopped(run: Run, checkpoints: Checkpoints, wanted: Wanted, log: Log) 
     only = wanted.numbered(chain.options.chain) if series["keep"] == "all" else wanted
     if series["keep"] != "all" and series["scores"]:
         return  # a chain before has left its model
-    if only.model == "-" or not _unfinished(only.model):
-        other = shlex.quote(_numbered("topicx.model" if only.model == "-" else only.model, done))
+    if only.model == "-" or not unfinished(only.model):
+        other = shlex.quote(with_number("topicx.model" if only.model == "-" else only.model, done))
         kept = "" if only.model == "-" else f"{only.model} stays as it was. "
         log.tell(f"{kept}For a model of what was done:\n  {resume} --iterations {done} -o {other}", always=True)
         return
@@ -237,7 +237,7 @@ def _tell_stopped(run: Run, checkpoints: Checkpoints, wanted: Wanted, log: Log) 
     write(run, replace(only, state=None, doc_topics=None, trace=None), log)
 
 
-def _unfinished(path: str) -> bool:
+def unfinished(path: str) -> bool:
     """Whether no model stands there, or one of a run that was stopped: what a stopped run may write to."""
     from topicx.model import Model
 
