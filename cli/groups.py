@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicx.cli import show as lines
 from topicx.cli.common import check_outputs, check_state, option, print_json, refuse, say, seed, stack, threads
-from topicx.cli.show import show as line
 from topicx.report.bins import UNITS
 from topicx.strings import one_line
 
@@ -76,9 +76,9 @@ def show(
     if ordered and len(found.names) > 1:
         result["trends"] = collections.describe_trends(model, found, by_time, top, words, chosen)
     if contrast:
-        held = State.load(contrast)
-        check_state(model, held, contrast, anyway=False)
-        several = collections.contrasts(model, follow(held, model), words)
+        of_run = State.load(contrast)
+        check_state(model, of_run, contrast)
+        several = collections.contrasts(model, follow(of_run, model), words)
         names = list(model.group_names)
         result["contrasts"] = [
             {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
@@ -102,13 +102,9 @@ def _of_documents(
 ) -> tuple[Mixtures, bool, str]:  # fmt: skip
     """Shares by the documents of a corpus or a state; whether groups are in an order; and what a trend is by."""
     from topicx.report.groups import by_documents
-    from topicx.state import State
 
-    held = State.load(state) if state else None
-    if held is not None:
-        check_state(model, held, str(state), anyway=False)
     found, groups, empty = by_documents(
-        model, by, corpus=corpus, state=held, unit=bins, every=every, seed=seed, threads=threads
+        model, by, corpus=corpus, state=state, unit=bins, every=every, seed=seed, threads=threads
     )
     if empty:
         say(f"note: {empty:,} documents without a word that the model knows are left out")
@@ -119,7 +115,7 @@ def _print(result: dict[str, Any], unit: str, chosen: bool) -> None:
     groups = result["groups"]
     if chosen:  # a table a topic
         for place, topic in enumerate(groups[0]["topics"]):
-            line(f"topic {topic['topic']}  ", " ".join(topic["words"]))
+            lines.show(f"topic {topic['topic']}  ", " ".join(topic["words"]))
             width = max(len(row["group"]) for row in groups)
             for row in groups:
                 each = row["topics"][place]
@@ -130,19 +126,18 @@ def _print(result: dict[str, Any], unit: str, chosen: bool) -> None:
             tokens = f", {row['tokens']:,} tokens" if "tokens" in row else ""
             click.echo(one_line(f"{row['group']}  ({row['documents']:,} documents{tokens})"))
             for topic in row["topics"] if row["documents"] or "tokens" not in row else ():
-                line(f"  {_share(topic)}  {topic['topic']:>4}  ", " ".join(topic["words"]))
+                lines.show(f"  {_share(topic)}  {topic['topic']:>4}  ", " ".join(topic["words"]))
     if result.get("trends"):
         article = "a " if unit else ""
         click.echo(f"rising and falling, change of share {article}{unit}:")
     for row in result.get("trends", ()):
         share = f"{row['slope']:+7.3%}{_interval(row['low'], row['high'], sign=True)}"
-        line(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  ", " ".join(row["words"]))
+        lines.show(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  ", " ".join(row["words"]))
     if "contrasts" in result:
         click.echo("words of a topic that one collection has more than the others:")
     for row in result.get("contrasts", ()):
         if row["words"]:
-            said = " ".join(word["word"] for word in row["words"])
-            line(f"  {row['topic']:>4}  {row['collection']}: ", said)
+            lines.show(f"  {row['topic']:>4}  {row['collection']}: ", " ".join(word["word"] for word in row["words"]))
 
 
 def _share(topic: dict[str, Any]) -> str:

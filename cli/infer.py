@@ -107,6 +107,7 @@ def command(
         )
         saved = None
         if state is not None:
+            inference.need_assignments()
             saved = open_things.enter_context(
                 contextlib.closing(StateWriter(state, loaded, inference.topics.alpha, about))
             )

@@ -215,8 +215,8 @@ def by_time(asked: Question) -> dict[str, Any]:
         plots.check_plot(options["plot"])
     if state is None and (options["times"] or options["path"]):
         raise InputError(f"--{'times' if options['times'] else 'path'} is for a state; {asked.name} is a corpus")
-    if state is not None and options["times"] is None:
-        raise InputError("--method time: a state holds no times; give the corpus that has them: --times CORPUS")
+    if state is not None and options["times"] is None and "time" not in state.columns:
+        raise InputError(f"--method time: {asked.name} holds no times; give the corpus that has them: --times CORPUS")
     if state is not None and (options["path"] or 1) > state.paths:
         raise InputError(f"--path {options['path']}: the state has {state.paths}")
     times = None if options["times"] is None else asked.other(options["times"])

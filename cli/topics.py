@@ -135,7 +135,7 @@ def _label_topics(model: Model, number: int, probabilities: bool, as_json: bool)
     from topicx.errors import InputError
     from topicx.models.dependency import DependencyLDA
 
-    if "label_topic_word" not in model.side:
+    if model.meta.get("model") != "dependency" or "label_topic_word" not in model.side:
         raise InputError("--label-topics: the model did not learn which labels go together (--model dependency does)")
     groups = DependencyLDA.groups_of_labels(model, number)
     weights = model.side["label_topic_alpha"] / model.side["label_topic_alpha"].sum()

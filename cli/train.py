@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -63,7 +64,7 @@ model_options = stack(
     "--keep", type=click.Choice(["best", "all", "average"]), default=None,
     show_default="best; models of labels: average",
     help="Of several chains: the one with the best score, all (with their numbers: news.0.model), or their average "
-    "(models of labels, whose topics are the same in all chains).",
+    "(models of labels, whose topics are the same in all chains; medlda: all topics side by side, scores averaged).",
 )  # fmt: skip
 @option("--estimator", type=click.Choice(["cgs", "cgsp"]), default=None, help="Sets both --theta and --phi.")
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgsp", help="Estimator of θ.")
@@ -87,7 +88,7 @@ model_options = stack(
 @option("--checkpoint", default=None, metavar="FILE", show_default="MODEL.checkpoint", help="Where to save the chain.")
 @option(
     "--checkpoint-interval", type=click.IntRange(0), default=0,
-    help="Save the chain every N sweeps, those of a growing start included, and at the end (0: only when interrupted).",
+    help="Save the chain every N sweeps, those of its start included, and at the end (0: only when interrupted).",
 )  # fmt: skip
 @option(
     "--stream", is_flag=True, show_default=False,
@@ -145,7 +146,7 @@ def command(
         from topicx.sampling.chain import Checkpoints
 
         given = on_command_line(context)
-        keep = _keep(keep, chains, settings["model"], resume)
+        keep = _keep(keep, chains, settings, resume)
         wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
         wanted.join_chunks, wanted.metadata = join_chunks, metadata
         if not doc_topics:
@@ -169,8 +170,7 @@ def command(
         again += [("show-topics-interval", show_topics_interval), ("log", "json" if log_form == "json" else None)]
         wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
         source = Source(corpus, init_state, resume, settings, given, tried)
-        engine = Threads(threads, memory)
-        _train(source, Series(chains, keep), wanted, checkpoints, log, engine, show_topics_interval)
+        _train(source, Series(chains, keep), wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)
@@ -191,14 +191,9 @@ class Source:
 
 
 def _train(
-    source: Source,
-    series: Series,
-    wanted: Wanted,
-    checkpoints: Checkpoints,
-    log: Log,
-    engine: Threads,
+    source: Source, series: Series, wanted: Wanted, checkpoints: Checkpoints, log: Log, engine: Threads,
     show_topics: int,
-) -> None:
+) -> None:  # fmt: skip
     """All chains, one after another."""
     from topicx.corpus.chunks import parent
     from topicx.corpus.columns import chosen
@@ -213,11 +208,17 @@ def _train(
             series = Series.of(notes) if notes else Series(before + 1, "best", [-math.inf] * before)
             wanted.theta, wanted.phi = wanted.theta or notes.get("theta"), wanted.phi or notes.get("phi")
         wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
-        for number in range(len(series.scores), series.chains):
+        while len(series.scores) < series.chains:
+            number = len(series.scores)
             if run is None:
                 run = _new_run(source, number, engine, log)
             elif run.options.chain != number:
                 run = run.next(number)
+            parts = run.definition.parts(run.chain.state)
+            if parts > 1 and number == 0 and not source.resume:
+                series.chains *= parts
+            if run.definition.joins and series.keep == "average" and series.chains > 1:
+                wanted.check_joined()
             run.check_phi(wanted.phi)
             if wanted.join_chunks:
                 parent(run.chain.state.ids[0])  # before hours of work: are there chunks?
@@ -237,17 +238,24 @@ def _check(
         raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS, --init-state or --chains")
     if keep == "all" and chains == 1:
         raise InputError("--keep all is for several chains: give --chains")
-    if keep in ("all", "average") and chains > 1 and "-" in wanted.files():
+    if ((keep == "all" and chains > 1) or keep == "average") and "-" in wanted.files():
         raise InputError(f"--keep {keep}: several models cannot go to standard output")
     if chains > 1 and init_state:
         raise InputError("--chains: chains that begin with one state are not independent (--init-state)")
 
 
-def _keep(keep: str | None, chains: int, model: str, resume: str | None) -> str:
+def _keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: str | None) -> str:
     """What is kept of several chains."""
-    labelled = models.find(model).labelled
-    if keep == "average" and not labelled and not resume:
-        raise InputError(f"--keep average: is for models of labels; topics of {model} are numbered anew in each chain")
+    model = settings["model"]
+    labelled, joins = models.find(model).labelled, models.find(model).joins
+    if keep == "average" and not (labelled or joins) and not resume:
+        raise InputError(
+            f"--keep average: is for models of labels and medlda; topics of {model} are numbered anew in each chain"
+        )
+    if settings["strategy"] == "one-vs-all":
+        if keep not in (None, "average"):
+            raise InputError(f"--keep {keep}: the models of one-vs-all make one model together")
+        return "average"
     return keep or ("average" if labelled and chains > 1 else "best")
 
 

@@ -104,6 +104,12 @@ class Wanted:
         numbered.join_chunks, numbered.metadata = self.join_chunks, self.metadata
         return numbered
 
+    def check_joined(self) -> None:
+        """InputError if a file is wanted that chains side by side have each for itself."""
+        for name, path in (("state", self.state), ("doc-topics", self.doc_topics)):
+            if path:
+                raise InputError(f"--{name}: the chains that the model is made of have one each")
+
     def options(self) -> str:
         """The options that name them, as a shell takes them."""
         pairs = {"-o": self.model, "--state": self.state, "--doc-topics": self.doc_topics, "--trace": self.trace}
@@ -119,11 +125,6 @@ def with_number(name: str, number: int) -> str:
     return str(plain.with_name(f"{plain.stem}.{number}{plain.suffix}{packed}"))
 
 
-FALLS = {
-    "growing": "a growing start begins with a few documents, whose score falls as others come",
-    "soft": "a soft start draws topics from probabilities; the score may fall at first",
-}
-"""Starts after which a likelihood that falls is no sign of trouble."""
 TOLD_MEMORY = 500_000_000
 """Bytes from which the user is told what a run will take, without asking."""
 
@@ -142,11 +143,16 @@ def _announce(run: Run, log: Log) -> None:
         model=options.model, sampler=chain.sampler.name, start=chain.start, iterations=options.iterations,
         seed=options.seed, chain=options.chain, objective=chain.method.objective,
     )  # fmt: skip
-    if chain.start in FALLS and chain.position == 0:
-        log.tell(f"note: {FALLS[chain.start]}")
     if chain.memory >= TOLD_MEMORY or getattr(chain.engine, "memory", None) is not None:
-        log.tell(f"it takes about {told_size(chain.memory)} of memory, the corpus included", "memory",
-                 bytes=chain.memory)  # fmt: skip
+        taken = told_size(chain.memory)
+        log.tell(f"it takes about {taken} of memory, the corpus included", "memory", bytes=chain.memory)
+    if chain.start == "growing" and chain.position == 0:
+        log.tell("note: a growing start begins with a few documents, whose score falls as others come")
+    if chain.start == "soft" and chain.position == 0:
+        log.tell(
+            f"note: {chain.soft} sweeps of cvb0 come first, then every token's topic is drawn from what they found; "
+            "from there the likelihood may fall for some sweeps while the topics get better"
+        )
     if state.n_topics > state.n_words:
         log.tell(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
     schedule = getattr(chain.method, "schedule", None)

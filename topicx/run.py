@@ -202,10 +202,14 @@ def check_fit(definition: Definition, options: Options) -> None:
 
 
 def pooled(before: Model | None, chains: int, model: Model) -> Model:
-    """The mean of a model of so many chains and of another chain's: for models whose topics mean the same in all."""
+    """The mean of a model of so many chains and of another chain's: of topics that mean the same in all; or of scores,
+    with the topics side by side (`Definition.joins`)."""
     if before is None:
         model.meta["chains"] = 1
         return model
+    definition = models.of_meta(model.meta)
+    if definition.joins:
+        return definition.joined(before, chains, model)
     order = np.arange(model.n_topics)
     mean = average([before, model], [order, order], [chains, 1])
     mean.meta = model.meta | {"chains": chains + 1}

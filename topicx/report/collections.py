@@ -119,7 +119,7 @@ def student(freedom: NDArray[np.int64], share: float) -> Floats:
 
 def mixtures(model: Model, by: str = "collection", share: float = 0.9) -> Mixtures:
     """The collections of a model, as the file has them, or (by="time") in the order of their mean times."""
-    if "pi" not in model.side:
+    if model.meta.get("model") != "compound" or "pi" not in model.side:
         raise InputError("the model has no collections: train it with --model compound on a corpus that has them")
     groups = len(model.side["pi"])
     names = list(model.group_names) or [str(j) for j in range(groups)]
