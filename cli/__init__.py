@@ -114,7 +114,12 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(2)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "topicx"
-        _fail(f"{error.format_message()} (see '{command} --help')", 2)
+        said = None
+        if isinstance(error, click.NoSuchOption):
+            from topicx.cli.elsewhere import hint
+
+            said = hint(command.split()[-1], error.option_name)
+        _fail(f"{said or error.format_message()} (see '{command} --help')", 2)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):
@@ -128,6 +133,8 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(f"out of memory: {error}" if str(error) else "out of memory", 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
+        if not where and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            where = "standard output: "  # all other outputs name themselves
         _fail(f"{where}{error.strerror or error}", 1)
     except Exception as error:
         if isinstance(error, RuntimeError) and "can't start new thread" in str(error):

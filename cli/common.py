@@ -97,13 +97,14 @@ any_state = option(
 )  # fmt: skip
 
 
-def check_state(model: Model, state: State, name: str, anyway: bool) -> None:
+def check_state(model: Model, state: State, name: str, anyway: bool | None = None) -> None:
     """Refuse a state that is not of this model's run: its figures would be of neither."""
     from topicx.errors import InputError
 
     why = model.unlike(state)
     if why and not anyway:
-        raise InputError(f"{name}: is not a state of this model: {why} (--any-state takes it all the same)")
+        hint = "" if anyway is None else " (--any-state takes it all the same)"
+        raise InputError(f"{name}: is not a state of this model: {why}{hint}")
 
 
 def stack(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from topicx.cli.common import Number, force_output, json_output, option, print_json, quiet, say, seed
 from topicx.datasets.generators import GENERATORS, SIZES
-from topicx.errors import InputError
+from topicx.errors import InputError, TopicxError
 
 
 @click.group()
@@ -83,10 +84,11 @@ def make(name: str, output: str, seed: int, quiet: bool, **sizes: Any) -> None:
 @option(
     "--format",
     "format_",
-    type=click.Choice(["tsv", "jsonl"]),
+    type=click.Choice(["tsv", "jsonl", "dir"]),
     default=None,
     show_default="by the file's name, else tsv",
-    help="A line a text, with the fields id, label, collection, year and text; tsv begins with their names.",
+    help="tsv, jsonl: a line a text, with the fields id, label, collection, year and text (tsv begins with their "
+    "names); dir: a folder with a file a text, YEAR/ID.txt.",
 )
 @quiet
 def texts(output: str, format_: str | None, quiet: bool) -> None:
@@ -99,6 +101,9 @@ def texts(output: str, format_: str | None, quiet: bool) -> None:
         format_ = "jsonl" if name.endswith(".jsonl") else "tsv"
         if name.endswith((".csv", ".parquet", ".json", ".xlsx")):
             raise InputError(f"--output {output}: the texts are written as tsv or jsonl; --format says which")
+    if format_ == "dir":
+        say(f"{output}: {_write_folder(Path(output))} texts", quiet=quiet)
+        return
     count = 0
     with atomic_output(output, binary=False) as out:
         if format_ == "tsv":
@@ -110,3 +115,21 @@ def texts(output: str, format_: str | None, quiet: bool) -> None:
                 out.write(json.dumps(text._asdict(), ensure_ascii=False) + "\n")
             count += 1
     say(f"{output}: {count} texts", quiet=quiet)
+
+
+def _write_folder(folder: Path) -> int:
+    """Every text as a file in the folder of its year."""
+    from topicx import datasets
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"--output {folder}: is there, and no empty folder")
+    count = 0
+    for text in datasets.embedded_texts():
+        path = folder / str(text.year) / f"{text.id}.txt"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text.text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise TopicxError(f"{path}: cannot be written: {error.strerror or error}") from error
+        count += 1
+    return count

@@ -77,7 +77,7 @@ def show(
         result["trends"] = collections.describe_trends(model, found, by_time, top, words, chosen)
     if contrast:
         of_run = State.load(contrast)
-        check_state(model, of_run, contrast, anyway=False)
+        check_state(model, of_run, contrast)
         several = collections.contrasts(model, follow(of_run, model), words)
         names = list(model.group_names)
         result["contrasts"] = [

@@ -145,7 +145,9 @@ def command(
     began = time.monotonic()
     reader = open_reader(inputs, chosen, quiet)
     total = reader.total / 1e6 if reader.total is not None else None
-    with Builder(tokenizer, building, like=vocabulary, directory=folder, faults=reader.options.faults) as builder:
+    told = output if folder is not None else None  # what waits is beside it
+    faults = reader.options.faults
+    with Builder(tokenizer, building, like=vocabulary, directory=folder, output=told, faults=faults) as builder:
         bar = progress.for_terminal("reading", total, "MB", quiet=quiet)
         with bar:
             reader.say = bar.message if not quiet else reader.say

@@ -43,6 +43,8 @@ fields = stack(
            show_default="collection, if it is there"),
     option("--time-field", metavar="FIELD", help="Field of the time: numbers (a year, say) or ISO dates.",
            show_default="time, if it is there"),
+    option("--time-regex", metavar="REGEX",
+           help=r"dir, files: what the first group of this pattern finds in a file's path is its time: '(\d{4})'."),
     option("--column", "columns", multiple=True, metavar="FIELD",
            help="Keep a further field as a column of the corpus (may be repeated)."),
     option("--label-delimiter", metavar="TEXT", help="Parts several labels in one field ('': one label).",
@@ -89,6 +91,7 @@ USES = {
     "vocab": ("uci", "ldac", "svmlight"),
     "index_base": ("ldac", "svmlight"),
     "skip_header": ("dir", "files"),
+    "time_regex": ("dir", "files"),
     "follow_links": ("dir",),
     "chunk": TEXTS,
 }

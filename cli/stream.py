@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+import click
+
 from topicx.cli import priors
 from topicx.cli.log import Log
+from topicx.cli.training import Stopper, unfinished, with_number
 from topicx.errors import InputError
 
 
@@ -51,6 +54,16 @@ def train_stream(
             progress.advance(documents - done, f"pass {sweep} of {options.iterations}")
             done = documents
 
-        model = train_file(corpus, options, engine, report)
+        with Stopper(log) as stopper:
+            log.tell(f"{corpus}, from disk; {options.topics} topics, sampler scvb0, {options.iterations} passes, "
+                     f"seed {options.seed}", "start", topics=options.topics, sampler="scvb0",
+                     iterations=options.iterations, seed=options.seed)  # fmt: skip
+            model = train_file(corpus, options, engine, report, lambda: stopper.asked)
+    stopped = model.meta.get("stopped_after")
+    if stopped is not None and (output == "-" or not unfinished(output)):  # a whole model stays as it was
+        output = with_number("topicx.model" if output == "-" else output, stopped)
     model.save(output)
-    log.tell(f"wrote the model to {output}", "wrote", what="model", file=output)
+    so_far = f" so far ({stopped} of {options.iterations} passes)" if stopped is not None else ""
+    log.tell(f"wrote the model{so_far} to {output}", "wrote", what="model", file=output)
+    if stopped is not None:
+        raise click.exceptions.Exit(130)

@@ -98,9 +98,9 @@ class Wanted:
     def numbered(self, number: int) -> Wanted:
         """The same for one of several chains: every file with the chain's number."""
         state, doc_topics, trace = (
-            _numbered(name, number) if name else None for name in (self.state, self.doc_topics, self.trace)
+            with_number(name, number) if name else None for name in (self.state, self.doc_topics, self.trace)
         )
-        numbered = Wanted(_numbered(self.model, number), state, doc_topics, trace, self.theta, self.phi)
+        numbered = Wanted(with_number(self.model, number), state, doc_topics, trace, self.theta, self.phi)
         numbered.join_chunks, numbered.metadata = self.join_chunks, self.metadata
         return numbered
 
@@ -117,7 +117,7 @@ class Wanted:
         return " ".join(f"{option} {shlex.quote(name)}" for option, name in pairs.items() if name) + self.further
 
 
-def _numbered(name: str, number: int) -> str:
+def with_number(name: str, number: int) -> str:
     """The number goes before the endings, which say what the file is: theta.npz, theta.0.npz."""
     path = Path(name)
     packed = ".gz" if path.name.endswith(".gz") else ""
@@ -228,14 +228,14 @@ def _tell_stopped(run: Run, checkpoints: Checkpoints, wanted: Wanted, log: Log) 
         "stopped", always=True, sweep=done, of=chain.options.iterations, checkpoint=checkpoints.path,
         resume=f"{resume} {wanted.options()}",
     )  # fmt: skip
-    if chain.steps[chain.position - 1].kind == "grow":
-        log.tell("there is no model of it yet: the start was still growing")
+    if chain.steps[chain.position - 1].sweep == 0:
+        log.tell(f"there is no model of it yet: it had not come beyond its {chain.start} start")
         return
     only = wanted.numbered(chain.options.chain) if series["keep"] == "all" else wanted
     if series["keep"] != "all" and series["scores"]:
         return  # a chain before has left its model
-    if only.model == "-" or not _unfinished(only.model):
-        other = shlex.quote(_numbered("topicx.model" if only.model == "-" else only.model, done))
+    if only.model == "-" or not unfinished(only.model):
+        other = shlex.quote(with_number("topicx.model" if only.model == "-" else only.model, done))
         kept = "" if only.model == "-" else f"{only.model} stays as it was. "
         log.tell(f"{kept}For a model of what was done:\n  {resume} --iterations {done} -o {other}", always=True)
         return
@@ -243,7 +243,7 @@ def _tell_stopped(run: Run, checkpoints: Checkpoints, wanted: Wanted, log: Log) 
     write(run, replace(only, state=None, doc_topics=None, trace=None), log)
 
 
-def _unfinished(path: str) -> bool:
+def unfinished(path: str) -> bool:
     """Whether no model stands there, or one of a run that was stopped: what a stopped run may write to."""
     from topicx.model import Model
 
@@ -292,7 +292,8 @@ def write(run: Run, wanted: Wanted, log: Log, before: int | None = None) -> None
         result.model.parents["state"] = result.state.save(wanted.state)
         log.tell(f"wrote the state to {wanted.state}", "wrote", what="state", file=wanted.state)
     if wanted.doc_topics:
-        log.tell(f"wrote θ of {state.n_documents:,} documents to {wanted.doc_topics}", "wrote",
+        of = "the whole texts of " if wanted.join_chunks else ""
+        log.tell(f"wrote θ of {of}{state.n_documents:,} documents to {wanted.doc_topics}", "wrote",
                  what="doc-topics", file=wanted.doc_topics)  # fmt: skip
     if wanted.trace:
         run.chain.trace.write(wanted.trace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import subprocess
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Run, lda_corpus
+from topicx import datasets
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.report import bench, comparison, comparison_views
@@ -191,3 +193,18 @@ def test_the_scripts_run_and_go_on(script: str, tmp_path: Path) -> None:
     assert [run.returncode for run in done] == [0, 0], done[0].stderr
     assert "..." in done[0].stderr and done[1].stderr == ""  # the second has nothing left to measure
     assert done[0].stdout == done[1].stdout
+
+
+def test_defaults_are_judged(tmp_path: Path) -> None:
+    """benchmarks/defaults.py on a few of the embedded texts, without MALLET."""
+    (tmp_path / "data" / "texts").mkdir(parents=True)
+    with gzip.open(tmp_path / "data" / "texts" / "docs.tsv.gz", "wt", encoding="utf-8") as out:
+        for text in datasets.embedded_texts():
+            out.write(f"{text.id}\t{text.label}\t{text.text}\n")
+    script = Path(__file__).resolve().parents[1] / "benchmarks" / "defaults.py"
+    call = [sys.executable, str(script), "--data", "data", "--corpora", "texts", "--documents", "200", "--topics", "4"]
+    done = subprocess.run([*call, "--sweeps", "50", "--out", "out"], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=120, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    row = done.stdout.splitlines()[-1].split("|")
+    assert row[1:4] == [" `texts` ", " topicx ", " 0 "] and -1 < float(row[5]) < 1 and float(row[6]) < 0

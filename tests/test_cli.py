@@ -144,6 +144,11 @@ WRONG: list[tuple[str, str]] = [
         "there is no command 'train-topics', which is MALLET's: 'train' does it here, 'mallet",
     ),
     ("bulk-load --input x", "'import' does it here, 'mallet bulk-load' takes MALLET's options"),
+    ("train good.corpus --num-topics 5 -o x", "there is no option --num-topics, which is MALLET's: here it is -k"),
+    (
+        "import text.txt --keep-sequence -o x",
+        "--keep-sequence, which is MALLET's: here it is how it always is",
+    ),
     ("trian x", "there is no command 'trian'; did you mean 'train'?"),
     (f"{TRAIN} --sampler scvb0 --stream --show-topics-interval 2", "--show-topics-interval does not go with --stream"),
     (f"{TRAIN} --log json --quiet", "--quiet: does not go with --log json"),

@@ -392,3 +392,15 @@ def test_wrong_use(arguments, message, tmp_path):
     assert done.returncode == 2
     assert message in done.stderr and len(done.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_texts_as_a_folder(tmp_path):
+    run("texts", "-o", str(tmp_path / "papers"), "--format", "dir", "--quiet")
+    paths = sorted((tmp_path / "papers").rglob("*.txt"))
+    texts = {text.id: text for text in TEXTS}
+    assert len(paths) == 440
+    for path in paths:
+        assert path.read_text(encoding="utf-8") == texts[path.stem].text + "\n"
+        assert path.parent.name == str(texts[path.stem].year)
+    with pytest.raises(InputError, match="is there, and no empty folder"):
+        run("texts", "-o", str(tmp_path / "papers"), "--format", "dir")

@@ -60,6 +60,12 @@ def test_pages_call_only_commands_and_options_that_exist() -> None:
                 assert word in known, f"{page.name}: {word} in {line.strip()!r}"
 
 
+def test_the_index_has_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    missing = [page.name for page in PAGES if f"]({page.name})" not in index and page.name != "README.md"]
+    assert not missing
+
+
 def test_no_page_has_gaps() -> None:
     for page in [ROOT / "README.md", *PAGES]:
         gaps = re.findall(

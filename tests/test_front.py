@@ -68,6 +68,18 @@ def test_a_wrong_name_is_met_with_the_right_one(wrong: str, right: str) -> None:
         topicx.LDA(**{"zzz": 1})
 
 
+def test_what_other_libraries_call_it_is_met_with_ours() -> None:
+    with pytest.raises(AttributeError, match=r"has no attribute 'components_'; topic_word is it here"):
+        small().components_  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
+        small().nonsense  # noqa: B018
+    with pytest.raises(topicx.InputError, match="no option 'stop_words' of reading; did you mean 'stopwords'"):
+        small().fit(TEXTS, stop_words="en")
+    from topicx.lda import ELSEWHERE
+
+    assert all(getattr(topicx.LDA, theirs, None) is None for theirs in ELSEWHERE)  # none hides what is there
+
+
 def test_aliases_are_of_options_and_hide_none() -> None:
     known = {*declarations(Options), *FURTHER}
     assert set(ALIASES) <= known
@@ -156,7 +168,7 @@ def test_tables_of_other_programs_come_by_arrow() -> None:
         ([["a"], None], {}, r"documents\[1\] is not a list of words"),
         (["a text", None], {}, r"texts\[1\] is not a string but a NoneType"),
         ([], {}, "no documents"),
-        (TEXTS, {"stopword": "en"}, "no option 'stopword' of reading; there are text, stopwords"),
+        (TEXTS, {"stopped": "en"}, "no option 'stopped' of reading; there are text, stopwords"),
         (TEXTS, {"stopwords": "xx"}, "no stop words for the language 'xx'"),
         (np.ones((2, 2)), {"stopwords": "en"}, "the columns of a matrix are its words"),
         (np.full((2, 2), 0.5), {}, r"matrix\[0, 0\] is 0.5, not a count"),

@@ -502,6 +502,11 @@ OPTIONS: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["--delimiter", ";", "--text-field", "body", "--collection-field", "set"],
     ),
     "time_field": ({"a.csv": TABLE}, "a.csv", ["--delimiter", ";", "--text-field", "body", "--time-field", "when"]),
+    "time_regex": (
+        {"d/a-1990.txt": "some words\n", "d/b-1991-05.txt": "other body\n"},
+        "d",
+        ["--time-regex", r"-(\d{4})"],
+    ),
     "columns": ({"a.csv": TABLE}, "a.csv", ["--delimiter", ";", "--text-field", "body", "--column", "set"]),
     "no_header": ({"a.csv": "some words here,1\nother body,2\n"}, "a.csv", ["--text-field", "1", "--no-header"]),
     "no_quotes": ({"a.csv": 'text\n"some ""words\n'}, "a.csv", ["--no-quotes"]),
@@ -564,6 +569,23 @@ def test_every_option_of_reading_in_every_command_that_reads(option: str, judge:
     assert corpus_of("s.all.corpus").label_names == corpus.label_names
 
 
+def test_times_by_the_names_of_files(run: Run) -> None:  # noqa: F811
+    for name in ("1990/a.txt", "1991/b.txt", "undated/c.txt"):
+        write(f"d/{name}", "some words")
+    for pattern in (r"(\d{4})/", r"^\d{4}"):  # without a group: all of it
+        assert run("import", "d", "-o", "c", "--time-regex", pattern)[0] == 0
+        assert corpus_of().time.tolist()[:2] == [1990, 1991] and np.isnan(corpus_of().time[2])
+    write("e/x-1990-05-02.txt", "some words")
+    assert run("import", "e", "-o", "c", "--time-regex", r"\d{4}-\d\d-\d\d")[0] == 0
+    assert corpus_of().meta["time"] == "date"
+    status, _, err = run("import", "d", "-o", "c", "--time-regex", "(")
+    assert status == 2 and "--time-regex '(':" in err
+    assert (
+        "--time-regex: is for inputs read as dir, files"
+        in run("import", "d/1990/a.txt", "-o", "c", "--time-regex", "x")[2]
+    )
+
+
 # -- small inputs that grow -------------------------------------------------------------------------------------------
 
 
@@ -590,7 +612,7 @@ def test_full_disks_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("".join(f"some words w{i}x\n" for i in range(60_000)))
     command = f"ulimit -f 200; exec {sys.executable} -m topicx import a.txt -o c"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=20)
-    assert done.returncode == 1 and f"topicx: {tmp_path}: writing failed: File too large" in done.stderr
+    assert done.returncode == 1 and "topicx: c: writing failed: File too large" in done.stderr
     Corpus.from_documents([["aa", "bb"] * 50_000]).save(tmp_path / "c")
     command = f"ulimit -f 100; cat c | TMPDIR={tmp_path} {sys.executable} -m topicx prune - -o d"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=20)

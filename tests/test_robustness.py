@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from topicx.sampling.chain import Checkpoints
 from topicx.sampling.options import Options
 from topicx.strings import one_line
 
-from .conftest import Run
+from .conftest import Run, run_topicx
 
 STORED = Path(__file__).with_name("stored")
 MODEL = STORED / "v1.model"
@@ -117,6 +118,79 @@ def test_messages_of_full_disks_name_what_is_full(tmp_path: Path, monkeypatch: p
     with pytest.raises(TopicxError, match="writing temporary data failed: No space left") as caught:
         files.read("-", None, iter([b"some"]))
     assert not isinstance(caught.value, InputError)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("call", ["import - --format text -o x", "infer m - --input-format text -o x.tsv"])
+def test_signals_while_texts_are_read_leave_nothing(call: str, number: signal.Signals, files_to_read: Path) -> None:
+    before = sorted(path.name for path in files_to_read.iterdir())
+    process = subprocess.Popen(
+        [sys.executable, "-m", "topicx", *call.split()], cwd=files_to_read, text=True,
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert process.stdin is not None and process.stderr is not None
+    process.stdin.write("some words that are enough to be looked into\n" * 3000)
+    process.stdin.flush()
+    assert "standard input: read as text" in process.stderr.readline()  # it waits for more now
+    process.send_signal(number)
+    said = process.stderr.read()
+    assert process.wait(60) in (128 + number, -number), said
+    assert "Traceback" not in said and len(said.strip().splitlines()) <= 1
+    process.stderr.close()
+    process.stdin = None
+    assert sorted(path.name for path in files_to_read.iterdir()) == before
+
+
+WRITERS = [
+    "import c.tsv -o x", "split c -o x", "prune c -o x --min-count 2", "train c -k 4 --iterations 3 -o x",
+    "train c -k 4 --iterations 3 -o x.model --state x", "train c -k 4 --iterations 3 -o x.model --doc-topics x.csv",
+    "infer m c -o x.tsv", "infer m c -o x.npz", "infer m c -o x.jsonl.gz", "infer m c -o x.tsv --state x.state",
+    "estimate s -o x", "export s --format mallet-state -o x.gz", "export c --format uci -o x",
+    "export m --format mallet-topic-word-weights -o x", "datasets texts -o x.tsv", "datasets make bars -o x",
+    "train --resume cp -o x", "hmm train c --states 2 --iterations 2 -o x",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files_to_read(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of some size in several forms, a model, a state and a checkpoint."""
+    place = tmp_path_factory.mktemp("full")
+    rows = "".join(f"d{i}\tx\t{' '.join(f'word{(i * j) % 997}' for j in range(1, 40))}\n" for i in range(400))
+    (place / "c.tsv").write_text(rows)
+    for call in (
+        "import c.tsv -o c -q", "train c -k 4 --iterations 4 -o m --state s --checkpoint cp --checkpoint-interval 2 -q"
+    ):  # fmt: skip
+        assert run_topicx(*call.split(), cwd=place).returncode == 0
+    return place
+
+
+@pytest.mark.parametrize("call", WRITERS)
+def test_a_full_disk_is_a_line_that_names_the_file_and_leaves_nothing(call: str, files_to_read: Path) -> None:
+    """Files may have four blocks: what a full disk does to whatever is written."""
+    before = sorted(path.name for path in files_to_read.iterdir())
+    done = shell(f"ulimit -f 4; topicx {call} -q", files_to_read)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert re.match(r"topicx: x\S*: writing failed: File too large", done.stderr), done.stderr
+    left = [path.name for path in files_to_read.iterdir() if path.name not in before]
+    assert left in ([], ["x.model"]), left  # files that were whole before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    "call", ["topics m", "infer m c", "evaluate m c --json", "export s --format mallet-state -o -", "info m",
+             "train c -k 4 --iterations 2 -o -", "import c.tsv -o -", "datasets list"],
+)  # fmt: skip
+def test_a_full_disk_behind_standard_output(call: str, files_to_read: Path) -> None:
+    done = shell(f"topicx {call} > /dev/full", files_to_read)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "topicx: standard output: No space left on device"
+
+
+def test_a_checkpoint_on_a_full_disk_is_a_warning(files_to_read: Path) -> None:
+    call = "train c -k 40 --iterations 4 -o /dev/null --checkpoint x.cp --checkpoint-interval 2"
+    done = shell(f"ulimit -f 8; topicx {call}", files_to_read)
+    assert done.returncode == 0, done.stderr
+    assert "warning: no checkpoint after step 2: x.cp: writing failed: File too large" in done.stderr
 
 
 def test_a_loop_of_links(topicx: Run, tmp_path: Path) -> None:

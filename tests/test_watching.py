@@ -67,7 +67,7 @@ def test_lines_say_how_long_it_will_take(monkeypatch: pytest.MonkeyPatch, capsys
     lines.advance(400)
     assert capsys.readouterr().err.splitlines() == [
         "training: 200 of 1,000 sweeps, score -8.1, 20 s, 3 min left",
-        "training: 600 of 1,000 sweeps, 7 min, 5 min left",
+        "training: 600 of 1,000 sweeps, score -8.1, 7 min, 5 min left",
     ]
     assert [progress.span(seconds) for seconds in (3, 99, 100, 6100)] == ["3 s", "99 s", "2 min", "1 h 42 min"]
 
@@ -170,6 +170,19 @@ def test_a_growing_start_that_is_stopped_leaves_no_model(tmp_path: Path) -> None
     said = stopped(tmp_path, "c", "-k", 300, "--sampler", "dense", "--start", "growing", "-o", "m", seconds=0)
     assert "after 0 of" in said and "there is no model of it yet" in said
     assert not (tmp_path / "m").exists() and (tmp_path / "m.checkpoint").exists()
+
+
+def test_a_stream_that_is_stopped_leaves_a_model(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus(documents=400).save(tmp_path / "c")
+    call = ("train", "c", "-k", 3, "--sampler", "scvb0", "--stream", "-o", "m", "--iterations")
+    for left, expected in ((None, "m"), ("whole", "m.")):
+        if left:
+            assert topicx(*call, 2).returncode == 0
+        said = stopped(tmp_path, *call[1:], 900_000)
+        wrote = re.search(r"wrote the model so far \((\d+) of 900000 passes\) to (\S+)", said)
+        assert wrote and wrote[2].startswith(expected), said
+        assert Model.load(tmp_path / wrote[2]).meta["stopped_after"] == int(wrote[1])
+    assert "stopped_after" not in Model.load(tmp_path / "m").meta
 
 
 def test_columns_of_the_trace_keep_their_order(topicx: Run, tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ _HOME = {
 
 # Packages that are imported on first use.
 _PACKAGES = ("datasets", "evaluate", "interop", "plots")
+_EXTRAS = ("sklearn",)  # what it needs may be missing, and then it says so
 
 __all__ = [*_HOME, *_PACKAGES, "__version__"]
 
@@ -57,6 +58,6 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
-    if name in _PACKAGES:
+    if name in _PACKAGES or name in _EXTRAS:
         return import_module(f"topicx.{name}")
     raise AttributeError(f"module 'topicx' has no attribute {name!r}")

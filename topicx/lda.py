@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Never, Self, Unpack
+from typing import TYPE_CHECKING, Any, Never, Self, Unpack
 
 import numpy as np
 import scipy.sparse
@@ -25,6 +25,20 @@ from topicx.state import State
 
 FURTHER = ("threads", "theta", "phi", "seed_words", "seed_weight", "word_prior", "verbose")
 """Arguments of the classes that are no declared options."""
+
+
+ELSEWHERE = {
+    **dict.fromkeys(("components_", "get_topics", "topic_word_", "word_topic"), "topic_word"),
+    **dict.fromkeys(("show_topics", "print_topics", "show_topic", "get_topic", "get_topic_words"), "top_words(number)"),
+    **dict.fromkeys(("doc_topic_", "get_document_topics"), "document_topic"),
+    **dict.fromkeys(("predict", "infer"), "transform(documents), or model.infer(documents)"),
+    "loglikelihood": "trace['score']", "ll_per_word": "trace['score']", "train": "fit(documents)",
+    **dict.fromkeys(
+        ("perplexity", "log_perplexity"), "topicx.evaluate.completion.completion(lda.model, None, heldout).perplexity"
+    ),
+    **dict.fromkeys(("coherence", "get_coherence"), "topicx.evaluate.coherence.coherence(lda.model, corpus)"),
+}  # fmt: skip
+"""What other libraries call what `LDA` has."""
 
 
 class LDA:
@@ -264,6 +278,13 @@ class LDA:
     def plot_over_time(self, documents: Any = None, topics: Sequence[int] | None = None, **settings: Any) -> Any:
         """Shares of topics over time, with intervals; see `topicx.plots.plot_over_time`."""
         return import_module("topicx.plots").plot_over_time(self, documents, topics, **settings)
+
+    if not TYPE_CHECKING:  # so that a type checker knows which attributes there are
+
+        def __getattr__(self, name: str) -> Any:
+            found = ELSEWHERE.get(name)
+            hint = f"; {found} is it here" if found else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def save(self, path: str) -> None:
         """Write the model to a file that the command line and `topicx.Model.load` read."""

@@ -66,16 +66,17 @@ class LineProgress(Progress):
     def __init__(self, title: str, total: float | None = None, unit: str = "", interval: float = 10.0) -> None:
         super().__init__(title, total, unit)
         self.interval = interval
-        self._last = self._start
+        self._last, self._note = self._start, ""
 
     def advance(self, amount: float = 1, note: str = "") -> None:
         super().advance(amount, note)
+        self._note = note or self._note
         now = time.monotonic()
         if now - self._last >= self.interval:
             self._last = now
             of = f" of {self.total:,.0f}" if self.total else ""
             unit = f" {self.unit}" if self.unit else ""
-            extra = f", {note}" if note else ""
+            extra = f", {self._note}" if self._note else ""
             left = self.left()
             to_go = f", {span(left)} left" if left else ""
             self.message(f"{self.title}: {self.done:,.0f}{of}{unit}{extra}, {span(now - self._start)}{to_go}")

@@ -98,14 +98,6 @@ class State(OfDocuments, OfTopics, Kept):
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
 
-    @property
-    def placed(self) -> bool:
-        """Whether any token has a topic."""
-        if self.z.strides == (0,):  # `unplaced`
-            return bool((self.z[:1] != NONE).any())
-        piece = 1 << 22
-        return any(bool((self.z[at : at + piece] != NONE).any()) for at in range(0, len(self.z), piece))
-
     def is_of(self, corpus: Corpus) -> bool:
         """Whether these are the tokens of this corpus, in their order (their words may have other numbers)."""
         if not np.array_equal(self.offsets, corpus.offsets):
@@ -115,6 +107,14 @@ class State(OfDocuments, OfTopics, Kept):
         number = {word: at for at, word in enumerate(corpus.vocabulary)}
         ours = np.array([number.get(word, -1) for word in self.vocabulary], np.int64)
         return np.array_equal(ours[self.words], corpus.words)
+
+    @property
+    def placed(self) -> bool:
+        """Whether any token has a topic."""
+        if self.z.strides == (0,):  # `unplaced`
+            return bool((self.z[:1] != NONE).any())
+        piece = 1 << 22
+        return any(bool((self.z[at : at + piece] != NONE).any()) for at in range(0, len(self.z), piece))
 
     def __repr__(self) -> str:
         paths = f", {self.paths} paths" if self.paths > 1 else ""

@@ -113,7 +113,8 @@ def report(found: dict[str, Any], topics: int, threads: int) -> None:
     peak = max(part["own"] for part in found.values() if isinstance(part, dict))
     base = found["import"]["own"]
     print(
-        f"{tokens:,} tokens, {found['documents']:,} documents, {found['words']:,} words, K={topics}, {threads} threads: "
+        f"{tokens:,} tokens, {found['documents']:,} documents, {found['words']:,} words, K={topics}, "
+        f"{threads} threads: "
         f"sweeps {sweeps} s ({tokens / sweeps[-1] / 1e6:.1f} M tokens/s in the last); own memory in the sweeps "
         f"{(own - base) / tokens:.1f} bytes a token, between parts at most {(peak - base) / tokens:.1f}; beside the "
         f"sweeps {sum(outside.values()):.1f} s ({', '.join(f'{name} {s:.1f}' for name, s in outside.items())})"

@@ -84,11 +84,13 @@ class Builder:
         *,
         like: Sequence[str] | None = None,
         directory: str | os.PathLike[str] | None = None,
+        output: str | None = None,
         faults: Faults | None = None,
     ) -> None:
+        """`directory`: where what is read waits; `output`: the file that is written then, which messages name."""
         self.tokenizer = tokenizer
         self.options = options or BuildOptions()
-        self.directory = directory
+        self.directory, self.output = directory, output
         self.like = like
         self.encoder = Encoder(tokenizer or Tokenizer(), like) if like is not None else None
         self.words = self.encoder.words if self.encoder else Words()
@@ -115,7 +117,7 @@ class Builder:
         self._map_of: Sequence[str] | None = None
 
     def _spool(self, dtype: Any) -> files.Spool:
-        spool = files.Spool(dtype, self.directory)
+        spool = files.Spool(dtype, self.directory, self.output)
         self._spools.append(spool)
         return spool
 

@@ -16,6 +16,16 @@ from topicx.strings import Strings
 FORMS = "a Corpus, texts, lists of words, a data frame, or a documents × words matrix of counts"
 
 
+OTHERWISE = {
+    "stopwords": "stop_words stopword remove_stopwords",
+    "min_doc_freq": "min_df no_below min_docs",
+    "max_doc_freq": "max_df no_above",
+    "min_count": "min_cf min_freq",
+    "vocabulary": "id2word feature_names vocab",
+}
+"""What other libraries call our options."""
+
+
 class Reading(TypedDict, total=False):
     """How documents that are not a corpus yet become one."""
 
@@ -46,9 +56,10 @@ def as_corpus(
     **limits: Any,
 ) -> Corpus:
     """A corpus of these documents; `like`: by the words (and for texts the tokenizer) of another."""
-    unknown = set(limits) - {"min_count", "min_doc_freq", "max_doc_freq"}
-    if unknown:
-        raise InputError(f"there is no option {sorted(unknown)[0]!r} of reading; there are {', '.join(_names())}")
+    for name in set(limits) - {"min_count", "min_doc_freq", "max_doc_freq"}:
+        close = [ours for ours, theirs in OTHERWISE.items() if name in theirs.split()]
+        what = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(_names())}"
+        raise InputError(f"there is no option {name!r} of reading; {what}")
     if isinstance(documents, str):
         raise InputError("one string was given: a list of texts is needed, or Corpus.load(path) for a corpus file")
     words = None if stopwords == "auto" else _words(stopwords)

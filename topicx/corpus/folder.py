@@ -7,6 +7,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
+
+import regex
 
 from topicx.corpus.read import Batch, ReadOptions
 from topicx.corpus.source import BLOCK, LONG_LINE, Source, _after_space
@@ -49,6 +52,7 @@ def documents(named: Iterable[Named], shown: str, options: ReadOptions) -> Itera
     texts: list[str] = []
     labels: list[tuple[str, ...]] = []
     size = 0
+    dated = _times(options)
     for name, document, label in named:
         with Source(name) as source:
             continues = False
@@ -58,11 +62,28 @@ def documents(named: Iterable[Named], shown: str, options: ReadOptions) -> Itera
                 labels.append(() if label and label[0] in options.no_label else label)
                 size += len(text)
                 if is_open or continues or size >= BLOCK or len(texts) >= 10_000:
-                    yield Batch(shown, None, texts, ids, labels, continues=continues, open=is_open), size
+                    times = dated(ids)
+                    yield Batch(shown, None, texts, ids, labels, times=times, continues=continues, open=is_open), size
                     ids, texts, labels, size = [], [], [], 0
                 continues = is_open
     if texts:
-        yield Batch(shown, None, texts, ids, labels), size
+        yield Batch(shown, None, texts, ids, labels, times=dated(ids)), size
+
+
+def _times(options: ReadOptions) -> Callable[[list[Any]], list[str | None] | None]:
+    """Says the times of documents by their names: what the first group of a pattern finds there."""
+    if options.time_regex is None:
+        return lambda names: None
+    try:
+        pattern = regex.compile(options.time_regex)
+    except regex.error as error:
+        raise InputError(f"--time-regex {options.time_regex!r}: {error}") from None
+
+    def time(name: str) -> str | None:
+        found = pattern.search(name)
+        return found[min(pattern.groups, 1)] if found else None
+
+    return lambda names: [time(name) for name in names]
 
 
 def _pieces(source: Source, options: ReadOptions) -> Iterator[tuple[str, bool]]:

@@ -41,7 +41,8 @@ def _wrong(row: Any, fields: Fields, options: ReadOptions) -> str:
              (fields.collection, options.collection_field), (fields.time, options.time_field))  # fmt: skip
     for name, by_name in asked:
         if name and by_name and name not in row:
-            return f"no field {name!r}; there are: {', '.join(list(row)[:12])}"
+            named = "; name the field by --text-field" if name == "text" else ""
+            return f"no field {name!r}{named}; there are: {', '.join(list(row)[:12])}"
     text = row.get(fields.text)
     if isinstance(text, list):
         if not all(isinstance(word, str) for word in text):

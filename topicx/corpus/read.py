@@ -57,6 +57,8 @@ class ReadOptions:
     label_field: str | None = None
     collection_field: str | None = None
     time_field: str | None = None
+    time_regex: str | None = None
+    """dir, files: what the first group of this pattern finds in a document's name is its time."""
     label_delimiter: str | None = None
     """What parts labels in one field; "" says that nothing does. By default a comma does in `lines`."""
     no_label: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from topicx.corpus.columns import columns_of, values_of
 from topicx.corpus.documents import as_corpus, like_model
+from topicx.errors import InputError
 from topicx.evaluate.infer import Inference
 from topicx.model import Model
 
@@ -51,7 +52,10 @@ class DocumentTopics:
     def to_dataframe(self) -> pandas.DataFrame:
         """A pandas frame with a row a document: id, what it carries (but for names that are taken), main topic, its
         share, what is predicted, and all of θ."""
-        import pandas
+        try:
+            import pandas
+        except ImportError:
+            raise InputError("data frames need pandas: pip install 'topicx[dataframe]'") from None
 
         columns: dict[str, Any] = {"id": self.ids, "main_topic": self.main_topic, "share": self.theta.max(axis=1)}
         columns |= self.predicted

@@ -138,12 +138,11 @@ def by_documents(
         theta, lengths = _inferred(model, loaded, seed, threads)
     else:
         assert state is not None
-        held = follow(state if isinstance(state, State) else State.load(state), model)
-        if held.n_topics != model.n_topics or held.vocabulary != model.vocabulary:
-            raise InputError(
-                f"the state has {held.n_topics} topics and {held.n_words:,} words, the model {model.n_topics} and "
-                f"{model.n_words:,}: it is not of the model's run"
-            )
+        held = state if isinstance(state, State) else State.load(state)
+        why = model.unlike(held)
+        if why is not None:
+            raise InputError(f"the state: it is not of the model's run: {why}")
+        held = follow(held, model)
         groups = groups_of(held.columns, by, unit, every)
         theta, lengths = theta_rows(held, threads=threads), held.lengths
     found = mixtures_of(groups, theta, lengths, share)

@@ -134,11 +134,13 @@ def train_file(
     options: Options,
     engine: Engine | None = None,
     each: Callable[[int, int, float], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Model:
     """A model of a corpus file that need not fit in memory, by SCVB0: `options.iterations` passes over the file.
 
     The result is that of the sampler scvb0 with these options on the same corpus. `each` is told the sweep, the
-    documents seen in it, and the objective so far in it.
+    documents seen in it, and the objective so far in it. `stop` is asked after each pass: the model is then of those
+    that were done.
     """
     engine = engine or Threads()
     with StoredCorpus.open(path) as corpus:
@@ -163,11 +165,14 @@ def train_file(
             rate = learner.rate.at(learner.step)
             if options.optimize_interval and sweep + 1 > options.optimize_burn_in:
                 _learn_priors(loop, sweep + 1)
-            if (sweep + 1) % options.trace_interval == 0 or sweep + 1 == options.iterations:
+            last = sweep + 1 == options.iterations or stop()
+            if (sweep + 1) % options.trace_interval == 0 or last:
                 score, alpha_sum = loop.fit / max(source.n_tokens, 1), float(learner.alpha.sum(axis=1).mean())
                 row = (float(sweep + 1), score, alpha_sum, float(learner.beta.mean()), rate)
                 for column, value in zip(trace.values(), row, strict=True):
                     column.append(value)
+            if last:
+                break
         model = learner_model(learner, vocabulary)
         model.trace = {name: np.array(values) for name, values in trace.items()}
         model.meta |= {"options": options.to_meta(), "sampler": "scvb0", "seed": options.seed}
@@ -176,6 +181,8 @@ def train_file(
             "tokenizer": corpus.meta.get("tokenizer"),
             "estimator": {"theta": "cgsp", "phi": "expected counts"},
         }
+        if options.iterations and sweep + 1 < options.iterations:
+            model.meta["stopped_after"] = sweep + 1
         model.parents = {"corpus": corpus.digest}
         return model
 
