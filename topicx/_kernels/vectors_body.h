@@ -32,8 +32,13 @@ TX_ALWAYS i16 i_load(const void *p) {
 TX_ALWAYS v16 v_all(float x) { v16 r; EACH_PART r.p[i] = x - (f_part){0}; return r; }
 TX_ALWAYS i16 i_all(int32_t x) { i16 r; EACH_PART r.p[i] = x - (i_part){0}; return r; }
 TX_ALWAYS i16 i_lanes(void) {
-    static const TX_ALIGNED int32_t lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    return i_load(lanes);
+#if TX_SET == 2
+    return (i16){{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}};
+#elif TX_SET == 1
+    return (i16){{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}};
+#else
+    return (i16){{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}}};
+#endif
 }
 
 /* ---- lane by lane ---- */
@@ -260,15 +265,7 @@ TX_ALWAYS int64_t v_find(v16 scan, const float *sums, int64_t chunks, float r) {
         for (int64_t i = 0; i < chunks - 1; i++) c += sums[16 * i + lane] <= r;
         return 16 * c + lane;
     }
-    /* By rounding past the end of the lane, or into an empty one: the last entry with weight of a lane nearby. */
-    int near = lane;
-    while (near < 16 && !(last[near] > 0)) near++;
-    if (near == 16)
-        for (near = lane; near >= 0 && !(last[near] > 0);) near--;
-    if (near < 0) return -1;
-    c = chunks - 1;
-    while (c > 0 && !(sums[16 * (c - 1) + near] < last[near])) c--;
-    return 16 * c + near;
+    return tx_repair(sums, chunks, lane);
 }
 /* The same for u of [0, 1), given the last chunk's sums: the entry on which u times their total falls. */
 TX_ALWAYS int64_t v_draw(v16 sum, const float *sums, int64_t chunks, double u) {
