@@ -19,6 +19,7 @@ from tests.conftest import lda_corpus, model_of
 from tests.twins import variational as twin
 from topicx._kernels import bounds
 from topicx.corpus.corpus import Corpus
+from topicx.engines import threads as memory_of_threads
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.run import best_of, expected, expected_shares
@@ -501,7 +502,7 @@ def test_memory_of_cvb0_and_the_message_when_it_is_short(corpus: Corpus, monkeyp
     method = begun(Cvb0, make_state(big, 100))
     held = sum(array.nbytes for array in method.arrays().values()) + method.words.nbytes + method.counts.nbytes
     assert held <= 4.5 * len(method.words) * 100
-    monkeypatch.setattr(base, "free_memory", lambda: 1_000)
+    monkeypatch.setattr(memory_of_threads, "free_memory", lambda: 1_000)
     with pytest.raises(InputError, match=r"cvb0 keeps .* scvb0"):
         begun(Cvb0, make_state(corpus, 4))
 

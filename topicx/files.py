@@ -269,6 +269,12 @@ class File:
             view, position = view[got:], position + got
         return np.frombuffer(data, dtype=dtype).reshape([max(stop - start, 0), *shape[1:]])
 
+    def mapped(self, name: str) -> NDArray[Any]:
+        """A whole array where it stands in the file: read only."""
+        begin, shape = self._entry(name)["data_offsets"][0], tuple(self.shape(name))
+        found = np.memmap(cast(Any, self._handle), self.dtype(name), "r", self._start + begin, shape)
+        return found.view(np.ndarray)
+
     def load(self, name: str) -> NDArray[Any]:
         return self.slice(name, 0, self.shape(name)[0])
 
@@ -302,21 +308,31 @@ def open_file(path: str | os.PathLike[str], kind: Kind | None = None, blocks: It
     return _open(path, kind, blocks, keep=False)
 
 
-def read(path: str | os.PathLike[str], kind: Kind | None = None, blocks: Iterable[bytes] | None = None) -> File:
+def read(
+    path: str | os.PathLike[str], kind: Kind | None = None, blocks: Iterable[bytes] | None = None,
+    map_from: int | None = None,
+) -> File:  # fmt: skip
     """Read a whole file into memory, every byte verified, as `open_file` does. `blocks`: its bytes, where they come
-    from a pipe that is already open."""
-    with _open(path, kind, blocks, keep=True) as file:
+    from a pipe that is already open.
+
+    Arrays of at least `map_from` bytes stay on disk and are mapped, read only: the system has of them in memory what it
+    has room for. (Nobody may write into the file meanwhile; to replace it, as topicx does, is no matter.)
+    """
+    with _open(path, kind, blocks, keep=True, map_from=map_from) as file:
         return file
 
 
-def _open(path: str | os.PathLike[str], kind: Kind | None, blocks: Iterable[bytes] | None, keep: bool) -> File:
+def _open(
+    path: str | os.PathLike[str], kind: Kind | None, blocks: Iterable[bytes] | None, keep: bool,
+    map_from: int | None = None,
+) -> File:  # fmt: skip
     name = os.fspath(path)
     handle = _open_seekable(name) if blocks is None else _kept_on_disk(blocks)
     try:
         file = _parse(name, handle)
         schema = _schema_of(file, kind)
         try:
-            _read_all(file, schema, keep)
+            _read_all(file, schema, keep, map_from)
         except Inconsistent as problem:
             raise InputError(f"{name}: the {file.kind} is not consistent: it has {problem}") from None
         return file
@@ -339,7 +355,7 @@ def _schema_of(file: File, kind: Kind | None) -> Schema | None:
     raise InputError(f"{file.path}: is a topicx {file.kind}, but a {wanted} is needed here")
 
 
-def _read_all(file: File, schema: Schema | None, keep: bool) -> None:
+def _read_all(file: File, schema: Schema | None, keep: bool, map_from: int | None) -> None:
     """Every array once: its checksum, its values by the schema, and, to `keep`, its contents."""
     checks: dict[str, Check] = {}
     if schema is not None:
@@ -347,9 +363,11 @@ def _read_all(file: File, schema: Schema | None, keep: bool) -> None:
         if schema.meta is not None:
             schema.meta(file.meta, file.sizes)
     for name in file._table:
-        found = _read_array(file, name, checks.get(name), keep)
+        begin, end = file._table[name]["data_offsets"]
+        mapped = keep and map_from is not None and end - begin >= max(map_from, 1)
+        found = _read_array(file, name, checks.get(name), keep and not mapped)
         if keep:
-            file.arrays[name] = found
+            file.arrays[name] = file.mapped(name) if mapped else found
     if schema is not None:
         needed = [name for name in schema.related() if name in file]
         schema.relate(file.arrays if keep else {name: file.load(name) for name in needed})

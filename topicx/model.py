@@ -171,6 +171,7 @@ class Model(OfTopics, Kept):
         # Very short documents are typical of nothing: from half the median length on.
         floor = np.median(lengths[lengths > 0]) / 2 if np.any(lengths > 0) else 0
         best = np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0)
+        least = np.zeros(self.n_topics)  # what a document must have of a topic to be among the foremost so far
         z, starts = state.gathered()
         for begin, end in document_batches(starts, 1 << 19):
             offsets = starts[begin : end + 1]
@@ -178,11 +179,14 @@ class Model(OfTopics, Kept):
             documents = np.repeat(np.arange(begin, end), np.diff(indptr))
             group = state.groups[documents] if len(state.groups) else 0
             theta = (counts / state.paths + state.alpha[group, topics]) / (lengths + alpha_sum)[documents]
-            keep = lengths[documents] >= floor
+            keep = (lengths[documents] >= floor) & (theta >= least[topics])
             best = _foremost(
                 np.concatenate([best[0], documents[keep]]), np.concatenate([best[1], topics[keep]]),
                 np.concatenate([best[2], theta[keep]]), number,
             )  # fmt: skip
+            full = np.bincount(best[1], minlength=self.n_topics) == number
+            last = np.cumsum(np.bincount(best[1], minlength=self.n_topics)) - 1  # by topic, then falling
+            least[full] = best[2][last[full]]
         documents, topics, theta = best
         starts = np.searchsorted(topics, np.arange(self.n_topics + 1))
         self.example_documents = np.full((self.n_topics, number), -1, np.int64)

@@ -47,6 +47,10 @@ class Labels(NamedTuple):
         return found
 
 
+MAP_FROM = 1 << 28
+"""Bytes from which an array stays in its file (67 million tokens): a corpus may be larger than memory."""
+
+
 def _no_strings() -> Strings:
     return Strings.of([])
 
@@ -219,7 +223,7 @@ class Corpus(OfDocuments):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Corpus:
         """Read a corpus file, every byte verified."""
-        return cls.from_file(files.read(path, CORPUS))
+        return cls.from_file(files.read(path, CORPUS, map_from=MAP_FROM))
 
     @classmethod
     def from_file(cls, file: files.File) -> Corpus:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels import bounds, pairs, soft
+from topicx.engines.memory import told_size
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.sampling import streams
@@ -62,6 +63,11 @@ class Soft(Method):
         self._beta32 = self.state.beta.astype(np.float32)
         self._beta_sum = float(self.state.beta.sum())
 
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        rows = state.n_documents + state.n_words
+        return super().memory(state, options) + 8 * rows * (state.n_topics + 15)
+
     def _check_memory(self, pairs: int) -> None:
         """Whether the method fits in memory; the default needs rows of documents and words only."""
 
@@ -77,7 +83,7 @@ class Soft(Method):
     @property
     def _placed(self) -> bool:
         """Whether the state came with assignments."""
-        return bool(np.any(self.state.z != NONE))
+        return self.state.placed
 
     def _pair_topics(self) -> NDArray[np.uint16]:
         """A topic for each pair (schedule order): that of its first token, where the state has one; else at random."""
@@ -190,29 +196,11 @@ def give_back_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def free_memory() -> int:
-    """Bytes that a process may still use: what the system has, and what a container leaves."""
-    import contextlib
-    import sys
-    from pathlib import Path
-
-    room = sys.maxsize
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                room = min(room, int(line.split()[1]) * 1024)
-    with contextlib.suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        limit = int((group / "memory.max").read_text())
-        room = min(room, limit - int((group / "memory.current").read_text()))
-    return room
-
-
-def require_memory(method: str, pairs: int, topics: int, needed: int) -> None:
-    """InputError unless `needed` bytes are free."""
-    free = free_memory()
-    if needed > free:
+def require_memory(engine: Engine, method: str, pairs: int, topics: int, needed: int) -> None:
+    """InputError unless a run may take `needed` bytes."""
+    room = engine.room()
+    if needed > room:
         raise InputError(
-            f"{method} keeps {pairs:,} pairs of document and word × {topics} topics in {needed / 1e9:.1f} GB, and "
-            f"{max(free, 0) / 1e9:.1f} GB are free: use the sampler scvb0, which keeps no assignments"
+            f"{method} keeps {pairs:,} pairs of document and word × {topics} topics in {told_size(needed)}, and it may "
+            f"take {told_size(max(room, 0))}: use the sampler scvb0, which keeps no assignments"
         )

@@ -38,7 +38,7 @@ class Stored(Soft):
 
     def _check_memory(self, pairs: int) -> None:
         rows = (self.state.n_documents + self.state.n_words) * self.padded * self.words_rows
-        require_memory(self.name, pairs, self.topics, 4 * (pairs * self.topics + rows))
+        require_memory(self.engine, self.name, pairs, self.topics, 4 * (pairs * self.topics + rows))
 
     def _start_at(self, topics: NDArray[np.uint16]) -> None:
         self.gamma = self._room()

@@ -45,7 +45,7 @@ class RestrictedCvb0(Method):
         entries = int(self.gamma_start[-1])
         if entries >= 1 << 32:
             raise InputError(f"CVB0 keeps {entries:,} assignments, more than it can: use a Gibbs sampler")
-        require_memory("CVB0", len(words), int(choices.max(initial=1)), 16 * entries)
+        require_memory(engine, "CVB0", len(words), int(choices.max(initial=1)), 16 * entries)
         partitions = options.partitions or default_partitions(state.n_tokens, state.n_documents)
         partitions = max(1, min(partitions, state.n_documents, state.n_words))
         self.schedule = Schedule(words, offsets, state.n_words, partitions, options.seed, options.chain)
@@ -91,7 +91,7 @@ class RestrictedCvb0(Method):
         draw = streams.generator(options.seed, options.chain, streams.START)
         choices, sizes = np.diff(self.allowed[0]), np.diff(self.offsets)
         place = (draw.random(len(self.words)) * np.repeat(choices, sizes)).astype(np.int64)
-        if np.any(state.z != NONE):
+        if state.placed:
             check_topics(state.z, state, self.allowed)
             found = np.zeros(len(self.words), np.uint16)
             pairs.first_topics(state.words, state.offsets, np.zeros(state.n_words, np.int64), state.z, found)

@@ -35,7 +35,7 @@ from topicx.sampling.hyper import DocumentStatistics
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.schema import Array, require
-from topicx.state import NONE, Csr, State
+from topicx.state import Csr, State
 from topicx.strings import Strings
 from topicx.variational.base import Rows, dense_csr
 from topicx.variational.minibatches import InMemory, Learner, Loop, OnDisk, Rate
@@ -59,7 +59,7 @@ class Scvb0(Method):
 
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
-        if np.any(state.z != NONE):
+        if state.placed:
             indptr, topics, counts = state.word_topics()
             words = np.repeat(np.arange(state.n_words), np.diff(indptr))
             self.learner.nw[words, topics] = counts
