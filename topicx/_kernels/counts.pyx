@@ -73,5 +73,5 @@ def totals(const uint16_t[::1] z, int64_t[::1] tokens):
     cdef Py_ssize_t i
     with nogil:
         for i in range(z.shape[0]):
-            if z[i] != NONE:
+            if z[i] != UNPLACED:
                 tokens[z[i]] += 1

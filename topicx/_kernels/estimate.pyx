@@ -202,6 +202,8 @@ cdef struct Work:
     uint16_t *at
     double *own
     double *saved
+    Py_ssize_t groups  # how many there are
+    double weight      # Σ c
 
 
 cdef Work work_of(Arena arena, Py_ssize_t size):
@@ -226,12 +228,32 @@ cdef inline double _others(const double* c, Py_ssize_t groups, Py_ssize_t own, d
     return others
 
 
-cdef inline void _own_parts(Work* s, Py_ssize_t groups, double total) noexcept nogil:
-    """In each group's own topic the sum is put back, and only the other groups' part added."""
+cdef inline Py_ssize_t _group_end(const uint16_t* z, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
+    """Where the tokens end that have the topic of token i."""
+    cdef Py_ssize_t j = i + 1
+    while j < end and z[j] == z[i]:
+        j += 1
+    return j
+
+
+cdef inline void _add_group(Work* s, double c, Py_ssize_t topic, double own) noexcept nogil:
+    """One more group of the pair, with this c (and n_kv or n_dk); of tokens not yet placed: topic NONE."""
+    s.c[s.groups] = c
+    s.weight += c
+    s.at[s.groups] = <uint16_t>topic
+    if topic != NONE:
+        s.saved[s.groups] = s.sums[topic]
+        s.own[s.groups] = own
+    s.groups += 1
+
+
+cdef inline void _add_pair(Work* s, Rows* rows, Py_ssize_t row) noexcept nogil:
+    """Σ C n of the pair: in each group's own topic the sum is put back, and only the other groups' part added."""
     cdef Py_ssize_t m
-    for m in range(groups):
+    _add(rows, row, s.sums, s.weight)
+    for m in range(s.groups):
         if s.at[m] != NONE:
-            s.sums[s.at[m]] = s.saved[m] + _others(s.c, groups, m, total) * s.own[m]
+            s.sums[s.at[m]] = s.saved[m] + _others(s.c, s.groups, m, s.weight) * s.own[m]
 
 
 # -- documents -----------------------------------------------------------------------------------------------------
@@ -248,9 +270,9 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
     cdef Rows documents = _rows(document_rows, size)
     cdef Rows words = _rows(word_rows, size)
     cdef bint keep = shares.shape[0] > 0, wanted = out.shape[0] > 0
-    cdef Py_ssize_t d, k, v, i, j, t, position, pair, begin, end, g, n, ahead
+    cdef Py_ssize_t d, k, v, i, j, t, position, pair, begin, end, g, ahead
     cdef int64_t entry, tokens
-    cdef double a_sum, total, q, q_less, rest, weight, beta_sum, alpha_sum
+    cdef double a_sum, total, q, q_less, rest, share, beta_sum, alpha_sum
     cdef Arena arena = Arena()
     cdef Work s = work_of(arena, size)
     cdef double *a = arena.doubles(size)
@@ -290,22 +312,13 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
                 end = pair_begin[pair + 1]
                 tokens += end - begin
                 total = _dot(&words, v, a) + beta[v] * a_sum
-                weight = 0
-                n = 0
-                i = begin
+                s.weight, s.groups, i = 0, 0, begin
                 while i < end:
                     t = z[i]
-                    j = i + 1
-                    while j < end and z[j] == t:
-                        j += 1
-                    if t == NONE:
-                        # in no count: all of Σ q, and nothing to leave out
-                        s.c[n] = (j - i) / total
-                        if keep:
-                            shares[i] = s.c[n]
-                        weight = weight + s.c[n]
-                        s.at[n] = NONE
-                        n += 1
+                    j = _group_end(&z[0], i, end)
+                    if t == NONE:  # in no count: all of Σ q, and nothing to leave out
+                        share = (j - i) / total
+                        _add_group(&s, share, NONE, 0)
                     else:
                         q = a[t] * (own[i] + beta[v])
                         q_less = ((count[t] - 1) + alpha[g, t]) * ((own[i] - 1) + beta[v]) * inverse_less[t]
@@ -315,23 +328,17 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
                         if rest < total * TINY:
                             rest = _exact(s.scratch, a, &words, v, beta[v], t, q_less)
                             est_axpy(s.fix, s.scratch, (j - i) / rest, size)
-                            if keep:
-                                shares[i] = -((j - i) / rest)
+                            share = -((j - i) / rest)
                         else:
-                            s.c[n] = (j - i) / rest
-                            if keep:
-                                shares[i] = s.c[n]
-                            weight = weight + s.c[n]
-                            s.fix[t] += s.c[n] * (q_less - a[t] * beta[v])
-                            s.saved[n] = s.sums[t]
-                            s.own[n] = own[i]
-                            s.at[n] = <uint16_t>t
-                            n += 1
+                            share = (j - i) / rest
+                            s.fix[t] += share * (q_less - a[t] * beta[v])
+                            _add_group(&s, share, t, own[i])
+                    if keep:
+                        shares[i] = share
                     i = j
-                if wanted and n:
-                    _add(&words, v, s.sums, weight)
-                    beta_sum = beta_sum + weight * beta[v]
-                    _own_parts(&s, n, weight)
+                if wanted and s.groups:
+                    _add_pair(&s, &words, v)
+                    beta_sum = beta_sum + s.weight * beta[v]
             if wanted:
                 est_finish(row, s.fix, a, s.sums, beta_sum, size)
                 if proportions:
@@ -353,9 +360,9 @@ def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple docum
     cdef Py_ssize_t size = alpha.shape[1], n_groups = alpha.shape[0]
     cdef Rows documents = _rows(document_rows, size)
     cdef Rows words = _rows(word_rows, size)
-    cdef Py_ssize_t d, k, v, i, j, t, pair, g, begin, end, n
+    cdef Py_ssize_t d, k, v, i, j, t, pair, g, begin, end
     cdef int64_t entry
-    cdef double weight, q_less
+    cdef double q_less
     cdef bint pooled
     cdef Arena arena = Arena()
     cdef Work s = work_of(arena, size)
@@ -382,19 +389,12 @@ def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple docum
                 g = groups[d] if groups.shape[0] else 0
                 begin = pair_begin[pair]
                 end = pair_begin[pair + 1]
-                weight = 0
-                n = 0
-                i = begin
+                s.weight, s.groups, i = 0, 0, begin
                 while i < end:
                     t = z[i]
-                    j = i + 1
-                    while j < end and z[j] == t:
-                        j += 1
+                    j = _group_end(&z[0], i, end)
                     if t == NONE:
-                        s.c[n] = shares[i]
-                        weight = weight + s.c[n]
-                        s.at[n] = NONE
-                        n += 1
+                        _add_group(&s, shares[i], NONE, 0)
                     else:
                         q_less = ((own_document[i] - 1) + alpha[g, t]) * ((own[i] - 1) + beta[v]) * inverse_less[t]
                         if shares[i] < 0:
@@ -406,21 +406,15 @@ def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple docum
                             _exact(s.scratch, a, &words, v, beta[v], t, q_less)
                             est_axpy(s.fix, s.scratch, -shares[i], size)
                         else:
-                            s.c[n] = shares[i]
-                            weight = weight + s.c[n]
-                            s.fix[t] += s.c[n] * (q_less - factor[t] * alpha[g, t])
-                            s.saved[n] = s.sums[t]
-                            s.own[n] = own_document[i]
-                            s.at[n] = <uint16_t>t
-                            n += 1
+                            s.fix[t] += shares[i] * (q_less - factor[t] * alpha[g, t])
+                            _add_group(&s, shares[i], t, own_document[i])
                     i = j
-                if n:
-                    _add(&documents, d, s.sums, weight)
-                    _own_parts(&s, n, weight)
+                if s.groups:
+                    _add_pair(&s, &documents, d)
                     if pooled:
-                        group_weight[g] += weight
+                        group_weight[g] += s.weight
                     else:
-                        est_axpy(s.sums, &alpha[g, 0], weight, size)
+                        est_axpy(s.sums, &alpha[g, 0], s.weight, size)
             if pooled:
                 for g in range(n_groups):
                     if group_weight[g] != 0:

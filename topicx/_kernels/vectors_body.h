@@ -171,9 +171,16 @@ TX_ALWAYS float v_last(v16 a) { return a.p[TX_PARTS - 1][16 / TX_PARTS - 1]; }
 /* the sum of the lanes: 8 to 8, 4 to 4, 2 to 2, 1 to 1 */
 TX_ALWAYS float v_sum(v16 a) {
     typedef float four __attribute__((vector_size(16)));
-    four x[4];
-    memcpy(x, &a, 64);
-    const four y = (x[0] + x[2]) + (x[1] + x[3]);
+#if TX_SET == 2
+    const __m256 x = _mm256_add_ps(_mm512_castps512_ps256((__m512)a.p[0]), _mm512_extractf32x8_ps((__m512)a.p[0], 1));
+#elif TX_SET == 1
+    const __m256 x = (__m256)(a.p[0] + a.p[1]);
+#endif
+#if TX_SET > 0
+    const four y = (four)_mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+#else
+    const four y = (a.p[0] + a.p[2]) + (a.p[1] + a.p[3]);
+#endif
     return (y[0] + y[2]) + (y[1] + y[3]);
 }
 TX_ALWAYS float v_most(v16 a) {
@@ -215,9 +222,13 @@ TX_ALWAYS uint32_t i_equal(i16 a, i16 b) {
 /* n numbers, else 0. Reading beyond them is harmless (the array has 16 numbers of slack). */
 TX_ALWAYS v16 v_load_part(const float *p, int64_t n) { return v_mask(i_below(n), v_load(p)); }
 TX_ALWAYS void v_store_part(float *p, v16 a, int64_t n) {
+#if TX_SET == 2
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)a.p[0]);
+#else
     float x[16];
     v_store(x, a);
     for (int64_t l = 0; l < n; l++) p[l] = x[l];
+#endif
 }
 
 /* ---- functions ---- */
