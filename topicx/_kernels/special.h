@@ -74,19 +74,6 @@ TX_INLINE double d_tetragamma(double x) { /* psi'' */
     double sum = 0;
     for (int i = 0; i < 8; i++) sum += 1 / ((x + i) * (x + i) * (x + i));
     const double f = 1 / (x + 8), q = f * f;
-    double s = 35.0 / 2;
-    s = -691.0 / 210 + s * q;
-    s = 5.0 / 6 + s * q;
-    s = -3.0 / 10 + s * q;
-    s = 1.0 / 6 + s * q;
-    s = -1.0 / 6 + s * q;
-    s = 1.0 / 2 + s * q;
-    return -(2 * sum + q + f * q + s * q * q);
-}
-TX_INLINE double d_tetragamma(double x) { /* psi'' */
-    double sum = 0;
-    for (int i = 0; i < 8; i++) sum += 1 / ((x + i) * (x + i) * (x + i));
-    const double f = 1 / (x + 8), q = f * f;
     static const double terms[] = {-691.0 / 210, 5.0 / 6, -3.0 / 10, 1.0 / 6, -1.0 / 6, 1.0 / 2};
     double s = 35.0 / 2;
     for (int i = 0; i < 6; i++) s = terms[i] + s * q;
@@ -119,8 +106,6 @@ TX_CLONES static void special_map(double *restrict out, const double *restrict x
         for (int64_t i = 0; i < n; i++) out[i] = d_trigamma(x[i]);
     else if (which == 3)
         for (int64_t i = 0; i < n; i++) out[i] = d_log(x[i]);
-    else if (which == 4)
-        for (int64_t i = 0; i < n; i++) out[i] = d_tetragamma(x[i]);
     else if (which == 4)
         for (int64_t i = 0; i < n; i++) out[i] = d_tetragamma(x[i]);
     else
