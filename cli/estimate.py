@@ -124,6 +124,17 @@ def command(
         })  # fmt: skip
 
 
+def _estimated(
+    state: State, estimators: dict[str, str], writer: Callable[[State], Any] | None, **options: Any
+) -> Model:
+    """The model of a state, θ written in the same pass."""
+    from topicx.estimate import estimate
+
+    with contextlib.ExitStack() as stack:
+        write = stack.enter_context(writer(state)) if writer else None
+        return estimate(state, theta=estimators["theta"], phi=estimators["phi"], documents=write, **options)
+
+
 def _from_states(
     names: tuple[str, ...], settings: dict[str, Any], estimators: dict[str, str], align: bool,
     writer: Callable[[State], Any] | None, phi_entries: int, threads: int,
@@ -136,14 +147,7 @@ def _from_states(
     settings = dict(settings)
     if len(names) == 1:
         state = read_state(names[0], settings.pop("format"), **settings)
-        with contextlib.ExitStack() as stack:
-            write = None
-            if writer:
-                write = stack.enter_context(writer(state))
-            model = estimate(
-                state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
-                documents=write,
-            )  # fmt: skip
+        model = _estimated(state, estimators, writer, threads=threads, max_entries=phi_entries)
         models.of_meta(state.meta).finish(state, model, [state])
         return model, _notes(state)
     import numpy as np
@@ -218,7 +222,6 @@ def _from_dump(
     name: str, chosen: dict[str, str | None], writer: Callable[[State], Any] | None, corpus: str | None,
     alpha: float | None, beta: float | None, topics: int | None, phi_entries: int, threads: int,
 ) -> tuple[Model, list[str]]:  # fmt: skip
-    from topicx.estimate import estimate
     from topicx.interop import dumps, lightlda
 
     dump = lightlda.read_dumps(name, alpha=alpha, beta=beta, topics=topics)
@@ -239,13 +242,6 @@ def _from_dump(
         )
     else:
         notes.append("counts without assignments and documents give the standard estimators (cgs); cgsp takes --corpus")
-    with contextlib.ExitStack() as stack:
-        write = None
-        if writer:
-            write = stack.enter_context(writer(state))
-        model = estimate(
-            state, theta=estimators["theta"], phi=estimators["phi"], threads=threads, max_entries=phi_entries,
-            documents=write, counts=counts,
-        )  # fmt: skip
+    model = _estimated(state, estimators, writer, threads=threads, max_entries=phi_entries, counts=counts)
     model.meta |= {"tokens": int(dump.totals.sum())}
     return model, notes

@@ -14,8 +14,11 @@ from topicx.cli.common import Number, check_outputs, metadata, option, quiet, re
 from topicx.cli.reading import NAMES, check_reading, open_reader, reading, say_faults
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from topicx.corpus.read import Reader
-    from topicx.evaluate.infer import Inference
+    from topicx.evaluate.infer import Documents, Inference
 
 chain = stack(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
@@ -99,8 +102,7 @@ def command(
     labeller = labels.labeller_of(loaded, what, threshold, top, score)
     about: dict[str, Any] = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag, "chains": chains}
     about |= {"theta": inference.theta, "seed": seed}
-    documents = tokens = unknown = empty = 0
-    started = time.monotonic()
+    seen = Seen()
     with contextlib.ExitStack() as open_things:
         source, total, reader = _source(
             inference, inputs, metadata, COLUMNS if join_chunks else (), reading_options, quiet, open_things
@@ -123,7 +125,7 @@ def command(
             add = open_things.enter_context(joining(add))
         bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
         for part in inference.stream(source):
-            lengths = part.documents.offsets[1:] - part.documents.offsets[:-1]
+            lengths = seen.add(part.documents)
             shares = part.theta
             if labeller is None:
                 found = inference.definition.predict(loaded, part.documents.words, part.documents.offsets, shares)
@@ -133,33 +135,50 @@ def command(
             add(part.documents.ids, lengths, part.documents.unknown, shares, [*part.documents.values, *found])
             if saved is not None:
                 saved.add(part)
-            documents += len(lengths)
-            tokens += len(part.documents.words)
-            unknown += int(part.documents.unknown.sum())
-            empty += int((lengths == 0).sum())
             bar.advance(len(lengths))
         if saved is not None:
             saved.finish()
         if reader is not None:
             check_reading(reader)
             say_faults(reader.options.faults, quiet)
-    seconds = max(time.monotonic() - started, 1e-9)
-    share = unknown / (tokens + unknown) if tokens + unknown else 0
-    say(
-        f"{documents:,} documents, {tokens:,} tokens, {unknown:,} unknown words left out ({share:.1%}); "
-        f"{seconds:.1f} s, {documents / seconds:,.0f} documents/s",
-        quiet=quiet,
-    )
-    if unknown and not tokens:
-        say(f"the model knows none of the words (it knows words such as {loaded.vocabulary[0]!r})", quiet=quiet)
-    if inference.strangers:
+    seen.tell(inference, quiet)
+
+
+class Seen:
+    """What has been read, for the last lines."""
+
+    def __init__(self) -> None:
+        self.documents = self.tokens = self.unknown = self.empty = 0
+        self.started = time.monotonic()
+
+    def add(self, documents: Documents) -> NDArray[np.int64]:
+        """Count some documents; returns their lengths."""
+        lengths = documents.offsets[1:] - documents.offsets[:-1]
+        self.documents += len(lengths)
+        self.tokens += len(documents.words)
+        self.unknown += int(documents.unknown.sum())
+        self.empty += int((lengths == 0).sum())
+        return lengths
+
+    def tell(self, inference: Inference, quiet: bool) -> None:
+        seconds = max(time.monotonic() - self.started, 1e-9)
+        share = self.unknown / max(self.tokens + self.unknown, 1)
         say(
-            f"{inference.strangers:,} documents are of collections that the model does not know: they get the mean α "
-            "of all collections",
+            f"{self.documents:,} documents, {self.tokens:,} tokens, {self.unknown:,} unknown words left out "
+            f"({share:.1%}); {seconds:.1f} s, {self.documents / seconds:,.0f} documents/s",
             quiet=quiet,
         )
-    if empty:
-        say(f"{empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet)
+        if self.unknown and not self.tokens:
+            some = inference.model.vocabulary[0]
+            say(f"the model knows none of the words (it knows words such as {some!r})", quiet=quiet)
+        if inference.strangers:
+            say(
+                f"{inference.strangers:,} documents are of collections that the model does not know: they get the mean "
+                "α of all collections",
+                quiet=quiet,
+            )
+        if self.empty:
+            say(f"{self.empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet)
 
 
 def _source(

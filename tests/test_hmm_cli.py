@@ -323,7 +323,7 @@ def test_every_cpu_gives_the_same_bits(tmp_path: Path) -> None:
     )
     found = set()
     for lanes in ("plain", "avx2", "avx512"):
-        environment = os.environ | {"TOPICX_LANES": lanes}
+        environment = os.environ | {"TOPICX_INSTRUCTIONS": lanes}
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         found.add(done.stdout)
     assert len(found) == 1

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma
 
-from tests.spellings import FURTHER, HIDDEN, small_corpus
+from tests.instruction_sets import FURTHER, HIDDEN, small_corpus
 from topicx.cli import cli
 from topicx.cli.evaluate import METHODS
 from topicx.corpus.corpus import Corpus
@@ -427,10 +427,10 @@ def test_inference_does_not_depend_on_threads(trained: Path, monkeypatch: pytest
 # -- processors ----------------------------------------------------------------------------------------------------
 
 
-def spellings(lanes: str, **settings: str) -> list[str]:
+def digests(instructions: str, **settings: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.spellings", "7", "40"], cwd=Path(__file__).parents[1], text=True,
-        env=os.environ | {"TOPICX_LANES": lanes} | settings, capture_output=True, check=True,
+        [sys.executable, "-m", "tests.instruction_sets", "7", "40"], cwd=Path(__file__).parents[1], text=True,
+        env=os.environ | {"TOPICX_INSTRUCTIONS": instructions} | settings, capture_output=True, check=True,
     )  # fmt: skip
     return done.stdout.splitlines()
 
@@ -444,6 +444,8 @@ def test_every_sampler_and_estimator_has_the_same_bits_on_every_processor() -> N
         "NPY_DISABLE_CPU_FEATURES": extensions, "OPENBLAS_CORETYPE": "Nehalem",
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-AVX2,-FMA_Usable,-AVX2_Usable",
     }  # fmt: skip
-    default, avx2, plain = spellings(""), spellings("avx2"), spellings("plain", **held)
-    assert plain[0] == "lanes plain" and len(default) == 1 + 2 * (len(registry.ENTRIES) + len(FURTHER) + HIDDEN + 8)
+    default, avx2, plain = digests(""), digests("avx2"), digests("plain", **held)
+    assert plain[0] == "instructions plain" and len(default) == 1 + 2 * (
+        len(registry.ENTRIES) + len(FURTHER) + HIDDEN + 8
+    )
     assert default[1:] == avx2[1:] == plain[1:]

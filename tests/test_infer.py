@@ -128,7 +128,7 @@ def test_the_chain_draws_from_the_exact_posterior(case: int) -> None:
 
 
 @pytest.mark.parametrize("lanes", ["plain", "avx2", "avx512"])
-def test_every_spelling_of_the_lanes_gives_the_same_bits(lanes: str) -> None:
+def test_every_instruction_set_gives_the_same_bits(lanes: str) -> None:
     script = (
         "import hashlib, numpy as np\n"
         "from tests.test_infer import make_model, lda_corpus\n"
@@ -138,7 +138,7 @@ def test_every_spelling_of_the_lanes_gives_the_same_bits(lanes: str) -> None:
     root = Path(__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=True,
-        env=os.environ | {"TOPICX_LANES": lanes},
+        env=os.environ | {"TOPICX_INSTRUCTIONS": lanes},
     )  # fmt: skip
     import hashlib
 

@@ -1,4 +1,4 @@
-"""The kernels against their twins, bit for bit; each spelling of the lanes against the others; and the posterior."""
+"""The kernels against their twins, bit for bit; each instruction set against the others; and the posterior."""
 
 from __future__ import annotations
 
@@ -262,19 +262,19 @@ def digest(name: str) -> str:
     return case.z.tobytes().hex()
 
 
-def test_spellings_agree():
+def test_instruction_sets_agree():
     """SSE2, AVX2 and AVX-512 give the same bits (each that this CPU has)."""
     code = (
-        "import hashlib, tests.test_kernels as t; print(t.dense.lanes_name(), "
+        "import hashlib, tests.test_kernels as t; print(t.dense.instruction_set(), "
         "hashlib.sha256(''.join(t.digest(n) for n in t.CASES).encode()).hexdigest())"
     )
     here = Path(__file__).parent.parent
     command, seen = [sys.executable, "-c", code], {}
-    for lanes in ("plain", "avx2", "avx512"):
-        env = dict(os.environ, TOPICX_LANES=lanes)
+    for instructions in ("plain", "avx2", "avx512"):
+        env = dict(os.environ, TOPICX_INSTRUCTIONS=instructions)
         done = subprocess.run(command, cwd=here, env=env, capture_output=True, text=True, check=True)
-        spelling, value = done.stdout.split()
-        seen[spelling] = value
+        name, value = done.stdout.split()
+        seen[name] = value
     assert "plain" in seen
     assert len(set(seen.values())) == 1, seen
 

@@ -1,8 +1,10 @@
-"""The packages stand in layers: each imports only from those before it (CONTRIBUTING.md names them)."""
+"""The packages stand in layers: each imports only from those before it (CONTRIBUTING.md names them). And no function is
+long."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,3 +71,57 @@ def test_imports_go_downwards() -> None:
             if LEVEL[other] > LEVEL[part]:
                 upwards.append(f"{path.relative_to(ROOT)} ({part}) imports {other}")
     assert not upwards, "\n".join(upwards)
+
+
+# -- lengths ------------------------------------------------------------------------------------------------------
+
+LONGEST, LONGEST_KERNEL = 60, 120
+"""Lines of a function's body without its docstring; of a kernel function as it stands."""
+
+
+def own_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The lines of a function's body without its docstring."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def test_functions_are_short() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}: {node.name} has {own_lines(node)} lines"
+        for _, path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and own_lines(node) > LONGEST
+    ]
+    assert not long, "\n".join(long)
+
+
+def kernel_functions(path: Path) -> Iterator[tuple[str, int]]:
+    """The functions of a kernel and their lines: of Cython by indentation, of C from the margin to a brace there."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    begun = ""
+    since = indent = 0
+    for number, line in enumerate([*lines, "end"]):
+        margin = len(line) - len(line.lstrip())
+        if path.suffix == ".pyx":
+            if begun and line.strip() and margin <= indent and not line.lstrip().startswith(")"):
+                yield begun, number - since
+                begun = ""
+            found = re.match(r" *(?:def|cdef|cpdef) (?!class|extern|struct|enum)[^=]*?(\w+)\(", line)
+        else:
+            if begun and line.startswith("}"):
+                yield begun, number - since + 1
+                begun = ""
+            found = None if begun else re.match(r"(?:static|TX_\w+) [^=]*?(\w+\(\w+\)|\w+)\(", line)
+        if found and not begun:
+            begun, since, indent = found[1], number, margin
+
+
+def test_kernel_functions_are_short() -> None:
+    folder = ROOT / "topicx/_kernels"
+    found = [
+        (f"{path.name}: {name}", length)
+        for path in sorted([*folder.glob("*.pyx"), *folder.glob("*.h")])
+        for name, length in kernel_functions(path)
+    ]
+    assert len(found) > 200
+    assert not [f"{name} has {length} lines" for name, length in found if length > LONGEST_KERNEL]

@@ -231,12 +231,12 @@ for name in sys.argv[1:]:
 
 
 def test_bits_do_not_depend_on_the_cpu() -> None:
-    """The plain spelling of the gathers gives the bits of the wide ones."""
+    """Plain C gives the bits of the wide instruction sets."""
     found = set()
     for lanes in ("plain", "avx2", "avx512"):
         result = subprocess.run(
             [sys.executable, "-c", SCRIPT, "tree", "alias", "partial", "partial:sparse_phi=1", "warp", "light"],
-            env={**os.environ, "TOPICX_LANES": lanes}, capture_output=True, text=True, check=True,
+            env={**os.environ, "TOPICX_INSTRUCTIONS": lanes}, capture_output=True, text=True, check=True,
         )  # fmt: skip
         found.add(result.stdout)
     assert len(found) == 1

@@ -27,7 +27,7 @@ from topicx.state import Seeds, State, word_topics
 from topicx.strings import Strings
 
 from .conftest import Run
-from .spellings import small_corpus
+from .instruction_sets import small_corpus
 
 STORED = Path(__file__).with_name("stored")
 """Files as the first version of the format wrote them, and what became of the checkpoints then."""

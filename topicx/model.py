@@ -160,9 +160,9 @@ class Model(OfTopics, Kept):
 
     def infer(self, documents: Any, *, text: str = "text", **sampling: Any) -> DocumentTopics:
         """What the model says of new documents: θ, words it does not know, and what it predicts (see `transform`)."""
-        from topicx.evaluate.documents import document_topics
+        from topicx.evaluate.documents import theta_of
 
-        return document_topics(self, documents, text=text, **sampling)
+        return theta_of(self, documents, text=text, **sampling)
 
     # -- files -------------------------------------------------------------------------------------------------
 

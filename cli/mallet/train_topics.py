@@ -99,7 +99,12 @@ class Listener:
     due at sweep N is done after sweep N - 1."""
 
     def __init__(
-        self, run: training.Run, instances: Instances, settings: training.Settings, parsed: Parsed, progress: Progress
+        self,
+        run: training.Training,
+        instances: Instances,
+        settings: training.Settings,
+        parsed: Parsed,
+        progress: Progress,
     ) -> None:
         self.run, self.instances, self.settings, self.parsed = run, instances, settings, parsed
         self.progress = progress
@@ -172,7 +177,7 @@ def _train(state: State, instances: Instances, settings: training.Settings, pars
         if listener is not None:
             listener.learnt(beta, reset)
 
-    run = training.Run(state, settings, learnt)
+    run = training.Training(state, settings, learnt)
     quiet = not sys.stderr.isatty()
     with for_terminal("train-topics", settings.iterations, "sweeps", quiet=quiet) as progress, _stopping() as stop:
         listener = Listener(run, instances, settings, parsed, progress)

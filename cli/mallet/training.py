@@ -41,21 +41,21 @@ SMALLEST = 1e-6
 class Settings:
     """What train-topics' options say of training."""
 
-    topics: int = 10
-    iterations: int = 1000
-    alpha_sum: float = 5.0
+    topics: int
+    iterations: int
+    alpha_sum: float
     """Σα over all topics, at first alike."""
-    beta: float = 0.01
+    beta: float
     """β of each word."""
-    seed: int = 1
-    optimize_interval: int = 0
+    seed: int
+    optimize_interval: int
     """Sweeps from one time that α and β are learnt to the next (0: never),"""
-    optimize_burn_in: int = 200
+    optimize_burn_in: int
     """and before the first."""
-    symmetric_alpha: bool = False
-    icm: int = 0
+    symmetric_alpha: bool
+    icm: int
     """Last sweeps, in which each token takes its best topic."""
-    threads: int = 1
+    threads: int
 
 
 # -- states --------------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class Progress:
     """The joint log-likelihood per token, where it was computed (icm: always), else NaN."""
 
 
-class Run:
+class Training:
     """Sampling from a state on, with somebody listening."""
 
     def __init__(self, state: State, settings: Settings, told: Callable[[float, bool], None]) -> None:

@@ -25,10 +25,6 @@ from topicx._kernels.rng cimport tx_key, tx_rng, tx_rng_double, tx_rng_seed
 from topicx._kernels.rows cimport DENSE, row_add, row_remove
 from topicx._kernels.walker cimport walker_build, walker_draw
 
-cdef extern from "alias.h" nogil:
-    uint32_t tx_sparse_count(const uint32_t *row, int64_t length, int bits, uint32_t topic) noexcept
-    int64_t tx_document_find(const float *sums, const float *ends, int64_t chunks, float r) noexcept
-
 cdef const tx_gathers *gathers = tx_gathers_choose()
 
 cdef enum:
@@ -247,7 +243,7 @@ cdef int64_t renew(Cell cell, Tables *tables, tx_rng *rng) except -1:
                     x = tx_rng_double(rng) * mass
                     new = -1
                     if x < own:
-                        k = tx_document_find(sums, ends, chunks, <float> x)
+                        k = gathers.find(sums, ends, chunks, <float> x)
                         if k >= 0:
                             new = s.listed[k]
                     elif x < <double> own + stale_word:
@@ -262,12 +258,12 @@ cdef int64_t renew(Cell cell, Tables *tables, tx_rng *rng) except -1:
                     named += 1
                     p_now = (<float> <int32_t> by_topic[now] + beta) * inverse[now]
                     q_now = <float> s.in_doc[now] * p_now + tables.smooth[now] * (
-                        <float> <int32_t> tx_sparse_count(tables.stale + place, tables.length[j], topic_bits,
+                        <float> <int32_t> gathers.count(tables.stale + place, tables.length[j], topic_bits,
                                                           <uint32_t> now) + beta)
                     p_now = p_now * (<float> s.in_doc[now] + prior[now])
                     p_new = (<float> <int32_t> by_topic[new] + beta) * inverse[new]
                     q_new = <float> s.in_doc[new] * p_new + tables.smooth[new] * (
-                        <float> <int32_t> tx_sparse_count(tables.stale + place, tables.length[j], topic_bits,
+                        <float> <int32_t> gathers.count(tables.stale + place, tables.length[j], topic_bits,
                                                           <uint32_t> new) + beta)
                     p_new = p_new * (<float> s.in_doc[new] + prior[new])
                     if x * (<double> p_now * q_new) < <double> p_new * q_now:

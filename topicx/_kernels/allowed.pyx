@@ -9,18 +9,16 @@ document's topics, so nothing depends on how a row is stored.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memset
 
+from topicx._kernels.cell cimport UNPLACED as NONE
+from topicx._kernels.cell cimport Arena
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_seed
+from topicx._kernels.sorting cimport sort_topics
 
 cdef extern from "allowed.h" nogil:
     uint32_t tx_row_count(const uint32_t *row, int64_t mask, uint32_t topic) noexcept
     void tx_row_put(uint32_t *row, int64_t mask, uint32_t topic, uint32_t number) noexcept
     void tx_row_take(uint32_t *row, int64_t mask, uint32_t topic) noexcept
-
-cdef enum:
-    NONE = 0xFFFF
 
 
 cdef struct Document:
@@ -34,19 +32,29 @@ cdef struct Document:
     int32_t *place
 
 
-cdef int document_make(Document *s, const int64_t[::1] allowed_offsets, int64_t n_topics) noexcept nogil:
-    """Room for the document with the most topics."""
+cdef int64_t most_topics(const int64_t[::1] allowed_offsets) noexcept nogil:
+    """The topics of the document with the most of them."""
     cdef int64_t d, most = 1
     for d in range(allowed_offsets.shape[0] - 1):
         most = max(most, allowed_offsets[d + 1] - allowed_offsets[d])
-    s.prior = <double *> malloc(most * (3 * sizeof(double) + sizeof(int32_t)) + n_topics * sizeof(int32_t))
-    if s.prior == NULL:
-        return -1
-    s.q = s.prior + most
-    s.p = s.q + most
-    s.counts = <int32_t *> (s.p + most)
-    s.place = s.counts + most
-    return 0
+    return most
+
+
+cdef Document document_room(Arena arena, int64_t most, int64_t n_topics):
+    """Room for a document of so many topics."""
+    cdef Document s
+    s.prior, s.q, s.p = arena.doubles(most), arena.doubles(most), arena.doubles(most)
+    s.counts, s.place = arena.ints(most), arena.ints(n_topics)
+    return s
+
+
+cdef double *inverses(Arena arena, const int64_t[::1] totals, double beta_sum) except NULL:
+    """1 / (n_k + B)."""
+    cdef int64_t k
+    cdef double *inverse = arena.doubles(totals.shape[0] + 1)
+    for k in range(totals.shape[0]):
+        inverse[k] = 1.0 / (<double> totals[k] + beta_sum)
+    return inverse
 
 
 cdef void document_enter(Document *s, const uint16_t *topics, int64_t number, const uint16_t *z, int64_t length,
@@ -139,15 +147,11 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
     cdef double inverse_less = 0
     cdef uint32_t w
     cdef uint32_t *row
-    cdef Document s
+    cdef Arena arena = Arena()
+    cdef Document s = document_room(arena, most_topics(allowed_offsets), n_topics)
+    cdef double *inverse = inverses(arena, totals, beta_sum)
     cdef tx_rng rng = tx_rng_seed(key)
-    cdef double *inverse = <double *> malloc((n_topics + 1) * sizeof(double))
-    if inverse == NULL or document_make(&s, allowed_offsets, n_topics) != 0:
-        free(inverse)
-        raise MemoryError
     with nogil:
-        for k in range(n_topics):
-            inverse[k] = 1.0 / (<double> totals[k] + beta_sum)
         for i in range(docs.shape[0]):
             d = docs[i]
             first = segments[d * (n_blocks + 1) + block]
@@ -186,8 +190,6 @@ def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] of
                 inverse[k] = 1.0 / (<double> totals[k] + beta_sum)
                 s.q[new] = (s.prior[new] + s.counts[new]) * inverse[k]
                 z[t] = <uint16_t> k
-    free(inverse)
-    free(s.prior)
     return changed
 
 
@@ -195,9 +197,8 @@ def aligned_counts(const uint16_t[::1] z, const int64_t[::1] offsets, const int6
                    const uint16_t[::1] allowed, int64_t n_topics, int32_t[::1] counts):
     """counts[j]: how many tokens the document has on its topic allowed[j]."""
     cdef int64_t d, j, t
-    cdef int32_t *place = <int32_t *> malloc(n_topics * sizeof(int32_t))
-    if place == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef int32_t *place = arena.ints(n_topics)
     with nogil:
         for d in range(offsets.shape[0] - 1):
             for j in range(allowed_offsets[d], allowed_offsets[d + 1]):
@@ -206,16 +207,14 @@ def aligned_counts(const uint16_t[::1] z, const int64_t[::1] offsets, const int6
             for t in range(offsets[d], offsets[d + 1]):
                 if z[t] != NONE:
                     counts[allowed_offsets[d] + place[z[t]]] += 1
-    free(place)
 
 
 def stray_topics(const uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
                  const uint16_t[::1] allowed) -> int:
     """The first document with a token on a topic that it may not have; -1: there is none."""
     cdef int64_t d, j, t, found = -1
-    cdef int64_t *last = <int64_t *> calloc(NONE + 1, sizeof(int64_t))
-    if last == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef int64_t *last = arena.longs(NONE + 1)
     with nogil:
         for d in range(offsets.shape[0] - 1):
             for j in range(allowed_offsets[d], allowed_offsets[d + 1]):
@@ -226,7 +225,6 @@ def stray_topics(const uint16_t[::1] z, const int64_t[::1] offsets, const int64_
                     break
             if found >= 0:
                 break
-    free(last)
     return found
 
 
@@ -238,14 +236,10 @@ def soft_documents(int64_t first, int64_t last, const uint32_t[::1] words, const
     """out[j] += the probability of topic allowed[j], summed over the tokens of its document (eq. 40 without prior)."""
     cdef int64_t n_topics = totals.shape[0], d, t, j, k, begin, old
     cdef double total
-    cdef Document s
-    cdef double *inverse = <double *> malloc((n_topics + 1) * sizeof(double))
-    if inverse == NULL or document_make(&s, allowed_offsets, n_topics) != 0:
-        free(inverse)
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef Document s = document_room(arena, most_topics(allowed_offsets), n_topics)
+    cdef double *inverse = inverses(arena, totals, beta_sum)
     with nogil:
-        for k in range(n_topics):
-            inverse[k] = 1.0 / (<double> totals[k] + beta_sum)
         for d in range(first, last):
             begin = allowed_offsets[d]
             if offsets[d] == offsets[d + 1]:
@@ -264,12 +258,6 @@ def soft_documents(int64_t first, int64_t last, const uint32_t[::1] words, const
                 total = 1.0 / total
                 for j in range(s.number):
                     out[begin + j] += s.p[j] * total
-    free(inverse)
-    free(s.prior)
-
-
-cdef int _ascending(const void *a, const void *b) noexcept nogil:
-    return <int> (<uint16_t *> a)[0] - <int> (<uint16_t *> b)[0]
 
 
 def word_pairs(int64_t first, int64_t last, const int64_t[::1] word_offsets, const uint32_t[::1] documents,
@@ -281,9 +269,8 @@ def word_pairs(int64_t first, int64_t last, const int64_t[::1] word_offsets, con
     """
     cdef int64_t w, i, j, at, number
     cdef bint counting = topics.shape[0] == 0
-    cdef int64_t *seen = <int64_t *> calloc(NONE + 1, sizeof(int64_t))
-    if seen == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef int64_t *seen = arena.longs(NONE + 1)
     with nogil:
         for w in range(first, last):
             at = 0 if counting else indptr[w]
@@ -300,8 +287,7 @@ def word_pairs(int64_t first, int64_t last, const int64_t[::1] word_offsets, con
             if counting:
                 indptr[w + 1] = number
             elif number > 1:
-                qsort(&topics[at], number, sizeof(uint16_t), &_ascending)
-    free(seen)
+                sort_topics(&topics[at], number)
 
 
 def soft_words(int64_t first, int64_t last, const int64_t[::1] word_offsets, const uint32_t[::1] documents,
@@ -314,23 +300,14 @@ def soft_words(int64_t first, int64_t last, const int64_t[::1] word_offsets, con
 
     documents and z are those of the tokens, word after word; document_counts are aligned with `allowed`.
     """
-    cdef int64_t n_topics = totals.shape[0], w, i, j, d, k, begin, number, group, most = 1
+    cdef int64_t n_topics = totals.shape[0], w, i, j, d, k, begin, number, group
     cdef double total, count
-    cdef double *inverse
-    cdef double *of_word
-    cdef double *p
-    cdef int32_t *place
-    for d in range(allowed_offsets.shape[0] - 1):
-        most = max(most, allowed_offsets[d + 1] - allowed_offsets[d])
-    inverse = <double *> malloc((2 * n_topics + most) * sizeof(double) + n_topics * sizeof(int32_t))
-    if inverse == NULL:
-        raise MemoryError
-    of_word = inverse + n_topics
-    p = of_word + n_topics
-    place = <int32_t *> (p + most)
+    cdef Arena arena = Arena()
+    cdef double *inverse = inverses(arena, totals, beta_sum)
+    cdef double *of_word = arena.doubles(n_topics)
+    cdef double *p = arena.doubles(most_topics(allowed_offsets))
+    cdef int32_t *place = arena.ints(n_topics)
     with nogil:
-        for k in range(n_topics):
-            inverse[k] = 1.0 / (<double> totals[k] + beta_sum)
         for w in range(first, last):
             for j in range(indptr[w], indptr[w + 1]):
                 k = topics[j]
@@ -355,4 +332,3 @@ def soft_words(int64_t first, int64_t last, const int64_t[::1] word_offsets, con
                 total = 1.0 / total
                 for j in range(number):
                     values[indptr[w] + place[allowed[begin + j]]] += p[j] * total
-    free(inverse)

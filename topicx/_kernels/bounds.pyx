@@ -3,7 +3,7 @@
 For n a sum of independent indicators, E[log Γ(a + n)] takes the case n = 0 apart and has two terms of the Taylor series
 about the conditional mean beside (Teh, Newman & Welling 2006, eq. 17; Teh, Kurihara & Welling 2008).
 
-The arithmetic is in soft.h: no libm, a fixed order of every sum, the same bits on every CPU.
+The arithmetic is in soft.h and special.h: no libm, a fixed order of every sum, the same bits on every CPU.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t
@@ -13,14 +13,11 @@ import numpy as np
 
 from topicx._kernels.cell cimport Arena
 from topicx._kernels.pairs cimport Pairs
+from topicx._kernels.soft_loops cimport tx_soft, tx_soft_choose
+from topicx._kernels.special cimport digamma_gain as add_digamma_gain
+from topicx._kernels.special cimport rising_sum, special_map
 
-cdef extern from "soft.h" nogil:
-    double soft_moments(const float *g, const uint32_t *order, const uint32_t *counts, int64_t pairs, int64_t K,
-                        float *mean, float *variance, float *none, int entropies) noexcept
-    double soft_rising(const float *mean, const float *variance, const float *none, const double *prior,
-                       const double *base, double *scratch, int64_t K) noexcept
-    void soft_digamma_gain(double *sum, const double *prior, const float *n, const double *base, int64_t K) noexcept
-    void soft_map(double *out, const double *x, int which, int64_t n) noexcept
+cdef const tx_soft *soft = tx_soft_choose()
 
 
 def special(which: str, x):
@@ -32,7 +29,7 @@ def special(which: str, x):
     cdef int code = ("digamma", "lgamma", "trigamma", "log", "tetragamma", "exp").index(which)
     if flat.shape[0]:
         with nogil:
-            soft_map(&out[0], &flat[0], code, flat.shape[0])
+            special_map(&out[0], &flat[0], code, flat.shape[0])
     return result
 
 
@@ -49,9 +46,9 @@ def document_bound(Pairs pairs, const uint32_t[::1] docs, const float[::1] gamma
             d = docs[i]
             first, g = pairs.offsets[d], pairs.group(d)
             memset(moments, 0, Kp * 12)
-            entropy += soft_moments(&gamma[first * K], NULL, &pairs.counts[first], pairs.offsets[d + 1] - first, K,
+            entropy += soft.moments(&gamma[first * K], NULL, &pairs.counts[first], pairs.offsets[d + 1] - first, K,
                                     moments, moments + Kp, moments + 2 * Kp, 1)
-            total += soft_rising(moments, moments + Kp, moments + 2 * Kp, &alpha[g, 0], &base[g, 0], scratch, K)
+            total += rising_sum(moments, moments + Kp, moments + 2 * Kp, &alpha[g, 0], &base[g, 0], scratch, K)
     return total, entropy
 
 
@@ -74,19 +71,19 @@ def word_bound(const uint32_t[::1] counts, const float[::1] gamma, const int64_t
             if starts[w] == starts[w + 1]:
                 continue
             memset(moments, 0, Kp * 12)
-            soft_moments(&gamma[0], &order[starts[w]], &counts[0], starts[w + 1] - starts[w], K, moments, moments + Kp,
+            soft.moments(&gamma[0], &order[starts[w]], &counts[0], starts[w + 1] - starts[w], K, moments, moments + Kp,
                          moments + 2 * Kp, 0)
             if not fresh or beta[w] != last:
                 for k in range(K):
                     priors[k] = beta[w]
-                soft_map(base, priors, 1, K)
+                special_map(base, priors, 1, K)
                 last, fresh = beta[w], True
             if seeded and seed_starts[w] < seed_starts[w + 1]:
                 for s in range(seed_starts[w], seed_starts[w + 1]):
                     priors[seed_topics[s]] += <double> seed_counts[s]
-                soft_map(base, priors, 1, K)
+                special_map(base, priors, 1, K)
                 fresh = False
-            total += soft_rising(moments, moments + Kp, moments + 2 * Kp, priors, base, scratch, K)
+            total += rising_sum(moments, moments + Kp, moments + 2 * Kp, priors, base, scratch, K)
             for k in range(K):
                 totals[0, k] += <double> moments[k]
                 totals[1, k] += <double> moments[Kp + k]
@@ -112,9 +109,9 @@ def rising(const float[:, ::1] counts, const double[:, ::1] prior, const uint32_
             if of != last and (last < 0 or not single or prior[of, 0] != prior[last, 0]):
                 for k in range(K):
                     priors[k] = prior[of, 0] if single else prior[of, k]
-                soft_map(base, priors, 1, K)
+                special_map(base, priors, 1, K)
             last = of
-            total += soft_rising(&counts[row, 0], NULL, NULL, priors, base, scratch, K)
+            total += rising_sum(&counts[row, 0], NULL, NULL, priors, base, scratch, K)
     return total
 
 
@@ -128,7 +125,7 @@ def expected_rising(const float[::1] mean, const float[::1] variance, const floa
     cdef double scratch
     with nogil:
         for i in range(n):
-            out[i] = soft_rising(&mean[i], &variance[i], &none[i], &prior[i], &base[i], &scratch, 1)
+            out[i] = rising_sum(&mean[i], &variance[i], &none[i], &prior[i], &base[i], &scratch, 1)
     return result
 
 
@@ -140,8 +137,8 @@ def digamma_gain(const float[:, ::1] counts, const double[:, ::1] prior, const u
     cdef int64_t row, of, k
     with nogil:
         for of in range(prior.shape[0]):
-            soft_map(&base[of, 0], &prior[of, 0], 0, K)
+            special_map(&base[of, 0], &prior[of, 0], 0, K)
         for row in range(counts.shape[0]):
             of = which[row] if which.shape[0] > 0 else 0
-            soft_digamma_gain(&gain[of, 0], &prior[of, 0], &counts[row, 0], &base[of, 0], K)
+            add_digamma_gain(&gain[of, 0], &prior[of, 0], &counts[row, 0], &base[of, 0], K)
     return result

@@ -5,31 +5,9 @@ of a row is its tokens, never K.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, qsort
 
-cdef enum:
-    NONE = 0xFFFF
-    SHORT = 48  # topics of a row up to which they are sorted by insertion
-
-
-cdef int _ascending(const void* a, const void* b) noexcept nogil:
-    return <int>(<uint16_t*>a)[0] - <int>(<uint16_t*>b)[0]
-
-
-cdef inline void ascend(uint16_t *topics, int64_t n) noexcept nogil:
-    """Sort them; most rows are short, and then a call of qsort costs more than the counting."""
-    cdef int64_t i, j
-    cdef uint16_t topic
-    if n > SHORT:
-        qsort(topics, n, sizeof(uint16_t), &_ascending)
-        return
-    for i in range(1, n):
-        topic = topics[i]
-        j = i
-        while j > 0 and topics[j - 1] > topic:
-            topics[j] = topics[j - 1]
-            j -= 1
-        topics[j] = topic
+from topicx._kernels.cell cimport UNPLACED, Arena
+from topicx._kernels.sorting cimport sort_topics
 
 
 def count_rows(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t topics,
@@ -40,25 +18,23 @@ def count_rows(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t beg
     """
     cdef Py_ssize_t row
     cdef int64_t i, j, at = 0, first
-    cdef int64_t* counter = <int64_t*>calloc(topics + 1, sizeof(int64_t))
-    if counter == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef int64_t *counter = arena.longs(topics + 1)
     with nogil:
         for row in range(begin, end):
             first = at
             for i in range(offsets[row], offsets[row + 1]):
-                if z[i] != NONE:
+                if z[i] != UNPLACED:
                     if counter[z[i]] == 0:
                         columns[at] = z[i]
                         at += 1
                     counter[z[i]] += 1
             if at - first > 1:
-                ascend(&columns[first], at - first)
+                sort_topics(&columns[first], at - first)
             for j in range(first, at):
                 values[j] = counter[columns[j]]
                 counter[columns[j]] = 0
             distinct[row - begin] = at - first
-    free(counter)
     return at
 
 
@@ -97,5 +73,5 @@ def totals(const uint16_t[::1] z, int64_t[::1] tokens):
     cdef Py_ssize_t i
     with nogil:
         for i in range(z.shape[0]):
-            if z[i] != NONE:
+            if z[i] != UNPLACED:
                 tokens[z[i]] += 1

@@ -28,7 +28,7 @@ cdef enum:
 cdef const tx_lanes *lanes = tx_lanes_choose()
 
 
-def lanes_name() -> str:
+def instruction_set() -> str:
     """The instruction set of the lane functions in use: avx512, avx2 or plain."""
     return lanes.name.decode()
 

@@ -30,10 +30,12 @@ yet placed (topic 65535) are in no count and exclude nothing.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
+from topicx._kernels.cell cimport UNPLACED as NONE
+from topicx._kernels.cell cimport Arena
 from topicx._kernels.portable cimport tx_prefetch
+from topicx._kernels.sorting cimport sort_topics
 
 cdef extern from "estimate.h" nogil:
     double est_sum(const double* a, Py_ssize_t size) noexcept
@@ -44,9 +46,6 @@ cdef extern from "estimate.h" nogil:
     void est_axpy(double* into, const double* a, double weight, Py_ssize_t size) noexcept
     void est_finish(double* out, const double* fix, const double* a, const double* sum, double shift,
                     Py_ssize_t size) noexcept
-
-cdef enum:
-    NONE = 0xFFFF
 
 cdef double TINY = 1.0 / 4096
 
@@ -60,9 +59,8 @@ def group(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] o
     pairs_of_word[v + 1] and pairs_of_document[d + 1] count the distinct (document, word) pairs.
     """
     cdef Py_ssize_t d, i, at, v, vocabulary = position.shape[0]
-    cdef uint32_t* last = <uint32_t*>calloc(vocabulary + 1, sizeof(uint32_t))
-    if last == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef uint32_t *last = arena.words(vocabulary + 1)
     with nogil:
         for d in range(offsets.shape[0] - 1):
             for i in range(offsets[d], offsets[d + 1]):
@@ -75,26 +73,6 @@ def group(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] o
                     last[v] = <uint32_t>(d + 1)
                     pairs_of_word[v + 1] += 1
                     pairs_of_document[d + 1] += 1
-    free(last)
-
-
-cdef int _ascending(const void* a, const void* b) noexcept nogil:
-    return <int>(<uint16_t*>a)[0] - <int>(<uint16_t*>b)[0]
-
-
-cdef void _sort(uint16_t* z, Py_ssize_t length) noexcept nogil:
-    cdef Py_ssize_t i, j
-    cdef uint16_t value
-    if length > 24:
-        qsort(z, length, sizeof(uint16_t), &_ascending)
-        return
-    for i in range(1, length):
-        value = z[i]
-        j = i
-        while j > 0 and z[j - 1] > value:
-            z[j] = z[j - 1]
-            j -= 1
-        z[j] = value
 
 
 def pairs(Py_ssize_t first, Py_ssize_t last, const int64_t[::1] word_offsets, const int64_t[::1] first_pair,
@@ -103,9 +81,8 @@ def pairs(Py_ssize_t first, Py_ssize_t last, const int64_t[::1] word_offsets, co
           uint32_t[::1] pair_word, uint32_t[::1] pair_begin, int32_t[::1] own):
     """The runs of words first..last: pairs, the tokens of each by topic, and every token's n_kv in its own topic."""
     cdef Py_ssize_t v, i, begin, end, pair
-    cdef int32_t* count = <int32_t*>calloc(NONE + 1, sizeof(int32_t))
-    if count == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef int32_t *count = arena.ints(NONE + 1)
     with nogil:
         for v in range(first, last):
             for i in range(indptr[v], indptr[v + 1]):
@@ -117,7 +94,7 @@ def pairs(Py_ssize_t first, Py_ssize_t last, const int64_t[::1] word_offsets, co
                 while end < word_offsets[v + 1] and documents[end] == documents[begin]:
                     end += 1
                 if end - begin > 1:
-                    _sort(&topics[begin], end - begin)
+                    sort_topics(&topics[begin], end - begin)
                 for i in range(begin, end):
                     own[i] = count[topics[i]]
                 pair_document[pair] = documents[begin]
@@ -127,7 +104,6 @@ def pairs(Py_ssize_t first, Py_ssize_t last, const int64_t[::1] word_offsets, co
                 begin = end
             for i in range(indptr[v], indptr[v + 1]):
                 count[row_topics[i]] = 0
-    free(count)
 
 
 def by_document(const uint32_t[::1] pair_document, int64_t[::1] position, uint32_t[::1] order):
@@ -217,6 +193,27 @@ cdef double _exact(double* q, const double* a, Rows* words, Py_ssize_t v, double
 
 # -- the groups of a pair ----------------------------------------------------------------------------------------------
 
+cdef struct Work:
+    double *sums     # Σ C n over the pairs so far
+    double *fix      # what groups' own topics get beside
+    double *scratch
+    # of the groups of the pair at hand: c, the topic, its n_kv or n_dk, and its sum before the pair
+    double *c
+    uint16_t *at
+    double *own
+    double *saved
+    Py_ssize_t groups  # how many there are
+    double weight      # Σ c
+
+
+cdef Work work_of(Arena arena, Py_ssize_t size):
+    cdef Work s
+    s.sums, s.fix, s.scratch = arena.doubles(size), arena.doubles(size), arena.doubles(size + 16)
+    s.c, s.own, s.saved = arena.doubles(size + 16), arena.doubles(size + 16), arena.doubles(size + 16)
+    s.at = <uint16_t *> arena.room((size + 16) * sizeof(uint16_t))
+    return s
+
+
 cdef inline double _others(const double* c, Py_ssize_t groups, Py_ssize_t own, double total) noexcept nogil:
     """The sum of the other groups' c, without cancellation."""
     cdef Py_ssize_t i
@@ -229,6 +226,34 @@ cdef inline double _others(const double* c, Py_ssize_t groups, Py_ssize_t own, d
         if i != own:
             others += c[i]
     return others
+
+
+cdef inline Py_ssize_t _group_end(const uint16_t* z, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
+    """Where the tokens end that have the topic of token i."""
+    cdef Py_ssize_t j = i + 1
+    while j < end and z[j] == z[i]:
+        j += 1
+    return j
+
+
+cdef inline void _add_group(Work* s, double c, Py_ssize_t topic, double own) noexcept nogil:
+    """One more group of the pair, with this c (and n_kv or n_dk); of tokens not yet placed: topic NONE."""
+    s.c[s.groups] = c
+    s.weight += c
+    s.at[s.groups] = <uint16_t>topic
+    if topic != NONE:
+        s.saved[s.groups] = s.sums[topic]
+        s.own[s.groups] = own
+    s.groups += 1
+
+
+cdef inline void _add_pair(Work* s, Rows* rows, Py_ssize_t row) noexcept nogil:
+    """Σ C n of the pair: in each group's own topic the sum is put back, and only the other groups' part added."""
+    cdef Py_ssize_t m
+    _add(rows, row, s.sums, s.weight)
+    for m in range(s.groups):
+        if s.at[m] != NONE:
+            s.sums[s.at[m]] = s.saved[m] + _others(s.c, s.groups, m, s.weight) * s.own[m]
 
 
 # -- documents -----------------------------------------------------------------------------------------------------
@@ -245,28 +270,20 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
     cdef Rows documents = _rows(document_rows, size)
     cdef Rows words = _rows(word_rows, size)
     cdef bint keep = shares.shape[0] > 0, wanted = out.shape[0] > 0
-    cdef Py_ssize_t d, k, v, i, j, t, position, pair, begin, end, g, n, m, ahead
+    cdef Py_ssize_t d, k, v, i, j, t, position, pair, begin, end, g, ahead
     cdef int64_t entry, tokens
-    cdef double a_sum, total, q, q_less, rest, weight, beta_sum, alpha_sum
-    cdef double* a = <double*>malloc((8 * size + 32) * sizeof(double))
-    cdef uint16_t* at = <uint16_t*>malloc((size + 16) * sizeof(uint16_t))
-    if a == NULL or at == NULL:
-        free(a)
-        free(at)
-        raise MemoryError
-    cdef double* count = a + size
-    cdef double* sums = a + 2 * size
-    cdef double* fix = a + 3 * size
-    cdef double* row = a + 4 * size
-    cdef double* scratch = a + 5 * size
-    cdef double* c = a + 6 * size
-    cdef double* saved = a + 7 * size + 16
+    cdef double a_sum, total, q, q_less, rest, share, beta_sum, alpha_sum
+    cdef Arena arena = Arena()
+    cdef Work s = work_of(arena, size)
+    cdef double *a = arena.doubles(size)
+    cdef double *count = arena.doubles(size)
+    cdef double *row = arena.doubles(size)
     with nogil:
         for d in range(first, last):
             g = groups[d] if groups.shape[0] else 0
             memset(count, 0, size * sizeof(double))
-            memset(sums, 0, size * sizeof(double))
-            memset(fix, 0, size * sizeof(double))
+            memset(s.sums, 0, size * sizeof(double))
+            memset(s.fix, 0, size * sizeof(double))
             tokens = 0
             for entry in range(documents.indptr[d], documents.indptr[d + 1]):
                 count[documents.topics[entry]] = documents.counts[entry]
@@ -295,22 +312,13 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
                 end = pair_begin[pair + 1]
                 tokens += end - begin
                 total = _dot(&words, v, a) + beta[v] * a_sum
-                weight = 0
-                n = 0
-                i = begin
+                s.weight, s.groups, i = 0, 0, begin
                 while i < end:
                     t = z[i]
-                    j = i + 1
-                    while j < end and z[j] == t:
-                        j += 1
-                    if t == NONE:
-                        # in no count: all of Σ q, and nothing to leave out
-                        c[n] = (j - i) / total
-                        if keep:
-                            shares[i] = c[n]
-                        weight = weight + c[n]
-                        at[n] = NONE
-                        n += 1
+                    j = _group_end(&z[0], i, end)
+                    if t == NONE:  # in no count: all of Σ q, and nothing to leave out
+                        share = (j - i) / total
+                        _add_group(&s, share, NONE, 0)
                     else:
                         q = a[t] * (own[i] + beta[v])
                         q_less = ((count[t] - 1) + alpha[g, t]) * ((own[i] - 1) + beta[v]) * inverse_less[t]
@@ -318,36 +326,26 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
                             own_document[i] = <int32_t>count[t]
                         rest = total - q + q_less
                         if rest < total * TINY:
-                            rest = _exact(scratch, a, &words, v, beta[v], t, q_less)
-                            est_axpy(fix, scratch, (j - i) / rest, size)
-                            if keep:
-                                shares[i] = -((j - i) / rest)
+                            rest = _exact(s.scratch, a, &words, v, beta[v], t, q_less)
+                            est_axpy(s.fix, s.scratch, (j - i) / rest, size)
+                            share = -((j - i) / rest)
                         else:
-                            c[n] = (j - i) / rest
-                            if keep:
-                                shares[i] = c[n]
-                            weight = weight + c[n]
-                            fix[t] += c[n] * (q_less - a[t] * beta[v])
-                            saved[n] = sums[t]
-                            scratch[n] = own[i]
-                            at[n] = <uint16_t>t
-                            n += 1
+                            share = (j - i) / rest
+                            s.fix[t] += share * (q_less - a[t] * beta[v])
+                            _add_group(&s, share, t, own[i])
+                    if keep:
+                        shares[i] = share
                     i = j
-                if wanted and n:
-                    _add(&words, v, sums, weight)
-                    beta_sum = beta_sum + weight * beta[v]
-                    for m in range(n):
-                        if at[m] != NONE:
-                            sums[at[m]] = saved[m] + _others(c, n, m, weight) * scratch[m]
+                if wanted and s.groups:
+                    _add_pair(&s, &words, v)
+                    beta_sum = beta_sum + s.weight * beta[v]
             if wanted:
-                est_finish(row, fix, a, sums, beta_sum, size)
+                est_finish(row, s.fix, a, s.sums, beta_sum, size)
                 if proportions:
                     alpha_sum = est_sum(&alpha[g, 0], size) + tokens
                     for k in range(size):
                         row[k] = (row[k] + alpha[g, k]) / alpha_sum
                 memcpy(&out[d - first, 0], row, topics * sizeof(double))
-    free(a)
-    free(at)
 
 
 # -- words ---------------------------------------------------------------------------------------------------------
@@ -362,28 +360,19 @@ def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple docum
     cdef Py_ssize_t size = alpha.shape[1], n_groups = alpha.shape[0]
     cdef Rows documents = _rows(document_rows, size)
     cdef Rows words = _rows(word_rows, size)
-    cdef Py_ssize_t d, k, v, i, j, t, pair, g, begin, end, n, m
+    cdef Py_ssize_t d, k, v, i, j, t, pair, g, begin, end
     cdef int64_t entry
-    cdef double weight, q_less
+    cdef double q_less
     cdef bint pooled
-    cdef double* factor = <double*>malloc((8 * size + 32 + n_groups) * sizeof(double))
-    cdef uint16_t* at = <uint16_t*>malloc((size + 16) * sizeof(uint16_t))
-    if factor == NULL or at == NULL:
-        free(factor)
-        free(at)
-        raise MemoryError
-    cdef double* sums = factor + size
-    cdef double* fix = factor + 2 * size
-    cdef double* scratch = factor + 3 * size
-    cdef double* a = factor + 4 * size
-    cdef double* count = factor + 5 * size
-    cdef double* c = factor + 6 * size
-    cdef double* saved = factor + 7 * size + 16
-    cdef double* group_weight = factor + 8 * size + 32
+    cdef Arena arena = Arena()
+    cdef Work s = work_of(arena, size)
+    cdef double *factor = arena.doubles(size)
+    cdef double *a = arena.doubles(size)
+    cdef double *group_weight = arena.doubles(n_groups)
     with nogil:
         for v in range(first, last):
-            memset(sums, 0, size * sizeof(double))
-            memset(fix, 0, size * sizeof(double))
+            memset(s.sums, 0, size * sizeof(double))
+            memset(s.fix, 0, size * sizeof(double))
             for k in range(size):
                 factor[k] = beta[v]
             _add(&words, v, factor, 1)
@@ -400,19 +389,12 @@ def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple docum
                 g = groups[d] if groups.shape[0] else 0
                 begin = pair_begin[pair]
                 end = pair_begin[pair + 1]
-                weight = 0
-                n = 0
-                i = begin
+                s.weight, s.groups, i = 0, 0, begin
                 while i < end:
                     t = z[i]
-                    j = i + 1
-                    while j < end and z[j] == t:
-                        j += 1
+                    j = _group_end(&z[0], i, end)
                     if t == NONE:
-                        c[n] = shares[i]
-                        weight = weight + c[n]
-                        at[n] = NONE
-                        n += 1
+                        _add_group(&s, shares[i], NONE, 0)
                     else:
                         q_less = ((own_document[i] - 1) + alpha[g, t]) * ((own[i] - 1) + beta[v]) * inverse_less[t]
                         if shares[i] < 0:
@@ -421,34 +403,24 @@ def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple docum
                             for entry in range(documents.indptr[d], documents.indptr[d + 1]):
                                 k = documents.topics[entry]
                                 a[k] = (documents.counts[entry] + alpha[g, k]) * inverse[k]
-                            _exact(scratch, a, &words, v, beta[v], t, q_less)
-                            est_axpy(fix, scratch, -shares[i], size)
+                            _exact(s.scratch, a, &words, v, beta[v], t, q_less)
+                            est_axpy(s.fix, s.scratch, -shares[i], size)
                         else:
-                            c[n] = shares[i]
-                            weight = weight + c[n]
-                            fix[t] += c[n] * (q_less - factor[t] * alpha[g, t])
-                            saved[n] = sums[t]
-                            count[n] = own_document[i]
-                            at[n] = <uint16_t>t
-                            n += 1
+                            s.fix[t] += shares[i] * (q_less - factor[t] * alpha[g, t])
+                            _add_group(&s, shares[i], t, own_document[i])
                     i = j
-                if n:
-                    _add(&documents, d, sums, weight)
-                    for m in range(n):
-                        if at[m] != NONE:
-                            sums[at[m]] = saved[m] + _others(c, n, m, weight) * count[m]
+                if s.groups:
+                    _add_pair(&s, &documents, d)
                     if pooled:
-                        group_weight[g] += weight
+                        group_weight[g] += s.weight
                     else:
-                        est_axpy(sums, &alpha[g, 0], weight, size)
+                        est_axpy(s.sums, &alpha[g, 0], s.weight, size)
             if pooled:
                 for g in range(n_groups):
                     if group_weight[g] != 0:
-                        est_axpy(sums, &alpha[g, 0], group_weight[g], size)
-            est_finish(scratch, fix, factor, sums, 0, size)
-            memcpy(&out[v - first, 0], scratch, topics * sizeof(double))
-    free(factor)
-    free(at)
+                        est_axpy(s.sums, &alpha[g, 0], group_weight[g], size)
+            est_finish(s.scratch, s.fix, factor, s.sums, 0, size)
+            memcpy(&out[v - first, 0], s.scratch, topics * sizeof(double))
 
 
 # -- keeping large entries only ----------------------------------------------------------------------------------------

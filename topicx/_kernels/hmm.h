@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "clones.h"
-#include "lanes.h"
 #include "rng.h"
+#include "vectors.h"
 
 /* -- 16 uniforms of 32 bits at a time: eight xoshiro256++ streams side by side -- */
 
@@ -38,14 +38,7 @@ TX_INLINE void hmm_seed(hmm_rng *rng, uint64_t key) {
 
 TX_INLINE void hmm_uniforms(hmm_rng *rng, uint32_t *out) { /* 64 of them */
     for (int i = 0; i < 4; i++) {
-        const hmm_v8 sum = rng->s0 + rng->s3, t = rng->s1 << 17;
-        const hmm_v8 result = ((sum << 23) | (sum >> 41)) + rng->s0;
-        rng->s2 ^= rng->s0;
-        rng->s3 ^= rng->s1;
-        rng->s1 ^= rng->s2;
-        rng->s0 ^= rng->s3;
-        rng->s2 ^= t;
-        rng->s3 = (rng->s3 << 45) | (rng->s3 >> 19);
+        TX_RNG_STEP(hmm_v8, result, rng);
         memcpy(out + 16 * i, &result, 64); /* the low half of a lane first */
     }
 }
@@ -281,50 +274,19 @@ TX_INLINE void hmm_catch_up(hmm_two *t) {
     t->stale = 0;
 }
 
-/* The sweep over two states, for several CPUs with the same bits on each (see lanes.h). */
+/* The sweep over two states, for several CPUs with the same bits on each (see vectors.h). */
 typedef struct {
     int64_t (*collapsed)(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z, const uint64_t *firsts,
                          const uint64_t *lasts, uint64_t key);
     int64_t (*partial)(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z, const uint64_t *firsts,
                        const uint64_t *lasts, uint64_t key);
-} hmm_spelling;
+} hmm_sweeps;
 
-#define HMM_PASTE(a, b) hmm_two_##a##_##b
-#define HMM_PASTED(a, b) HMM_PASTE(a, b)
-#define HMM_(name) HMM_PASTED(name, TX_LANES)
-#define HMM_TABLE(b) hmm_##b
-#define HMM_TABLED(b) HMM_TABLE(b)
+#define HMM_(name) TX(hmm_two_##name)
 
-#define TX_LANES plain
-#include "hmm_body.h"
-#undef TX_LANES
+#define TX_BODY "hmm_body.h"
+#include "instruction_sets.h"
 
-#ifdef TX_X86
-#pragma GCC push_options
-#pragma GCC target("avx2,popcnt,bmi,bmi2")
-#define TX_LANES avx2
-#include "hmm_body.h"
-#undef TX_LANES
-#pragma GCC pop_options
-
-#pragma GCC push_options
-#pragma GCC target("avx2,avx512f,avx512bw,avx512dq,avx512vl,popcnt,bmi,bmi2")
-#define TX_LANES avx512
-#define HMM_AVX512
-#include "hmm_body.h"
-#undef HMM_AVX512
-#undef TX_LANES
-#pragma GCC pop_options
-#endif
-
-/* The spelling that tx_lanes_choose() picked. */
-static inline const hmm_spelling *hmm_choose(void) {
-#ifdef TX_X86
-    const char *name = tx_lanes_choose()->name;
-    if (strcmp(name, "avx512") == 0) return &hmm_avx512;
-    if (strcmp(name, "avx2") == 0 && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi2")) return &hmm_avx2;
-#endif
-    return &hmm_plain;
-}
+static inline const hmm_sweeps *hmm_choose(void) { return TX_CHOOSE(hmm); }
 
 #endif

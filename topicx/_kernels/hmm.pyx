@@ -12,6 +12,8 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
+from topicx._kernels.cell cimport Arena
+
 cdef extern from "hmm.h" nogil:
     ctypedef struct hmm_model:
         int64_t S
@@ -41,13 +43,13 @@ cdef extern from "hmm.h" nogil:
                                 uint8_t *z, uint64_t key, double *sums) noexcept
     int64_t hmm_sweep_partial(hmm_model *m, const uint32_t *words, const int64_t *offsets, int64_t sequences,
                               uint8_t *z, uint64_t key, double *sums) noexcept
-    ctypedef struct hmm_spelling:
+    ctypedef struct hmm_sweeps:
         int64_t (*collapsed)(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z, const uint64_t *firsts,
                              const uint64_t *lasts, uint64_t key) noexcept nogil
         int64_t (*partial)(hmm_two *t, const uint32_t *words, int64_t N, uint8_t *z, const uint64_t *firsts,
                            const uint64_t *lasts, uint64_t key) noexcept nogil
 
-    const hmm_spelling *hmm_choose() noexcept
+    const hmm_sweeps *hmm_choose() noexcept
 
 cdef extern from "hmm_passes.h" nogil:
     ctypedef struct hmm_parameters:
@@ -63,7 +65,7 @@ cdef extern from "hmm_passes.h" nogil:
     double hmm_viterbi(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows, uint8_t *came,
                        uint8_t *path) noexcept
 
-cdef const hmm_spelling *spelling = hmm_choose()
+cdef const hmm_sweeps *sweeps = hmm_choose()
 
 
 cdef hmm_model counting(int64_t[::1] start, int64_t[:, ::1] trans, int64_t[:, ::1] emit, int64_t[::1] sums,
@@ -176,7 +178,7 @@ def sweep_two_collapsed(const uint32_t[::1] words, const uint64_t[::1] firsts, c
     with nogil:
         t.m = counting(start, trans, emit, sums, alpha0, alpha, beta)
         t.V, t.most, t.table, t.limit, t.low = V, &most[0], &table[0], &limits[0], &limits[V]
-        changed = spelling.collapsed(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
+        changed = sweeps.collapsed(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
     return changed
 
 
@@ -196,35 +198,40 @@ def sweep_two_partial(const uint32_t[::1] words, const uint64_t[::1] firsts, con
         for i in range(V):
             limits[i] = INT64_MAX // 2  # its tables depend on no count
         t.V, t.most, t.table, t.limit, t.low = V, NULL, &table[0], &limits[0], &limits[V]
-        changed = spelling.partial(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
+        changed = sweeps.partial(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
     return changed
 
 
 cdef hmm_parameters parameters(const double[::1] start, const double[:, ::1] trans, const double[:, ::1] emit,
-                               double[:, ::1] turned) noexcept nogil:
-    """`turned` becomes the transpose of trans."""
+                               Arena arena):
     cdef hmm_parameters p
-    cdef int64_t r, s
-    for r in range(start.shape[0]):
-        for s in range(start.shape[0]):
-            turned[s, r] = trans[r, s]
-    p.S, p.start, p.trans, p.emit, p.turned = start.shape[0], &start[0], &trans[0, 0], &emit[0, 0], &turned[0, 0]
+    cdef int64_t r, s, S = start.shape[0]
+    cdef double *turned = arena.doubles(S * S)
+    for r in range(S):
+        for s in range(S):
+            turned[s * S + r] = trans[r, s]
+    p.S, p.start, p.trans, p.emit, p.turned = S, &start[0], &trans[0, 0], &emit[0, 0], turned
     return p
+
+
+cdef int64_t longest_of(const int64_t[::1] offsets, int64_t begin, int64_t end) noexcept nogil:
+    cdef int64_t d, most = 0
+    for d in range(begin, end):
+        most = max(most, offsets[d + 1] - offsets[d])
+    return most
 
 
 def forward(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin, int64_t end, const double[::1] start,
             const double[:, ::1] trans, const double[:, ::1] emit, double[::1] log_likelihood):
     """log p of each of the sequences begin..end-1."""
     cdef int64_t d
-    cdef double[::1] rows = np.empty(2 * start.shape[0])
-    cdef double[:, ::1] turned = np.empty((start.shape[0], start.shape[0]))
-    cdef hmm_parameters p = parameters(start, trans, emit, turned)
+    cdef Arena arena = Arena()
+    cdef double *rows = arena.doubles(2 * start.shape[0])
+    cdef hmm_parameters p = parameters(start, trans, emit, arena)
+    cdef const uint32_t *text = &words[0] if words.shape[0] else NULL
     with nogil:
         for d in range(begin, end):
-            if offsets[d] < offsets[d + 1]:
-                log_likelihood[d] = hmm_forward(&p, &words[offsets[d]], offsets[d + 1] - offsets[d], &rows[0])
-            else:
-                log_likelihood[d] = 0
+            log_likelihood[d] = hmm_forward(&p, text + offsets[d], offsets[d + 1] - offsets[d], rows)
 
 
 def expect(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin, int64_t end, const double[::1] start,
@@ -232,40 +239,34 @@ def expect(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin,
            double[:, ::1] pairs, double[:, ::1] emits, double[:, ::1] gamma):
     """log p of the sequences begin..end-1 and their expected counts, added to starts, pairs and emits; the posterior of each
     site goes into `gamma` (a row a symbol of the corpus) if it has rows. A sequence of probability zero adds nothing."""
-    cdef int64_t S = start.shape[0], d, n, longest = 0, r, s
-    for d in range(begin, end):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    cdef double[::1] rows = np.empty(max(longest, 1) * S), room = np.empty(3 * S)
-    cdef double[:, ::1] found = np.zeros((S, S))
-    cdef double *out
-    cdef double[:, ::1] turned = np.empty((start.shape[0], start.shape[0]))
-    cdef hmm_parameters p = parameters(start, trans, emit, turned)
+    cdef int64_t S = start.shape[0], d, r, s
+    cdef Arena arena = Arena()
+    cdef double *rows = arena.doubles(longest_of(offsets, begin, end) * S)
+    cdef double *room = arena.doubles(3 * S)
+    cdef double *found = arena.doubles(S * S)
+    cdef double *sites = &gamma[0, 0] if gamma.shape[0] else NULL
+    cdef hmm_parameters p = parameters(start, trans, emit, arena)
+    cdef const uint32_t *text = &words[0] if words.shape[0] else NULL
     with nogil:
         for d in range(begin, end):
-            n = offsets[d + 1] - offsets[d]
-            log_likelihood[d] = 0
-            if n:
-                out = &gamma[offsets[d], 0] if gamma.shape[0] else NULL
-                log_likelihood[d] = hmm_expect(&p, &words[offsets[d]], n, &rows[0], &starts[0], &found[0, 0], &emits[0, 0],
-                                               out, &room[0])
+            log_likelihood[d] = hmm_expect(&p, text + offsets[d], offsets[d + 1] - offsets[d], rows, &starts[0], found,
+                                           &emits[0, 0], sites + offsets[d] * S if sites != NULL else NULL, room)
         for r in range(S):
             for s in range(S):
-                pairs[r, s] += found[r, s] * trans[r, s]
+                pairs[r, s] += found[r * S + s] * trans[r, s]
 
 
 def viterbi(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin, int64_t end, const double[::1] start,
             const double[:, ::1] trans, const double[:, ::1] emit, double[::1] log_likelihood, uint8_t[::1] path):
     """The most probable states of the sequences begin..end-1 and their log p; the parameters are logarithms."""
-    cdef int64_t S = start.shape[0], d, n, longest = 0
-    for d in range(begin, end):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    cdef double[::1] rows = np.empty(2 * S)
-    cdef uint8_t[::1] came = np.empty(max(longest, 1) * S, np.uint8)
-    cdef double[:, ::1] turned = np.empty((start.shape[0], start.shape[0]))
-    cdef hmm_parameters p = parameters(start, trans, emit, turned)
+    cdef int64_t S = start.shape[0], d
+    cdef Arena arena = Arena()
+    cdef double *rows = arena.doubles(2 * S)
+    cdef uint8_t *came = <uint8_t *> arena.room(longest_of(offsets, begin, end) * S)
+    cdef hmm_parameters p = parameters(start, trans, emit, arena)
+    cdef const uint32_t *text = &words[0] if words.shape[0] else NULL
+    cdef uint8_t *states = &path[0] if path.shape[0] else NULL
     with nogil:
         for d in range(begin, end):
-            n = offsets[d + 1] - offsets[d]
-            log_likelihood[d] = 0
-            if n:
-                log_likelihood[d] = hmm_viterbi(&p, &words[offsets[d]], n, &rows[0], &came[0], &path[offsets[d]])
+            log_likelihood[d] = hmm_viterbi(&p, text + offsets[d], offsets[d + 1] - offsets[d], rows, came,
+                                            states + offsets[d])

@@ -1,6 +1,6 @@
-/* The sweep over two states, 64 sites at once: included once for each spelling (see hmm.h). */
+/* The sweep over two states, 64 sites at once: included once for each instruction set (see hmm.h). */
 
-#ifdef HMM_AVX512
+#if TX_SET == 2
 TX_INLINE uint64_t HMM_(states)(const uint8_t *z) { return _mm512_test_epi8_mask(_mm512_loadu_si512(z), _mm512_set1_epi8(1)); }
 TX_INLINE void HMM_(store)(uint64_t bits, uint8_t *z) { _mm512_storeu_si512(z, _mm512_maskz_set1_epi8(bits, 1)); }
 
@@ -69,7 +69,7 @@ TX_INLINE void HMM_(flip)(hmm_two *t, const uint32_t *words, uint64_t flips, uin
     }
 }
 
-#ifdef HMM_AVX512
+#if TX_SET == 2
 /* Of few symbols, one after another: its sites are a mask. */
 TX_INLINE void HMM_(emissions)(hmm_two *t, const uint32_t *words, uint64_t flips, uint64_t fresh) {
     if (t->V > 16 || __builtin_popcountll(flips) < 8) {
@@ -209,4 +209,4 @@ static int64_t HMM_(partial)(hmm_two *t, const uint32_t *words, int64_t N, uint8
     return HMM_(sweep)(t, 0, words, N, z, firsts, lasts, key);
 }
 
-static const hmm_spelling HMM_TABLED(TX_LANES) = {HMM_(collapsed), HMM_(partial)};
+static const hmm_sweeps TX(hmm) = {HMM_(collapsed), HMM_(partial)};

@@ -15,9 +15,9 @@ Likelihoods leave out the rows' divisors: the caller adds their logarithms.
 
 from libc.math cimport exp, frexp, log
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from topicx._kernels.cell cimport Arena
 from topicx._kernels.portable cimport tx_prefetch
 from topicx._kernels.rng cimport tx_mix, tx_rng, tx_rng_double, tx_rng_seed
 
@@ -48,28 +48,20 @@ cdef struct Scratch:
     int32_t *counts
 
 
-cdef int scratch_make(Scratch *scratch, int64_t width) noexcept nogil:
-    """Six arrays of `width` (a multiple of 16) entries in one block, each on a cache line."""
-    cdef size_t size = <size_t> width * 4
-    cdef char *block = <char *> malloc(size * 7 + 128)
-    scratch.q = NULL
-    if block == NULL:
-        return -1
-    # The block's own address stays in the last slot before the aligned start.
-    cdef char *start = block + 64 + (64 - <size_t> block % 64)
-    (<void **> (start - 8))[0] = block
-    scratch.q = <float *> start
-    scratch.alpha = <float *> (start + size)
-    scratch.sums = <float *> (start + 2 * size)
-    scratch.soft = <float *> (start + 3 * size)
-    scratch.counts = <int32_t *> (start + 4 * size)
-    scratch.theta = <double *> (start + 5 * size)
-    return 0
+cdef Scratch scratch_of(Arena arena, int64_t width):
+    """Arrays of `width` (a multiple of 16) entries."""
+    cdef Scratch s
+    s.q, s.alpha, s.sums, s.soft = arena.floats(width), arena.floats(width), arena.floats(width), arena.floats(width)
+    s.theta, s.counts = arena.doubles(width), arena.ints(width)
+    return s
 
 
-cdef void scratch_free(Scratch *scratch) noexcept nogil:
-    if scratch.q != NULL:
-        free((<void **> (<char *> scratch.q - 8))[0])
+cdef int64_t longest_of(const int64_t[::1] offsets) noexcept nogil:
+    """The tokens of the longest document, and one."""
+    cdef int64_t d, most = 0
+    for d in range(offsets.shape[0] - 1):
+        most = max(most, offsets[d + 1] - offsets[d])
+    return most + 1
 
 
 cdef void start_document(Scratch *s, const float *alpha, int64_t topics, int64_t width) noexcept nogil:
@@ -149,12 +141,11 @@ def gibbs(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[
     cdef int64_t d, k, sample, i, begin, length, group, sweeps
     cdef int64_t topics = alpha.shape[1], width = rows.shape[1]
     cdef double norm
-    cdef Scratch s
+    cdef Arena arena = Arena()
+    cdef Scratch s = scratch_of(arena, width)
     cdef tx_rng rng
     cdef const uint32_t *doc
     cdef uint16_t *topic
-    if rows.shape[0] == 0 or scratch_make(&s, width) != 0:
-        raise MemoryError
     with nogil:
         for d in range(offsets.shape[0] - 1):
             begin = offsets[d]
@@ -183,7 +174,6 @@ def gibbs(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[
                 norm += s.theta[k]
             for k in range(topics):
                 theta[d, k] = <float> (s.theta[k] / norm)
-    scratch_free(&s)
 
 
 cdef inline double dot(const double *theta, const float *row, int64_t width) noexcept nogil:
@@ -214,9 +204,8 @@ def score(const uint32_t[::1] words, const int64_t[::1] offsets, const float[:, 
     cdef int64_t topics = theta.shape[1], width = rows.shape[1]
     cdef int shift
     cdef double mantissa
-    cdef double *wide = <double *> malloc(width * sizeof(double))
-    if wide == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef double *wide = arena.doubles(width)
     with nogil:
         for d in range(offsets.shape[0] - 1):
             for k in range(width):
@@ -226,7 +215,6 @@ def score(const uint32_t[::1] words, const int64_t[::1] offsets, const float[:, 
                 mantissa = frexp(mantissa * dot(wide, &rows[words[i], 0], width), &shift)
                 exponent += shift
             result[d] = log(mantissa) + exponent * LN2
-    free(wide)
 
 
 def left_to_right(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[::1] keys,
@@ -239,23 +227,16 @@ def left_to_right(const uint32_t[::1] words, const int64_t[::1] offsets, const u
     averaged[d] = sum_n log mean_r p_n (Wallach et al.); sequential[d, r] = sum_n log p_n of particle r, whose
     exponential is unbiased for p(w) each by itself (Buntine 2009; it is annealed importance sampling).
     """
-    cdef int64_t d, i, k, n, r, begin, length, longest = 0, new
+    cdef int64_t d, i, k, n, r, begin, length, new
     cdef int64_t topics = alpha.shape[1], width = rows.shape[1], chunks = width // 16
     cdef double p, norm, total
-    cdef Scratch s
+    cdef Arena arena = Arena()
+    cdef Scratch s = scratch_of(arena, width)
+    cdef double *means = arena.doubles(longest_of(offsets))
+    cdef uint16_t *z = <uint16_t *> arena.room(2 * longest_of(offsets))
     cdef tx_rng rng
     cdef const uint32_t *doc
     cdef const float *row
-    cdef double *means
-    cdef uint16_t *z
-    for d in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    means = <double *> malloc((longest + 1) * sizeof(double))
-    z = <uint16_t *> malloc((longest + 1) * sizeof(uint16_t))
-    if means == NULL or z == NULL or rows.shape[0] == 0 or scratch_make(&s, width) != 0:
-        free(means)
-        free(z)
-        raise MemoryError
     with nogil:
         for d in range(offsets.shape[0] - 1):
             begin = offsets[d]
@@ -291,9 +272,6 @@ def left_to_right(const uint32_t[::1] words, const int64_t[::1] offsets, const u
                 sequential[d, r] = total
             for n in range(length):
                 averaged[d] += log(means[n] / particles)
-    scratch_free(&s)
-    free(means)
-    free(z)
 
 
 cdef double joint(Scratch *s, const uint32_t *words, const uint16_t *z, int64_t length, const float *rows,
@@ -348,27 +326,18 @@ def chib(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[:
     z*: `burn_in` sweeps, then the best single changes until none helps. p(z* | w) is the mean of T(z^(s) -> z*) over a
     chain of `samples` states grown from z* itself, forwards and backwards from a position drawn at random.
     """
-    cdef int64_t d, i, k, t, begin, length, longest = 0, best, middle, rounds
+    cdef int64_t d, i, k, t, begin, length, best, middle, rounds
     cdef int64_t topics = alpha.shape[1], width = rows.shape[1]
     cdef double most, weight, top, log_mean
     cdef bint changed
-    cdef Scratch s
+    cdef Arena arena = Arena()
+    cdef Scratch s = scratch_of(arena, width)
+    cdef uint16_t *z = <uint16_t *> arena.room(2 * longest_of(offsets))
+    cdef uint16_t *mode = <uint16_t *> arena.room(2 * longest_of(offsets))
+    cdef uint16_t *copy = <uint16_t *> arena.room(2 * longest_of(offsets))
+    cdef double *logs = arena.doubles(samples)
     cdef tx_rng rng
     cdef const uint32_t *doc
-    cdef uint16_t *z
-    cdef uint16_t *mode
-    cdef uint16_t *copy
-    cdef double *logs
-    for d in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    z = <uint16_t *> malloc((3 * longest + 1) * sizeof(uint16_t))
-    logs = <double *> malloc(samples * sizeof(double))
-    if z == NULL or logs == NULL or rows.shape[0] == 0 or scratch_make(&s, width) != 0:
-        free(z)
-        free(logs)
-        raise MemoryError
-    mode = z + longest
-    copy = mode + longest
     with nogil:
         for d in range(offsets.shape[0] - 1):
             begin = offsets[d]
@@ -422,6 +391,3 @@ def chib(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[:
                 log_mean += exp(logs[t] - top)
             log_mean = top + log(log_mean / samples)
             result[d] = joint(&s, doc, mode, length, &rows[0, 0], topics, width) - log_mean
-    scratch_free(&s)
-    free(z)
-    free(logs)

@@ -1,6 +1,4 @@
-/* The algorithms over 16 lanes, written once and included by lanes.h for each spelling of the vector type. */
-#define vf TX(vf)
-#define vi TX(vi)
+/* The functions of lanes.h. */
 
 #ifndef TX_SMOOTH_TO
 #define TX_SMOOTH_TO 8 /* chunks up to which a dense row's weights include beta */
@@ -11,60 +9,23 @@
 /* q_k = (alpha_k + n_dk) / (n_k + B) for all topics. */
 static void TX(weights)(float *q, const float *alpha, const float *counts, const float *inverse, int64_t chunks) {
     for (int64_t c = 0; c < chunks; c++) {
-        vf a = TX(vf_add)(TX(vf_load)(alpha + 16 * c), TX(vf_load)(counts + 16 * c));
-        TX(vf_store)(q + 16 * c, TX(vf_mul)(a, TX(vf_load)(inverse + 16 * c)));
+        v16 a = v_add(v_load(alpha + 16 * c), v_load(counts + 16 * c));
+        v_store(q + 16 * c, v_mul(a, v_load(inverse + 16 * c)));
     }
-}
-
-/* The first entry of a column of running sums that exceeds r. r must be below the last one. */
-static inline int64_t TX(column)(const float *sums, int64_t chunks, float r) {
-    int64_t c = 0;
-    for (int64_t i = 0; i < chunks - 1; i++) c += sums[16 * i] <= r;
-    return c;
-}
-
-/* Rounding can put r on or above the end of the lane found, or find an empty one: take the last entry with any weight
- * of the nearest lane that has some. */
-static int64_t TX(repair)(const float *sums, int64_t chunks, int lane) {
-    const float *last = sums + 16 * (chunks - 1);
-    int found = lane;
-    while (found < 16 && !(last[found] > 0)) found++;
-    if (found == 16)
-        for (found = lane; found > 0 && !(last[found] > 0);) found--;
-    int64_t c = chunks - 1;
-    while (c > 0 && !(sums[16 * (c - 1) + found] < last[found])) c--;
-    return 16 * c + found;
 }
 
 /* One draw from p_k = q_k (n_k + beta), topic `old` at its weight without the token: q_old (n_old - 1 + beta).
  * old = -1: nothing to take out. scratch: 16 floats a chunk, for the running sums of the lanes. */
 static int64_t TX(dense_draw)(const float *q, const uint32_t *row, float beta, int64_t chunks, int64_t old, float q_old,
                               double u, float *scratch) {
-    const vf smooth = TX(vf_set1)(beta), q_less = TX(vf_set1)(q_old);
-    const vi lanes = TX(vi_iota)();
-    vf sum = TX(vf_set1)(0);
+    const v16 smooth = v_all(beta), q_less = v_all(q_old);
+    v16 sum = v_all(0);
     for (int64_t c = 0; c < chunks; c++) {
-        const vi target = TX(vi_set1)((int32_t)(old - 16 * c));
-        const vi n = TX(vi_less_one)(TX(vi_load)(row + 16 * c), lanes, target);
-        const vf w = TX(vf_where)(lanes, target, TX(vf_load)(q + 16 * c), q_less);
-        sum = TX(vf_add)(sum, TX(vf_mul)(w, TX(vf_add)(TX(vi_float)(n), smooth)));
-        TX(vf_store)(scratch + 16 * c, sum);
+        const i16 n = i_less_one(i_load(row + 16 * c), old - 16 * c);
+        sum = v_add(sum, v_mul(v_replace(v_load(q + 16 * c), old - 16 * c, q_less), v_add(v_of(n), smooth)));
+        v_store(scratch + 16 * c, sum);
     }
-    float ends[17];
-    const vf scan = TX(vf_scan)(sum);
-    ends[0] = 0;
-    TX(vf_store)(ends + 1, scan);
-    const float total = ends[16], below = total * 0.99999994f;
-    float r = (float)(u * (double)total);
-    r = r < below ? r : below;
-    const int lane = TX(vf_count_le)(scan, r);
-    if (lane < 16) {
-        r -= ends[lane];
-        /* The sums across lanes need not be monotone in their last bit: an empty lane can be found with r < 0. */
-        const float end = scratch[16 * (chunks - 1) + lane];
-        if (end > 0 && r < end) return 16 * TX(column)(scratch + lane, chunks, r) + lane;
-    }
-    return TX(repair)(scratch, chunks, lane < 16 ? lane : 15);
+    return v_draw(sum, scratch, chunks, u);
 }
 
 /* ---- SparseLDA ---- */
@@ -78,7 +39,7 @@ typedef struct {
     int dense;
     float smooth; /* beta_w if it is inside the weights, else 0 */
     float beta;
-    vf scan; /* inclusive sums across the lanes */
+    v16 scan; /* inclusive sums across the lanes */
 } TX(bucket);
 #define bucket TX(bucket)
 
@@ -150,7 +111,7 @@ static inline void TX(count)(tx_cell *s, int64_t k, int step, float q) {
 static inline void TX(prepare)(const tx_cell *s, bucket *b, float *scratch, uint32_t word) {
     uint32_t *row = s->cells + s->row_start[word];
     const int32_t length = s->row_len[word];
-    vf sum = TX(vf_set1)(0);
+    v16 sum = v_all(0);
     b->row = row;
     b->length = s->row_len + word;
     b->p = scratch;
@@ -162,54 +123,54 @@ static inline void TX(prepare)(const tx_cell *s, bucket *b, float *scratch, uint
         const int64_t n = s->chunks;
         b->chunks = n;
         if (n <= TX_SMOOTH_TO) {
-            const vf beta = TX(vf_set1)(b->beta);
+            const v16 beta = v_all(b->beta);
             b->smooth = b->beta;
             for (int64_t c = 0; c < n; c++) {
-                const vf p = TX(vf_mul)(TX(vf_load)(s->q + 16 * c), TX(vf_add)(TX(vi_float)(TX(vi_load)(row + 16 * c)), beta));
-                TX(vf_store)(scratch + 16 * c, p);
-                sum = TX(vf_add)(sum, p);
+                const v16 p = v_mul(v_load(s->q + 16 * c), v_add(v_of(i_load(row + 16 * c)), beta));
+                v_store(scratch + 16 * c, p);
+                sum = v_add(sum, p);
             }
         } else {
             for (int64_t g = 0; 8 * g < n; g++) {
                 const int64_t end = 8 * g + 8 < n ? 8 * g + 8 : n;
-                vf part = TX(vf_set1)(0);
+                v16 part = v_all(0);
                 for (int64_t c = 8 * g; c < end; c++) {
-                    const vf p = TX(vf_mul)(TX(vf_load)(s->q + 16 * c), TX(vi_float)(TX(vi_load)(row + 16 * c)));
-                    TX(vf_store)(scratch + 16 * c, p);
-                    part = TX(vf_add)(part, p);
+                    const v16 p = v_mul(v_load(s->q + 16 * c), v_of(i_load(row + 16 * c)));
+                    v_store(scratch + 16 * c, p);
+                    part = v_add(part, p);
                 }
-                TX(vf_store)(b->groups + 16 * g, part);
-                sum = TX(vf_add)(sum, part);
+                v_store(b->groups + 16 * g, part);
+                sum = v_add(sum, part);
             }
         }
     } else {
-        const vi mask = TX(vi_set1)((1 << s->topic_bits) - 1);
+        const i16 mask = i_all((1 << s->topic_bits) - 1);
         const int64_t n = (length + 15) >> 4;
         b->chunks = n;
         for (int64_t g = 0; 8 * g < n; g++) {
             const int64_t end = 8 * g + 8 < n ? 8 * g + 8 : n;
-            vf part = TX(vf_set1)(0);
+            v16 part = v_all(0);
             for (int64_t c = 8 * g; c < end; c++) {
-                const vi entry = TX(vi_load)(row + 16 * c);
-                const vf p = TX(vf_mul)(TX(vf_gather)(s->q, TX(vi_and)(entry, mask)),
-                                        TX(vi_float)(TX(vi_shift)(entry, s->topic_bits)));
-                TX(vf_store)(scratch + 16 * c, p);
-                part = TX(vf_add)(part, p);
+                const i16 entry = i_load(row + 16 * c);
+                const v16 p = v_mul(v_gather(s->q, i_and(entry, mask)),
+                                        v_of(i_down(entry, s->topic_bits)));
+                v_store(scratch + 16 * c, p);
+                part = v_add(part, p);
             }
-            TX(vf_store)(b->groups + 16 * g, part);
-            sum = TX(vf_add)(sum, part);
+            v_store(b->groups + 16 * g, part);
+            sum = v_add(sum, part);
         }
     }
-    for (int64_t c = b->chunks; c & 7; c++) TX(vf_store)(scratch + 16 * c, TX(vf_set1)(0));
-    b->scan = TX(vf_scan)(sum);
+    for (int64_t c = b->chunks; c & 7; c++) v_store(scratch + 16 * c, v_all(0));
+    b->scan = v_scan(sum);
 }
 
 /* Where a topic is in a row: its entry, or -1. */
 static inline int64_t TX(find)(const tx_cell *s, const bucket *b, int64_t topic) {
     if (b->dense) return topic;
-    const vi mask = TX(vi_set1)((1 << s->topic_bits) - 1), wanted = TX(vi_set1)((int32_t)topic);
+    const i16 mask = i_all((1 << s->topic_bits) - 1), wanted = i_all((int32_t)topic);
     for (int64_t c = 0; c < b->chunks; c++) {
-        const uint32_t hit = TX(vi_equal)(TX(vi_and)(TX(vi_load)(b->row + 16 * c), mask), wanted);
+        const uint32_t hit = i_equal(i_and(i_load(b->row + 16 * c), mask), wanted);
         if (hit) {
             const int64_t i = 16 * c + tx_first_bit(hit);
             return i < *b->length ? i : -1; /* unused entries look like topic 0 */
@@ -226,15 +187,15 @@ static inline float TX(number)(const tx_cell *s, const bucket *b, int64_t i) {
 static inline void TX(adjust)(bucket *b, int64_t i, float p) {
     const float step = p - b->p[i];
     b->p[i] = p;
-    b->scan = TX(vf_add_from)(b->scan, (int)(i & 15), step);
+    b->scan = v_add_from(b->scan, (int)(i & 15), step);
     if (b->chunks > 8) b->groups[16 * (i >> 7) + (i & 15)] += step;
 }
 
 /* Sums across lanes from the weights alone: for when a difference would leave mostly rounding. */
-static vf TX(resum)(const bucket *b) {
-    vf sum = TX(vf_set1)(0);
-    for (int64_t c = 0; c < b->chunks; c++) sum = TX(vf_add)(sum, TX(vf_load)(b->p + 16 * c));
-    return TX(vf_scan)(sum);
+static v16 TX(resum)(const bucket *b) {
+    v16 sum = v_all(0);
+    for (int64_t c = 0; c < b->chunks; c++) sum = v_add(sum, v_load(b->p + 16 * c));
+    return v_scan(sum);
 }
 
 /* How many of eight running sums are at most r; the weights are 16 apart. Eight, if r is not below their sum. No branch:
@@ -286,9 +247,8 @@ static int64_t TX(smooth_draw)(const tx_cell *s, double r, int64_t old, float q_
         if (r < w) break;
         r -= w;
     }
-    const vf q = TX(vf_where)(TX(vi_iota)(), TX(vi_set1)((int32_t)(old - 16 * c)), TX(vf_load)(s->q + 16 * c),
-                              TX(vf_set1)(q_less));
-    k = 16 * c + TX(vf_count_le)(TX(vf_scan)(q), (float)r);
+    const v16 q = v_replace(v_load(s->q + 16 * c), old - 16 * c, v_all(q_less));
+    k = 16 * c + v_count_le(v_scan(q), (float)r);
     if (k < 16 * c + 16 && k < s->topics && (k == old ? q_less : s->q[k]) > 0) return k;
     for (k = s->topics - 1 < 16 * c + 15 ? s->topics - 1 : 16 * c + 15; k > 0; k--)
         if ((k == old ? q_less : s->q[k]) > 0) break;
@@ -336,7 +296,7 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
             const uint16_t z = s->z[t];
             int64_t old = -1, at = -1;
             float q_less = 0, p_less = 0, p_here = 0, rest = 0;
-            vf scan = here.scan;
+            v16 scan = here.scan;
             double q_sum = s->q_sum;
             if (z != 0xFFFF) {
                 old = z;
@@ -344,7 +304,7 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
                 q_less = (s->prior[old] + (s->counts[old] - 1.0f)) * s->inverse_less[old];
                 p_less = q_less * (TX(number)(s, &here, at) - 1.0f + here.smooth);
                 p_here = here.p[at];
-                scan = TX(vf_add_from)(scan, (int)(at & 15), -p_here);
+                scan = v_add_from(scan, (int)(at & 15), -p_here);
                 q_sum += (double)q_less - (double)s->q[old];
             }
             if (here.smooth == 0) rest = (float)((double)here.beta * q_sum);
@@ -353,12 +313,12 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
                 new = TX(heaviest)(s, &here, old, q_less);
                 if (new == old) continue;
             } else {
-                float others = TX(vf_last)(scan);
+                float others = v_last(scan);
                 if (others + (p_less + rest) < p_here * 0.015625f) {
                     here.p[at] = 0;
                     scan = TX(resum)(&here);
                     here.p[at] = p_here;
-                    others = TX(vf_last)(scan);
+                    others = v_last(scan);
                 }
                 const double u = tx_rng_double(&rng);
                 float r = (float)u * (others + (p_less + rest));
@@ -373,8 +333,8 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
                     new = TX(smooth_draw)(s, exact > 0 ? exact / (double)here.beta : 0, old, q_less);
                 } else {
                     r -= rest;
-                    int lane = TX(vf_count_le)(scan, r);
-                    TX(vf_store)(ends + 16, scan);
+                    int lane = v_count_le(scan, r);
+                    v_store(ends + 16, scan);
                     if (lane > 15) lane = 15;
                     new_at = TX(entry)(&here, lane, r - ends[15 + lane]);
                     if (new_at < 0) new_at = TX(entry_any)(&here);
@@ -434,5 +394,3 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
 
 static const tx_lanes TX(lanes) = {TX_STRING(TX_LANES), TX(dense_draw), TX(weights), TX(sparse_sums), TX(sparse_enter),
                                       TX(sparse_leave), TX(sparse_tokens)};
-#undef vf
-#undef vi

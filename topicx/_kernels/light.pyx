@@ -18,13 +18,13 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 import numpy as np
 
 from topicx._kernels.cell cimport Cell, count_topics, inverse_of
+from topicx._kernels.gathers cimport tx_gathers, tx_gathers_choose
 from topicx._kernels.portable cimport tx_prefetch
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_next, tx_rng_seed
 from topicx._kernels.rows cimport DENSE, row_add, row_remove
 from topicx._kernels.walker cimport walker_build, walker_draw
 
-cdef extern from "clones.h" nogil:
-    uint32_t tx_sparse_count(const uint32_t *row, int64_t length, int bits, uint32_t topic) noexcept
+cdef const tx_gathers *gathers = tx_gathers_choose()
 
 cdef enum:
     RUN = 32  # tokens whose proposals are drawn together
@@ -69,7 +69,7 @@ cdef inline float word_weight(const uint32_t *row, int32_t length, int bits, int
     """n_kw."""
     if length == DENSE:
         return <float> <int32_t> row[topic]
-    return <float> <int32_t> tx_sparse_count(row, length, bits, <uint32_t> topic)
+    return <float> <int32_t> gathers.count(row, length, bits, <uint32_t> topic)
 
 
 def index_words(const uint32_t[::1] words, const uint32_t[::1] seed_words, const int64_t[::1] seed_counts, int64_t V,

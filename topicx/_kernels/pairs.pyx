@@ -39,19 +39,38 @@ def pair_up(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t[::1] 
     return at
 
 
+cdef void match(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t[::1] seen,
+                const uint16_t *given, uint16_t *found, bint to_tokens) noexcept nogil:
+    """found = each token's value, given its pair's; or each pair's, given its first token's. Pairs are numbered as by
+    `pair_up`."""
+    cdef int64_t d, i, at = 0
+    for d in range(offsets.shape[0] - 1):
+        for i in range(offsets[d], offsets[d + 1]):
+            if seen[words[i]] == 0:
+                if not to_tokens:
+                    found[at] = given[i]
+                at += 1
+                seen[words[i]] = at
+            if to_tokens:
+                found[i] = given[seen[words[i]] - 1]
+        for i in range(offsets[d], offsets[d + 1]):
+            seen[words[i]] = 0
+
+
 def spread(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t[::1] seen, const uint16_t[::1] of_pair,
            uint16_t[::1] of_token):
-    """of_token = the value of each token's pair, pairs numbered as by `pair_up`."""
-    cdef int64_t d, i, at = 0
-    with nogil:
-        for d in range(offsets.shape[0] - 1):
-            for i in range(offsets[d], offsets[d + 1]):
-                if seen[words[i]] == 0:
-                    at += 1
-                    seen[words[i]] = at
-                of_token[i] = of_pair[seen[words[i]] - 1]
-            for i in range(offsets[d], offsets[d + 1]):
-                seen[words[i]] = 0
+    """of_token = the value of each token's pair. seen: a zero for each word (left so)."""
+    if words.shape[0]:
+        with nogil:
+            match(words, offsets, seen, &of_pair[0], &of_token[0], True)
+
+
+def first_topics(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t[::1] seen, const uint16_t[::1] of_token,
+                 uint16_t[::1] of_pair):
+    """of_pair = the value of each pair's first token. seen: a zero for each word (left so)."""
+    if words.shape[0]:
+        with nogil:
+            match(words, offsets, seen, &of_token[0], &of_pair[0], False)
 
 
 def best_topics(const float[::1] gamma, int64_t K, uint16_t[::1] best):
@@ -64,21 +83,6 @@ def best_topics(const float[::1] gamma, int64_t K, uint16_t[::1] best):
                 if gamma[i * K + k] > gamma[i * K + found]:
                     found = k
             best[i] = <uint16_t> found
-
-
-def first_topics(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t[::1] seen, const uint16_t[::1] of_token,
-                 uint16_t[::1] of_pair):
-    """of_pair = the value of each pair's first token, pairs numbered as by `pair_up`."""
-    cdef int64_t d, i, at = 0
-    with nogil:
-        for d in range(offsets.shape[0] - 1):
-            for i in range(offsets[d], offsets[d + 1]):
-                if seen[words[i]] == 0:
-                    seen[words[i]] = 1
-                    of_pair[at] = of_token[i]
-                    at += 1
-            for i in range(offsets[d], offsets[d + 1]):
-                seen[words[i]] = 0
 
 
 def by_word(const uint32_t[::1] words, int64_t[::1] starts, uint32_t[::1] order):

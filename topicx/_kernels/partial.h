@@ -1,4 +1,4 @@
-/* Gamma and Poisson variates with the same bits on every machine, and the draw of a topic given phi over 16 lanes.
+/* Gamma and Poisson variates with the same bits on every machine.
  *
  * NumPy's distributions call the system's log, exp and pow, whose last bits differ between libraries and CPUs. These
  * use the four operations and the square root alone (each correctly rounded by IEEE 754), in a fixed order. */
@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "clones.h"
 #include "rng.h"
 
 /* log x for a normal x > 0: x = 2^e m with m in [sqrt(1/2), sqrt 2), log m = 2 atanh((m - 1) / (m + 1)). */
@@ -25,15 +24,7 @@ static inline double tx_log(double x) {
     }
     const double s = (m - 1) / (m + 1), t = s * s;
     double sum = 1.0 / 19;
-    sum = sum * t + 1.0 / 17;
-    sum = sum * t + 1.0 / 15;
-    sum = sum * t + 1.0 / 13;
-    sum = sum * t + 1.0 / 11;
-    sum = sum * t + 1.0 / 9;
-    sum = sum * t + 1.0 / 7;
-    sum = sum * t + 1.0 / 5;
-    sum = sum * t + 1.0 / 3;
-    sum = sum * t + 1.0;
+    for (int n = 17; n >= 1; n -= 2) sum = sum * t + 1.0 / n;
     return (double)e * 0.6931471805599453 + 2 * s * sum;
 }
 
@@ -43,20 +34,10 @@ static inline double tx_exp(double x) {
     const double scaled = x * 1.4426950408889634;
     const int64_t k = (int64_t)(scaled + (scaled < 0 ? -0.5 : 0.5));
     const double r = (x - (double)k * 0.693147180369123816490) - (double)k * 1.90821492927058770002e-10;
+    static const double inverse[13] = {1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
+                                       1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600};
     double sum = 1.0 / 6227020800.0; /* Taylor's series up to r^13 / 13!, |r| <= log(2) / 2 */
-    sum = sum * r + 1.0 / 479001600;
-    sum = sum * r + 1.0 / 39916800;
-    sum = sum * r + 1.0 / 3628800;
-    sum = sum * r + 1.0 / 362880;
-    sum = sum * r + 1.0 / 40320;
-    sum = sum * r + 1.0 / 5040;
-    sum = sum * r + 1.0 / 720;
-    sum = sum * r + 1.0 / 120;
-    sum = sum * r + 1.0 / 24;
-    sum = sum * r + 1.0 / 6;
-    sum = sum * r + 1.0 / 2;
-    sum = sum * r + 1.0;
-    sum = sum * r + 1.0;
+    for (int n = 12; n >= 0; n--) sum = sum * r + inverse[n];
     const uint64_t bits = (uint64_t)(k + 1023) << 52;
     double power;
     memcpy(&power, &bits, 8);
@@ -144,19 +125,6 @@ static int64_t tx_poisson(tx_rng *rng, double mu) {
         if (tx_log(v) + tx_log(inverse_alpha) - tx_log(a / (us * us) + b) <= k * log_mu - mu - tx_log_factorial(k))
             return (int64_t)k;
     }
-}
-
-/* A topic k from q_k phi_k, topic `old` (-1: none) weighing q_old. sums: room for 16 numbers a chunk. -1: no weight. */
-TX_CLONES static int64_t tx_draw_dense(const float *q, const float *phi, int64_t chunks, int64_t old, float q_old,
-                                       double u, float *sums) {
-    const tx_i16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    tx_f16 sum = {0};
-    for (int64_t i = 0; i < 16 * chunks; i += 16) {
-        sum += tx_where(lanes == (int32_t)(old - i), tx_load(q + i), (tx_f16){0} + q_old) * tx_load(phi + i);
-        tx_store(sums + i, sum);
-    }
-    const tx_f16 scan = tx_scan(sum);
-    return tx_find(scan, sums, chunks, (float)(u * (double)scan[15]));
 }
 
 #endif

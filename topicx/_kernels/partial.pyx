@@ -30,8 +30,6 @@ cdef extern from "partial.h" nogil:
     double tx_log_gamma_variate(tx_rng *rng, tx_rng *other, double a, double vanishes) noexcept
     double tx_exp(double x) noexcept
     int64_t tx_poisson(tx_rng *rng, double mu) noexcept
-    int64_t tx_draw_dense(const float *q, const float *phi, int64_t chunks, int64_t old, float q_old, double u,
-                          float *sums) noexcept
 
 cdef const tx_gathers *gathers = tx_gathers_choose()
 
@@ -218,7 +216,7 @@ def sweep(Given cell not None, const uint32_t[::1] documents, int64_t block, uin
                     q_old = (prior[old] + <float> (counts[old] - 1)) * inverse[old]
                 u = tx_rng_double(&rng)
                 if dense:
-                    new = tx_draw_dense(q, &phi[row_of[w], 0], chunks, old, q_old, u, scratch)
+                    new = gathers.draw_dense(q, &phi[row_of[w], 0], chunks, old, q_old, u, scratch)
                 else:
                     if old >= 0:
                         q[old] = q_old
@@ -234,7 +232,7 @@ def sweep(Given cell not None, const uint32_t[::1] documents, int64_t block, uin
                 if new < 0:
                     new = old
                 if new < 0:
-                    new = tx_draw_dense(q, ones, chunks, -1, 0, tx_rng_double(&rng), scratch)
+                    new = gathers.draw_dense(q, ones, chunks, -1, 0, tx_rng_double(&rng), scratch)
                 if new < 0:
                     new = <int64_t> (u * <double> K)
                 if new == old:

@@ -1,4 +1,4 @@
-/* What compilers spell differently. */
+/* What compilers have different names for. */
 #ifndef TOPICX_PORTABLE_H
 #define TOPICX_PORTABLE_H
 

@@ -1,4 +1,4 @@
-"""What compilers spell differently: see portable.h."""
+"""What compilers have different names for: see portable.h."""
 
 
 cdef extern from "portable.h" nogil:

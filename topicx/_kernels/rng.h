@@ -34,16 +34,19 @@ static inline tx_rng tx_rng_seed(uint64_t key) {
     return rng;
 }
 
+/* `type result` is the next number of *rng, whose fields are of this type: uint64_t, or a vector of them. */
+#define TX_RNG_STEP(type, result, rng)                                               \
+    const type sum_ = (rng)->s0 + (rng)->s3, t_ = (rng)->s1 << 17;                   \
+    const type result = ((sum_ << 23) | (sum_ >> 41)) + (rng)->s0;                   \
+    (rng)->s2 ^= (rng)->s0;                                                          \
+    (rng)->s3 ^= (rng)->s1;                                                          \
+    (rng)->s1 ^= (rng)->s2;                                                          \
+    (rng)->s0 ^= (rng)->s3;                                                          \
+    (rng)->s2 ^= t_;                                                                 \
+    (rng)->s3 = ((rng)->s3 << 45) | ((rng)->s3 >> 19)
+
 static inline uint64_t tx_rng_next(tx_rng *rng) {
-    uint64_t sum = rng->s0 + rng->s3;
-    uint64_t result = ((sum << 23) | (sum >> 41)) + rng->s0;
-    uint64_t t = rng->s1 << 17;
-    rng->s2 ^= rng->s0;
-    rng->s3 ^= rng->s1;
-    rng->s1 ^= rng->s2;
-    rng->s0 ^= rng->s3;
-    rng->s2 ^= t;
-    rng->s3 = (rng->s3 << 45) | (rng->s3 >> 19);
+    TX_RNG_STEP(uint64_t, result, rng);
     return result;
 }
 

@@ -10,9 +10,11 @@ it, so a checkpoint keeps these arrays as they are.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort
 
 import numpy as np
+
+from topicx._kernels.cell cimport Arena
+from topicx._kernels.sorting cimport sort_keys
 
 cdef uint16_t NONE = 0xFFFF
 
@@ -115,9 +117,8 @@ def rebalance(const int64_t[::1] row_start, uint32_t[::1] row_cells, int32_t[::1
     cdef int64_t high = <int64_t> (dense_above * padded), low = <int64_t> (sparse_below * padded)
     cdef int64_t limit = <int64_t> 1 << (32 - topic_bits)
     cdef uint32_t *row
-    cdef uint32_t *scratch = <uint32_t *> malloc(padded * sizeof(uint32_t))
-    if scratch == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef uint32_t *scratch = arena.words(padded)
     with nogil:
         for w in range(V):
             if row_start[w + 1] - row_start[w] < padded:
@@ -130,7 +131,6 @@ def rebalance(const int64_t[::1] row_start, uint32_t[::1] row_cells, int32_t[::1
             elif row_len[w] > high:
                 to_dense(row, &row_len[w], padded, topic_bits, scratch)
                 changed += 1
-    free(scratch)
     return changed
 
 
@@ -165,11 +165,6 @@ cdef void to_dense(uint32_t *row, int32_t *length, int64_t padded, int topic_bit
     length[0] = DENSE
 
 
-cdef int by_key(const void *a, const void *b) noexcept nogil:
-    cdef uint64_t x = (<const uint64_t *> a)[0], y = (<const uint64_t *> b)[0]
-    return (x > y) - (x < y)
-
-
 def to_csr(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const int32_t[::1] row_len, int topic_bits,
            int n_topics):
     """The rows as compressed sparse rows: (indptr int64[V + 1], topics uint16, counts int64), topics ascending."""
@@ -187,9 +182,8 @@ def to_csr(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const in
     counts_array = np.empty(indptr[V], dtype=np.int64)
     cdef uint16_t[::1] topics = topics_array
     cdef int64_t[::1] counts = counts_array
-    cdef uint64_t *keys = <uint64_t *> malloc(padded * sizeof(uint64_t))
-    if keys == NULL:
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef uint64_t *keys = <uint64_t *> arena.room(padded * sizeof(uint64_t))
     with nogil:
         for w in range(V):
             j = indptr[w]
@@ -204,11 +198,10 @@ def to_csr(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const in
                 row = &row_cells[row_start[w]]
                 for i in range(row_len[w]):
                     keys[i] = <uint64_t> (row[i] & mask) << 32 | (row[i] >> topic_bits)
-                qsort(keys, row_len[w], sizeof(uint64_t), by_key)
+                sort_keys(keys, row_len[w])
                 for i in range(row_len[w]):
                     topics[j + i] = <uint16_t> (keys[i] >> 32)
                     counts[j + i] = <int64_t> <uint32_t> keys[i]
-    free(keys)
     return indptr_array, topics_array, counts_array
 
 

@@ -10,16 +10,10 @@ import numpy as np
 
 from topicx._kernels.cell cimport Arena
 from topicx._kernels.rng cimport tx_rng, tx_rng_seed
+from topicx._kernels.soft_loops cimport tx_soft, tx_soft_choose
+from topicx._kernels.special cimport digamma_gain
 
-cdef extern from "soft.h" nogil:
-    double soft_scvb0(const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t Kp, float *nd,
-                      const float *alpha, float length, const float *nw, float scale, const float *beta,
-                      const float *weight, const double *rates, int64_t n_rates, int64_t position, float *keep,
-                      float *scratch) noexcept
-    void soft_gather(float *row, const float *keep, const int64_t *order, const uint32_t *counts, int64_t pairs,
-                     int64_t Kp, double factor, double *total, float *scratch) noexcept
-    void soft_digamma_gain(double *sum, const double *prior, const float *n, const double *base, int64_t K) noexcept
-    void soft_random(float *out, int64_t K, tx_rng *rng) noexcept
+cdef const tx_soft *soft = tx_soft_choose()
 
 cdef enum:
     SPLIT = 0x9E37  # keeps a word's stream apart from its neighbours'
@@ -54,14 +48,14 @@ def scvb0_documents(const uint32_t[::1] words, const uint32_t[::1] counts, const
                 continue
             for p in range(passes):
                 if p + 1 == passes:
-                    fit += soft_scvb0(&words[first], &counts[first], n, Kp, &nd[d, 0], &alpha[group, 0], length,
+                    fit += soft.scvb0(&words[first], &counts[first], n, Kp, &nd[d, 0], &alpha[group, 0], length,
                                       &nw[0, 0], <float> scale, &beta[0], &weight[0], &rates[0], rates.shape[0], p * n,
                                       &keep[first, 0], scratch)
                 else:
-                    soft_scvb0(&words[first], &counts[first], n, Kp, &nd[d, 0], &alpha[group, 0], length, &nw[0, 0],
+                    soft.scvb0(&words[first], &counts[first], n, Kp, &nd[d, 0], &alpha[group, 0], length, &nw[0, 0],
                                <float> scale, &beta[0], &weight[0], &rates[0], rates.shape[0], p * n, NULL, scratch)
             if gain.shape[0] > 0:
-                soft_digamma_gain(&gain[group, 0], &wide[group, 0], &nd[d, 0], &base[group, 0], K)
+                digamma_gain(&gain[group, 0], &wide[group, 0], &nd[d, 0], &base[group, 0], K)
     return fit
 
 
@@ -74,7 +68,7 @@ def scvb0_words(const uint32_t[::1] distinct, const int64_t[::1] starts, const i
     cdef float *scratch = arena.floats(1 * Kp)
     with nogil:
         for i in range(begin, end):
-            soft_gather(&nw[distinct[i], 0], &keep[0, 0], &order[starts[i]], &counts[0], starts[i + 1] - starts[i], Kp,
+            soft.gather(&nw[distinct[i], 0], &keep[0, 0], &order[starts[i]], &counts[0], starts[i + 1] - starts[i], Kp,
                         factor, &total[0], scratch)
 
 
@@ -95,6 +89,6 @@ def random_words(float[:, ::1] nw, int64_t K, const double[::1] frequency, uint6
     with nogil:
         for w in range(nw.shape[0]):
             rng = tx_rng_seed(key + <uint64_t> SPLIT * (<uint64_t> w + 1))
-            soft_random(&nw[w, 0], K, &rng)
+            soft.random(&nw[w, 0], K, &rng)
             for k in range(K):
                 nw[w, k] = <float> (frequency[w] * <double> nw[w, k])

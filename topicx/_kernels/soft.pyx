@@ -23,31 +23,77 @@ import numpy as np
 
 from topicx._kernels.cell cimport Arena
 from topicx._kernels.pairs cimport Pairs
+from topicx._kernels.soft_loops cimport tx_expected, tx_soft, tx_soft_choose
+from topicx._kernels.special cimport digamma_row, digamma_word, pair_sums
 
-cdef extern from "soft.h" nogil:
-    double soft_cvb0(float *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t K, float *nd,
-                     float *nw, const float *beta, const float *alpha, float least, const float *near, float *moved,
-                     float *scratch) noexcept
-    double soft_cvb(float *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t K, float *nd,
-                    float *vd, float *nw, float *vw, const float *beta, const float *alpha, float least,
-                    const float *near, float *moved, const float *vnear, float *vmoved, float *scratch) noexcept
-    void soft_count(const float *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t K, float *nd,
-                    float *vd, float *nw, float *vw) noexcept
-    void soft_sums(const float *g, const uint32_t *order, const uint32_t *counts, int64_t pairs, int64_t K,
-                   double *sum, double *square) noexcept
-    double soft_vb(const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t Kp, const float *lt,
-                   const float *lw, float *nd, float *nw, float *scratch) noexcept
-    void soft_digamma_row(float *out, const double *prior, const float *n, double less, int64_t K) noexcept
-    void soft_digamma_word(float *out, double prior, const float *n, const double *less, int64_t K) noexcept
+cdef const tx_soft *soft = tx_soft_choose()
 
 
-cdef void place(double[::1] totals, double extra, float *near, float *moved, int64_t K) noexcept nogil:
-    """totals += moved; near = totals + extra; moved = 0."""
+cdef struct Totals:
+    double *sum  # of the topics
+    double extra
+    float *near  # sum + extra in single precision, what the loops take
+    float *moved  # and what has moved since
+
+
+cdef Totals totals_of(Arena arena, double[::1] sum, double extra, int64_t K, int64_t Kp):
+    cdef Totals totals
+    cdef int64_t k
+    totals.sum, totals.extra, totals.near, totals.moved = &sum[0], extra, arena.floats(Kp), arena.floats(Kp)
+    for k in range(K, Kp):
+        totals.near[k] = 1 if extra > 0 else 0
+    return totals
+
+
+cdef void place(Totals *totals, int64_t K) noexcept nogil:
+    """What has moved goes into the sums."""
     cdef int64_t k
     for k in range(K):
-        totals[k] += <double> moved[k]
-        moved[k] = 0
-        near[k] = <float> (totals[k] + extra)
+        totals.sum[k] += <double> totals.moved[k]
+        totals.moved[k] = 0
+        totals.near[k] = <float> (totals.sum[k] + totals.extra)
+
+
+cdef void count_again(Pairs pairs, int64_t d, const float *gamma, float *nd, float *vd) noexcept nogil:
+    """nd (and vd, unless it is NULL) of a document, from its assignments."""
+    cdef int64_t first = pairs.offsets[d]
+    memset(nd, 0, pairs.padded * 4)
+    if vd != NULL:
+        memset(vd, 0, pairs.padded * 4)
+    if first < pairs.offsets[d + 1]:
+        soft.count(gamma + first * pairs.topics, &pairs.counts[first], pairs.offsets[d + 1] - first, pairs.topics, nd, vd)
+
+
+cdef double renew_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, bint rebuild, float *gamma,
+                       tx_expected n, Totals *totals, tx_expected v, Totals *variances, const float[:, ::1] alpha,
+                       const float *beta, float *scratch) noexcept nogil:
+    """`cvb0_cell`; with variances (else NULL) `cvb_cell`. n.nd and v.nd are those of the first document."""
+    cdef int64_t i, d, first, last, K = pairs.topics, Kp = pairs.padded
+    cdef float least = <float> totals.extra
+    cdef double changed = 0
+    cdef tx_expected mine = n, vary = v
+    for i in range(docs.shape[0]):
+        d = docs[i]
+        mine.nd = n.nd + d * Kp
+        if variances != NULL:
+            vary.nd = v.nd + d * Kp
+        if rebuild:
+            count_again(pairs, d, gamma, mine.nd, vary.nd)
+        first, last = pairs.first(d, block), pairs.first(d, block + 1)
+        if first == last:
+            continue
+        place(totals, K)
+        if variances == NULL:
+            changed += soft.cvb0(gamma + first * K, &pairs.words[first], &pairs.counts[first], last - first, K, &mine,
+                                 beta, &alpha[pairs.group(d), 0], least, scratch)
+        else:
+            place(variances, K)
+            changed += soft.cvb(gamma + first * K, &pairs.words[first], &pairs.counts[first], last - first, K, &mine,
+                                &vary, beta, &alpha[pairs.group(d), 0], least, scratch)
+    place(totals, K)
+    if variances != NULL:
+        place(variances, K)
+    return changed
 
 
 def cvb0_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, bint rebuild, float[::1] gamma, float[:, ::1] nd,
@@ -57,30 +103,13 @@ def cvb0_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, bint rebuild
 
     rebuild: sum nd anew first (in a sweep's first epoch). alpha: a padded row a group.
     """
-    cdef int64_t i, d, first, last, K = pairs.topics, Kp = pairs.padded, k
-    cdef double changed = 0
     cdef Arena arena = Arena()
-    cdef float *near = arena.floats(3 * Kp)
-    cdef float *moved = near + Kp
-    cdef float *scratch = moved + Kp
+    cdef Totals sums = totals_of(arena, totals, beta_sum, pairs.topics, pairs.padded)
+    cdef tx_expected n = tx_expected(&nd[0, 0], &nw[0, 0], sums.moved, sums.near), none = tx_expected(NULL, NULL, NULL, NULL)
+    cdef float *scratch = arena.floats(pairs.padded)
+    cdef double changed
     with nogil:
-        for k in range(K, Kp):
-            near[k] = 1
-        for i in range(docs.shape[0]):
-            d = docs[i]
-            if rebuild:
-                first, last = pairs.offsets[d], pairs.offsets[d + 1]
-                memset(&nd[d, 0], 0, Kp * 4)
-                soft_count(&gamma[first * K], &pairs.words[first], &pairs.counts[first], last - first, K, &nd[d, 0],
-                           NULL, NULL, NULL)
-            first, last = pairs.first(d, block), pairs.first(d, block + 1)
-            if first == last:
-                continue
-            place(totals, beta_sum, near, moved, K)
-            changed += soft_cvb0(&gamma[first * K], &pairs.words[first], &pairs.counts[first], last - first, K,
-                                 &nd[d, 0], &nw[0, 0], &beta[0], &alpha[pairs.group(d), 0], <float> beta_sum, near,
-                                 moved, scratch)
-        place(totals, beta_sum, near, moved, K)
+        changed = renew_cell(pairs, docs, block, rebuild, &gamma[0], n, &sums, none, NULL, alpha, &beta[0], scratch)
     return changed
 
 
@@ -88,35 +117,15 @@ def cvb_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, bint rebuild,
              float[:, ::1] vd, float[:, ::1] nw, float[:, ::1] vw, double[::1] totals, double[::1] variances,
              const float[:, ::1] alpha, const float[::1] beta, double beta_sum) -> float:
     """As `cvb0_cell` with the variances vd, vw and `variances` of the counts."""
-    cdef int64_t i, d, first, last, K = pairs.topics, Kp = pairs.padded, k
-    cdef double changed = 0
     cdef Arena arena = Arena()
-    cdef float *near = arena.floats(6 * Kp)
-    cdef float *moved = near + Kp
-    cdef float *vnear = moved + Kp
-    cdef float *vmoved = vnear + Kp
-    cdef float *scratch = vmoved + Kp
+    cdef Totals sums = totals_of(arena, totals, beta_sum, pairs.topics, pairs.padded)
+    cdef Totals vary = totals_of(arena, variances, 0, pairs.topics, pairs.padded)
+    cdef tx_expected n = tx_expected(&nd[0, 0], &nw[0, 0], sums.moved, sums.near)
+    cdef tx_expected v = tx_expected(&vd[0, 0], &vw[0, 0], vary.moved, vary.near)
+    cdef float *scratch = arena.floats(2 * pairs.padded)
+    cdef double changed
     with nogil:
-        for k in range(K, Kp):
-            near[k] = 1
-        for i in range(docs.shape[0]):
-            d = docs[i]
-            if rebuild:
-                first, last = pairs.offsets[d], pairs.offsets[d + 1]
-                memset(&nd[d, 0], 0, Kp * 4)
-                memset(&vd[d, 0], 0, Kp * 4)
-                soft_count(&gamma[first * K], &pairs.words[first], &pairs.counts[first], last - first, K, &nd[d, 0],
-                           &vd[d, 0], NULL, NULL)
-            first, last = pairs.first(d, block), pairs.first(d, block + 1)
-            if first == last:
-                continue
-            place(totals, beta_sum, near, moved, K)
-            place(variances, 0, vnear, vmoved, K)
-            changed += soft_cvb(&gamma[first * K], &pairs.words[first], &pairs.counts[first], last - first, K,
-                                &nd[d, 0], &vd[d, 0], &nw[0, 0], &vw[0, 0], &beta[0], &alpha[pairs.group(d), 0],
-                                <float> beta_sum, near, moved, vnear, vmoved, scratch)
-        place(totals, beta_sum, near, moved, K)
-        place(variances, 0, vnear, vmoved, K)
+        changed = renew_cell(pairs, docs, block, rebuild, &gamma[0], n, &sums, v, &vary, alpha, &beta[0], scratch)
     return changed
 
 
@@ -138,7 +147,7 @@ def vb_words(float[:, ::1] elog, const float[:, ::1] nw, const double[::1] beta,
     cdef int64_t w, k
     with nogil:
         for w in range(begin, end):
-            soft_digamma_word(&elog[w, 0], beta[w], &nw[w, 0], &digamma_totals[0], K)
+            digamma_word(&elog[w, 0], beta[w], &nw[w, 0], &digamma_totals[0], K)
             for k in range(K, elog.shape[1]):
                 elog[w, k] = -1e30
 
@@ -159,8 +168,8 @@ def vb_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, const float[:,
             first, last = pairs.first(d, block), pairs.first(d, block + 1)
             if first == last:
                 continue
-            soft_digamma_row(theta, &alpha[pairs.group(d), 0], &nd[d, 0], 0, K)
-            entropy += soft_vb(&pairs.words[first], &pairs.counts[first], last - first, Kp, theta, &elog[0, 0],
+            digamma_row(theta, &alpha[pairs.group(d), 0], &nd[d, 0], 0, K)
+            entropy += soft.vb(&pairs.words[first], &pairs.counts[first], last - first, Kp, theta, &elog[0, 0],
                                &nd_next[d, 0], &nw_next[0, 0], scratch)
     return entropy
 
@@ -174,7 +183,7 @@ def vb_best(Pairs pairs, const float[:, ::1] elog, const double[:, ::1] alpha, c
     cdef float *theta = arena.floats(1 * pairs.padded)
     with nogil:
         for d in range(nd.shape[0]):
-            soft_digamma_row(theta, &alpha[pairs.group(d), 0], &nd[d, 0], 0, K)
+            digamma_row(theta, &alpha[pairs.group(d), 0], &nd[d, 0], 0, K)
             for at in range(pairs.offsets[d], pairs.offsets[d + 1]):
                 row = &elog[pairs.words[at], 0]
                 found = 0
@@ -210,7 +219,7 @@ def word_sums(const uint32_t[::1] counts, const float[::1] gamma, const int64_t[
         for w in range(begin, end):
             memset(sums, 0, K * 16)
             if starts[w] < starts[w + 1]:
-                soft_sums(&gamma[0], &order[starts[w]], &counts[0], starts[w + 1] - starts[w], K, sums,
+                pair_sums(&gamma[0], &order[starts[w]], &counts[0], starts[w + 1] - starts[w], K, sums,
                           sums + K if vary else NULL)
             for k in range(K):
                 nw[w, k] = <float> sums[k]
@@ -220,14 +229,8 @@ def word_sums(const uint32_t[::1] counts, const float[::1] gamma, const int64_t[
 
 def document_sums(Pairs pairs, const float[::1] gamma, float[:, ::1] nd, float[:, ::1] vd=None):
     """nd (and vd) summed anew from the assignments."""
-    cdef int64_t d, first, K = pairs.topics, Kp = pairs.padded
+    cdef int64_t d
     cdef bint vary = vd is not None
     with nogil:
         for d in range(nd.shape[0]):
-            memset(&nd[d, 0], 0, Kp * 4)
-            if vary:
-                memset(&vd[d, 0], 0, Kp * 4)
-            first = pairs.offsets[d]
-            if first < pairs.offsets[d + 1]:
-                soft_count(&gamma[first * K], &pairs.words[first], &pairs.counts[first], pairs.offsets[d + 1] - first,
-                           K, &nd[d, 0], &vd[d, 0] if vary else NULL, NULL, NULL)
+            count_again(pairs, d, &gamma[0], &nd[d, 0], &vd[d, 0] if vary else NULL)

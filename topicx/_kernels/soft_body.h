@@ -16,42 +16,57 @@ TX_ALWAYS v16 TX(without)(const float *n, v16 own) { return v_positive(v_sub(v_l
 TX_ALWAYS v16 TX(total_without)(const tx_expected *n, int64_t at, v16 own) {
     return v_sub(v_add(v_load(n->near + at), v_load(n->moved + at)), own);
 }
-/* The counts of the document, of the word (whose row begins at w) and of the topics change by d. */
-TX_ALWAYS void TX(change_by)(const tx_expected *n, int64_t w, int64_t at, v16 d) {
+/* The counts of the document, of the word (nw is its row here) and of the topics change by d. */
+TX_ALWAYS void TX(change_by)(const tx_expected *n, int64_t at, v16 d) {
     TX(add_to)(n->nd + at, d);
-    TX(add_to)(n->nw + w + at, d);
+    TX(add_to)(n->nw + at, d);
     TX(add_to)(n->moved + at, d);
 }
 
 /* ---- CVB0 ---- */
+/* 16 topics of a pair: what its assignment is proportional to, into `out`; and the counts as they are with the assignment
+ * renewed, returning how much of it moved. `old` is the assignment of before, of which one token is left out. */
+TX_ALWAYS v16 TX(cvb0_weigh)(const tx_expected *n, int64_t at, const float *alpha, v16 smooth, v16 bottom,
+                             v16 old, float *out) {
+    const v16 a = v_add(v_load(alpha + at), TX(without)(n->nd + at, old));
+    const v16 b = v_add(smooth, TX(without)(n->nw + at, old));
+    const v16 p = v_div(v_mul(a, b), v_max(TX(total_without)(n, at, old), bottom));
+    v_store(out + at, p);
+    return p;
+}
+TX_ALWAYS v16 TX(cvb0_renew)(const tx_expected *n, int64_t at, v16 c, v16 now, v16 old) {
+    const v16 d = v_mul(v_sub(now, old), c);
+    TX(change_by)(n, at, d);
+    return v_abs(d);
+}
+
 /* Renew the assignments of pairs of one document. g: their rows. One token of the pair is left out of every count; all
  * `counts` of them get the new assignment. n_k + B is never below B (`least`). Returns half the mass moved. */
 static double TX(cvb0)(float *restrict g, const uint32_t *restrict words, const uint32_t *restrict counts, int64_t pairs,
                        int64_t K, const tx_expected *expected, const float *restrict beta, const float *restrict alpha,
                        float least, float *restrict scratch) {
-    const tx_expected n = *expected;
-    const int64_t Kp = (K + 15) / 16 * 16;
+    tx_expected n = *expected;
+    const int64_t full = K / 16 * 16, rest = K % 16, Kp = (K + 15) / 16 * 16;
     const v16 bottom = v_all(least);
     double changed = 0;
     for (int64_t i = 0; i < pairs; i++, g += K) {
-        const int64_t w = (int64_t)words[i] * Kp;
         const v16 c = v_all((float)counts[i]), smooth = v_all(beta[words[i]]);
         v16 sum = v_all(0), change = v_all(0);
-        if (i + 4 < pairs) __builtin_prefetch(n.nw + (int64_t)words[i + 4] * Kp);
-        for (int64_t at = 0; at < Kp; at += 16) {
-            const v16 old = TX(load_of)(g, at, K);
-            const v16 a = v_add(v_load(alpha + at), TX(without)(n.nd + at, old));
-            const v16 b = v_add(smooth, TX(without)(n.nw + w + at, old));
-            const v16 p = v_div(v_mul(a, b), v_max(TX(total_without)(&n, at, old), bottom));
-            sum = v_add(sum, p);
-            v_store(scratch + at, p);
-        }
+        n.nw = expected->nw + (int64_t)words[i] * Kp;
+        if (i + 4 < pairs) __builtin_prefetch(expected->nw + (int64_t)words[i + 4] * Kp);
+        for (int64_t at = 0; at < full; at += 16)
+            sum = v_add(sum, TX(cvb0_weigh)(&n, at, alpha, smooth, bottom, v_load(g + at), scratch));
+        if (rest) sum = v_add(sum, TX(cvb0_weigh)(&n, full, alpha, smooth, bottom, v_load_part(g + full, rest), scratch));
         const v16 scale = v_all(1.0f / v_sum(sum));
-        for (int64_t at = 0; at < Kp; at += 16) {
-            const v16 now = v_mul(v_load(scratch + at), scale), d = v_mul(v_sub(now, TX(load_of)(g, at, K)), c);
-            change = v_add(change, v_abs(d));
-            TX(change_by)(&n, w, at, d);
-            TX(store_of)(g, at, K, now);
+        for (int64_t at = 0; at < full; at += 16) {
+            const v16 now = v_mul(v_load(scratch + at), scale);
+            change = v_add(change, TX(cvb0_renew)(&n, at, c, now, v_load(g + at)));
+            v_store(g + at, now);
+        }
+        if (rest) {
+            const v16 now = v_mul(v_load(scratch + full), scale);
+            change = v_add(change, TX(cvb0_renew)(&n, full, c, now, v_load_part(g + full, rest)));
+            v_store_part(g + full, now, rest);
         }
         changed += (double)v_sum(change);
     }
@@ -68,27 +83,28 @@ TX_ALWAYS v16 TX(by_square)(v16 variance, v16 count) {
 static double TX(cvb)(float *restrict g, const uint32_t *restrict words, const uint32_t *restrict counts, int64_t pairs,
                       int64_t K, const tx_expected *means, const tx_expected *variances, const float *restrict beta,
                       const float *restrict alpha, float least, float *restrict scratch) {
-    const tx_expected n = *means, v = *variances;
+    tx_expected n = *means, v = *variances;
     const int64_t Kp = (K + 15) / 16 * 16;
     float *restrict power = scratch + Kp;
     const v16 half = v_all(0.5f), one = v_all(1.0f), bottom = v_all(least), lowest = v_all(-1e30f);
     double changed = 0;
     for (int64_t i = 0; i < pairs; i++, g += K) {
-        const int64_t w = (int64_t)words[i] * Kp;
         const v16 c = v_all((float)counts[i]), smooth = v_all(beta[words[i]]);
+        n.nw = means->nw + (int64_t)words[i] * Kp;
+        v.nw = variances->nw + (int64_t)words[i] * Kp;
         v16 most = lowest, sum = v_all(0), change = v_all(0);
         if (i + 2 < pairs) {
-            __builtin_prefetch(n.nw + (int64_t)words[i + 2] * Kp);
-            __builtin_prefetch(v.nw + (int64_t)words[i + 2] * Kp);
+            __builtin_prefetch(means->nw + (int64_t)words[i + 2] * Kp);
+            __builtin_prefetch(variances->nw + (int64_t)words[i + 2] * Kp);
         }
         for (int64_t at = 0; at < Kp; at += 16) {
             const i16 in = i_below(K - at);
             const v16 o = TX(load_of)(g, at, K), h = v_mul(o, v_sub(one, o));
             const v16 a = v_add(v_load(alpha + at), TX(without)(n.nd + at, o));
-            const v16 b = v_add(smooth, TX(without)(n.nw + w + at, o));
+            const v16 b = v_add(smooth, TX(without)(n.nw + at, o));
             const v16 t = v_max(TX(total_without)(&n, at, o), bottom);
             const v16 va = TX(by_square)(v_sub(v_load(v.nd + at), h), a);
-            const v16 vb = TX(by_square)(v_sub(v_load(v.nw + w + at), h), b);
+            const v16 vb = TX(by_square)(v_sub(v_load(v.nw + at), h), b);
             const v16 e = v_mul(half, v_sub(v_sub(TX(by_square)(TX(total_without)(&v, at, h), t), va), vb));
             most = v_max(most, v_choose(in, e, lowest));
             v_store(scratch + at, v_mask(in, v_div(v_mul(a, b), t)));
@@ -104,8 +120,8 @@ static double TX(cvb)(float *restrict g, const uint32_t *restrict words, const u
         for (int64_t at = 0; at < Kp; at += 16) {
             const v16 o = TX(load_of)(g, at, K), now = v_mul(v_load(scratch + at), scale), d = v_mul(v_sub(now, o), c);
             change = v_add(change, v_abs(d));
-            TX(change_by)(&n, w, at, d);
-            TX(change_by)(&v, w, at, v_mul(v_sub(v_mul(now, v_sub(one, now)), v_mul(o, v_sub(one, o))), c));
+            TX(change_by)(&n, at, d);
+            TX(change_by)(&v, at, v_mul(v_sub(v_mul(now, v_sub(one, now)), v_mul(o, v_sub(one, o))), c));
             TX(store_of)(g, at, K, now);
         }
         changed += (double)v_sum(change);

@@ -22,16 +22,7 @@ TX_INLINE double d_log(double x) {
     n -= 4503599627370496.0 + 1023.0;
     const double s = (f - 1) / (f + 1), q = s * s;
     double y = 1.0 / 23;
-    y = y * q + 1.0 / 21;
-    y = y * q + 1.0 / 19;
-    y = y * q + 1.0 / 17;
-    y = y * q + 1.0 / 15;
-    y = y * q + 1.0 / 13;
-    y = y * q + 1.0 / 11;
-    y = y * q + 1.0 / 9;
-    y = y * q + 1.0 / 7;
-    y = y * q + 1.0 / 5;
-    y = y * q + 1.0 / 3;
+    for (int n = 21; n >= 3; n -= 2) y = y * q + 1.0 / n;
     y = (y * q) * s + s;
     return n * 0.693147180369123816490 + (2 * y + n * 1.90821492927058770002e-10);
 }
@@ -56,52 +47,36 @@ TX_INLINE double d_digamma(double x) {
         below = below * (x + i);
     }
     const double y = x + 8, f = 1 / y, q = f * f;
+    static const double terms[] = {-691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12};
     double s = 1.0 / 12;
-    s = -691.0 / 32760 + s * q;
-    s = 1.0 / 132 + s * q;
-    s = -1.0 / 240 + s * q;
-    s = 1.0 / 252 + s * q;
-    s = -1.0 / 120 + s * q;
-    s = 1.0 / 12 + s * q;
+    for (int i = 0; i < 6; i++) s = terms[i] + s * q;
     return d_log(y) - 0.5 * f - s * q - above / below;
 }
 TX_INLINE double d_lgamma(double x) {
     double below = x;
     for (int i = 1; i < 8; i++) below *= x + i;
     const double y = x + 8, f = 1 / y, q = f * f;
+    static const double terms[] = {-691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12};
     double s = 1.0 / 156;
-    s = -691.0 / 360360 + s * q;
-    s = 1.0 / 1188 + s * q;
-    s = -1.0 / 1680 + s * q;
-    s = 1.0 / 1260 + s * q;
-    s = -1.0 / 360 + s * q;
-    s = 1.0 / 12 + s * q;
+    for (int i = 0; i < 6; i++) s = terms[i] + s * q;
     return (y - 0.5) * d_log(y) - y + 0.91893853320467274178 + s * f - d_log(below);
 }
 TX_INLINE double d_trigamma(double x) {
     double sum = 0;
     for (int i = 0; i < 8; i++) sum += 1 / ((x + i) * (x + i));
     const double f = 1 / (x + 8), q = f * f;
+    static const double terms[] = {-691.0 / 2730, 5.0 / 66, -1.0 / 30, 1.0 / 42, -1.0 / 30, 1.0 / 6};
     double s = 7.0 / 6;
-    s = -691.0 / 2730 + s * q;
-    s = 5.0 / 66 + s * q;
-    s = -1.0 / 30 + s * q;
-    s = 1.0 / 42 + s * q;
-    s = -1.0 / 30 + s * q;
-    s = 1.0 / 6 + s * q;
+    for (int i = 0; i < 6; i++) s = terms[i] + s * q;
     return sum + f + 0.5 * q + s * q * f;
 }
 TX_INLINE double d_tetragamma(double x) { /* psi'' */
     double sum = 0;
     for (int i = 0; i < 8; i++) sum += 1 / ((x + i) * (x + i) * (x + i));
     const double f = 1 / (x + 8), q = f * f;
+    static const double terms[] = {-691.0 / 210, 5.0 / 6, -3.0 / 10, 1.0 / 6, -1.0 / 6, 1.0 / 2};
     double s = 35.0 / 2;
-    s = -691.0 / 210 + s * q;
-    s = 5.0 / 6 + s * q;
-    s = -3.0 / 10 + s * q;
-    s = 1.0 / 6 + s * q;
-    s = -1.0 / 6 + s * q;
-    s = 1.0 / 2 + s * q;
+    for (int i = 0; i < 6; i++) s = terms[i] + s * q;
     return -(2 * sum + q + f * q + s * q * q);
 }
 /* (sums of reciprocal powers need more terms for tiny x; the first of them dominates there and is exact) */

@@ -28,13 +28,18 @@ cdef extern from "tree.h" nogil:
         float *level[6]
         int64_t blocks[6]
         int levels
-    float tx_tree_renew(const tx_tree *tree, int64_t k) noexcept
-    float tx_tree_renew_all(const tx_tree *tree) noexcept
-    int64_t tx_tree_find(const tx_tree *tree, float r) noexcept
-    int64_t tx_own_find(const float *sums, const float *ends, int64_t chunks, float r) noexcept
-    int64_t tx_own_position(const uint32_t *topics, int64_t n, uint32_t topic) noexcept
+
+    ctypedef struct tx_trees:
+        # Renew the sums above leaf k, or every sum; return the sum of all.
+        float (*renew)(const tx_tree *tree, int64_t k) noexcept nogil
+        float (*renew_all)(const tx_tree *tree) noexcept nogil
+        # The leaf on which r falls.
+        int64_t (*find)(const tx_tree *tree, float r) noexcept nogil
+
+    const tx_trees *tx_trees_choose() noexcept
 
 cdef const tx_gathers *gathers = tx_gathers_choose()
+cdef const tx_trees *trees = tx_trees_choose()
 
 cdef enum:
     AHEAD = 8  # tokens between the prefetch of a document's list and its use
@@ -155,7 +160,7 @@ cdef int make_tree(Cell cell, Word *s) except -1:
                 s.most[k] = <float> cell.alpha[i, k]
         s.c[k] = s.inverse[k]
         s.leaf[k] = s.most[k] * s.inverse[k]
-    s.total = tx_tree_renew_all(&s.tree)
+    s.total = trees.renew_all(&s.tree)
     return 0
 
 
@@ -169,10 +174,10 @@ cdef void renew(Word *s, int64_t topics, bint all_of_them) noexcept nogil:
     """The sums, after the leaves of the touched topics (or of all) have changed."""
     cdef int64_t j
     if all_of_them or s.touched_size * 16 > topics:
-        s.total = tx_tree_renew_all(&s.tree)
+        s.total = trees.renew_all(&s.tree)
     else:
         for j in range(s.touched_size):
-            s.total = tx_tree_renew(&s.tree, s.touched[j])
+            s.total = trees.renew(&s.tree, s.touched[j])
 
 
 cdef void enter(Word *s, Cell cell, int64_t w) noexcept nogil:
@@ -227,7 +232,7 @@ cdef inline void list_move(Lists *s, int64_t i, int64_t old, int64_t new) noexce
     cdef float *numbers = <float *> (topics + s.room[i])
     cdef int64_t j
     if old >= 0:
-        j = tx_own_position(topics, s.size[i], <uint32_t> old)
+        j = gathers.position(topics, s.size[i], <uint32_t> old)
         numbers[j] -= 1
         if numbers[j] == 0:  # the last of the list takes its place
             s.size[i] -= 1
@@ -235,7 +240,7 @@ cdef inline void list_move(Lists *s, int64_t i, int64_t old, int64_t new) noexce
             numbers[j] = numbers[s.size[i]]
             topics[s.size[i]] = 0
             numbers[s.size[i]] = 0
-    j = tx_own_position(topics, s.size[i], <uint32_t> new)
+    j = gathers.position(topics, s.size[i], <uint32_t> new)
     if j < 0:
         j = s.size[i]
         topics[j] = <uint32_t> new
@@ -279,16 +284,16 @@ cdef int64_t renew_word(Cell cell, Word *s, Lists *lists, Tokens *tokens, int64_
             if excess + excess > own + s.total:
                 taken = True
                 s.leaf[old] = leaf_less
-                s.total = tx_tree_renew(&s.tree, old)
+                s.total = trees.renew(&s.tree, old)
         mass = <double> own + s.total
         while True:
             x = tx_rng_double(rng) * mass
             if x < own:
-                j = tx_own_find(sums, ends, chunks, <float> x)
+                j = gathers.find(sums, ends, chunks, <float> x)
                 if j >= 0:
                     new = topics[j]
                     break
-            new = tx_tree_find(&s.tree, <float> (x - own))
+            new = trees.find(&s.tree, <float> (x - own))
             if new != old and not grouped:
                 break
             weight = <float> cell.alpha[lists.group[i], new] * (c_less if new == old else s.c[new])
@@ -297,7 +302,7 @@ cdef int64_t renew_word(Cell cell, Word *s, Lists *lists, Tokens *tokens, int64_
         if new == old:
             if taken:
                 s.leaf[old] = s.most[old] * s.c[old]
-                s.total = tx_tree_renew(&s.tree, old)
+                s.total = trees.renew(&s.tree, old)
             continue
         changed += 1
         if old >= 0:
@@ -307,12 +312,12 @@ cdef int64_t renew_word(Cell cell, Word *s, Lists *lists, Tokens *tokens, int64_
             s.c[old] = c_less
             s.leaf[old] = leaf_less
             if not taken:
-                s.total = tx_tree_renew(&s.tree, old)
+                s.total = trees.renew(&s.tree, old)
         s.counts[new] += 1
         cell.totals[new] += 1
         s.inverse[new] = inverse_of(cell.totals[new], cell.beta_sum)
         weigh(s, new)
-        s.total = tx_tree_renew(&s.tree, new)
+        s.total = trees.renew(&s.tree, new)
         if s.counts == s.spread and not s.is_touched[new]:
             s.is_touched[new] = 1
             s.touched[s.touched_size] = <uint32_t> new

@@ -9,7 +9,7 @@
  *     #include "instruction_sets.h"
  *
  * A body ends in a table of its functions, and TX_CHOOSE(table) is that of the widest instruction set the CPU has.
- * TOPICX_LANES=avx512|avx2|plain asks for a narrower one. */
+ * TOPICX_INSTRUCTIONS=avx512|avx2|plain asks for a narrower one. */
 #ifndef TOPICX_VECTORS_H
 #define TOPICX_VECTORS_H
 
@@ -33,7 +33,7 @@
 /* 0: plain, 1: AVX2, 2: AVX-512 */
 static inline int tx_instruction_set(void) {
 #ifdef TX_X86
-    const char *wanted = getenv("TOPICX_LANES");
+    const char *wanted = getenv("TOPICX_INSTRUCTIONS");
     const int most = !wanted || !*wanted || !strcmp(wanted, "avx512") ? 2 : !strcmp(wanted, "avx2") ? 1 : 0;
     __builtin_cpu_init();
     if (most == 0 || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("popcnt") ||
@@ -54,6 +54,20 @@ static inline int tx_instruction_set(void) {
 #else
 #define TX_CHOOSE(table) (&table##_plain)
 #endif
+
+/* By rounding past the end of a lane of running sums, or into an empty one: the last entry with weight of a lane nearby;
+ * -1: no lane has any. */
+static __attribute__((noinline, cold, unused)) int64_t tx_repair(const float *sums, int64_t chunks, int lane) {
+    const float *last = sums + 16 * (chunks - 1);
+    int near = lane;
+    while (near < 16 && !(last[near] > 0)) near++;
+    if (near == 16)
+        for (near = lane; near >= 0 && !(last[near] > 0);) near--;
+    if (near < 0) return -1;
+    int64_t c = chunks - 1;
+    while (c > 0 && !(sums[16 * (c - 1) + near] < last[near])) c--;
+    return 16 * c + near;
+}
 
 /* The names that a body uses. */
 #define v16 TX(v16) /* 16 floats */

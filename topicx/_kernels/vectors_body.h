@@ -32,8 +32,13 @@ TX_ALWAYS i16 i_load(const void *p) {
 TX_ALWAYS v16 v_all(float x) { v16 r; EACH_PART r.p[i] = x - (f_part){0}; return r; }
 TX_ALWAYS i16 i_all(int32_t x) { i16 r; EACH_PART r.p[i] = x - (i_part){0}; return r; }
 TX_ALWAYS i16 i_lanes(void) {
-    static const TX_ALIGNED int32_t lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    return i_load(lanes);
+#if TX_SET == 2
+    return (i16){{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}};
+#elif TX_SET == 1
+    return (i16){{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}};
+#else
+    return (i16){{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}}};
+#endif
 }
 
 /* ---- lane by lane ---- */
@@ -166,9 +171,16 @@ TX_ALWAYS float v_last(v16 a) { return a.p[TX_PARTS - 1][16 / TX_PARTS - 1]; }
 /* the sum of the lanes: 8 to 8, 4 to 4, 2 to 2, 1 to 1 */
 TX_ALWAYS float v_sum(v16 a) {
     typedef float four __attribute__((vector_size(16)));
-    four x[4];
-    memcpy(x, &a, 64);
-    const four y = (x[0] + x[2]) + (x[1] + x[3]);
+#if TX_SET == 2
+    const __m256 x = _mm256_add_ps(_mm512_castps512_ps256((__m512)a.p[0]), _mm512_extractf32x8_ps((__m512)a.p[0], 1));
+#elif TX_SET == 1
+    const __m256 x = (__m256)(a.p[0] + a.p[1]);
+#endif
+#if TX_SET > 0
+    const four y = (four)_mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+#else
+    const four y = (a.p[0] + a.p[2]) + (a.p[1] + a.p[3]);
+#endif
     return (y[0] + y[2]) + (y[1] + y[3]);
 }
 TX_ALWAYS float v_most(v16 a) {
@@ -210,9 +222,13 @@ TX_ALWAYS uint32_t i_equal(i16 a, i16 b) {
 /* n numbers, else 0. Reading beyond them is harmless (the array has 16 numbers of slack). */
 TX_ALWAYS v16 v_load_part(const float *p, int64_t n) { return v_mask(i_below(n), v_load(p)); }
 TX_ALWAYS void v_store_part(float *p, v16 a, int64_t n) {
+#if TX_SET == 2
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)a.p[0]);
+#else
     float x[16];
     v_store(x, a);
     for (int64_t l = 0; l < n; l++) p[l] = x[l];
+#endif
 }
 
 /* ---- functions ---- */
@@ -260,15 +276,7 @@ TX_ALWAYS int64_t v_find(v16 scan, const float *sums, int64_t chunks, float r) {
         for (int64_t i = 0; i < chunks - 1; i++) c += sums[16 * i + lane] <= r;
         return 16 * c + lane;
     }
-    /* By rounding past the end of the lane, or into an empty one: the last entry with weight of a lane nearby. */
-    int near = lane;
-    while (near < 16 && !(last[near] > 0)) near++;
-    if (near == 16)
-        for (near = lane; near >= 0 && !(last[near] > 0);) near--;
-    if (near < 0) return -1;
-    c = chunks - 1;
-    while (c > 0 && !(sums[16 * (c - 1) + near] < last[near])) c--;
-    return 16 * c + near;
+    return tx_repair(sums, chunks, lane);
 }
 /* The same for u of [0, 1), given the last chunk's sums: the entry on which u times their total falls. */
 TX_ALWAYS int64_t v_draw(v16 sum, const float *sums, int64_t chunks, double u) {

@@ -78,6 +78,21 @@ cdef inline int64_t judge(const uint16_t *record, int64_t steps, float *counts, 
     return now
 
 
+cdef inline int64_t renew(uint16_t *record, int64_t steps, float *counts, const float *prior, float smooth,
+                          const float *inverse, int64_t *moved, tx_rng *rng, int64_t *tally) noexcept nogil:
+    """Judge a token; 1 if it changed its topic."""
+    cdef int64_t old = record[0], new
+    counts[old] -= 1
+    new = judge(record, steps, counts, prior, smooth, inverse, rng, tally)
+    counts[new] += 1
+    if new == old:
+        return 0
+    record[0] = <uint16_t> new
+    moved[old] -= 1
+    moved[new] += 1
+    return 1
+
+
 def word_phase(uint16_t[:, ::1] records, const int64_t[::1] start, const uint32_t[::1] places, int64_t first,
                int64_t last, const float[::1] beta, const int64_t[::1] seed_start, const uint16_t[::1] seed_topics,
                const int64_t[::1] seed_counts, const float[::1] inverse, int64_t[::1] moved, uint64_t key,
@@ -85,7 +100,7 @@ def word_phase(uint16_t[:, ::1] records, const int64_t[::1] start, const uint32_
     """Words first … last - 1: judge, then propose. inverse: 1 / (n_k + B). moved gains the change of n_k; returns the
     tokens that changed. The seeds' pseudo-counts are those of word w from seed_start[w] on."""
     cdef int64_t K = inverse.shape[0], steps = records.shape[1] - 1, width = steps + 1
-    cdef int64_t w, i, j, k, m, n, at, longest = 0, changed = 0, old, new, pseudo
+    cdef int64_t w, i, j, k, m, n, at, longest = 0, changed = 0, pseudo
     cdef double mass, x, pick
     cdef uint16_t *record
     cdef int64_t *sums = &tally[0]
@@ -111,16 +126,7 @@ def word_phase(uint16_t[:, ::1] records, const int64_t[::1] start, const uint32_
                 counts[seed_topics[i]] += <float> seed_counts[i]
                 pseudo += seed_counts[i]
             for j in range(n):
-                record = buffer + j * width
-                old = record[0]
-                counts[old] -= 1
-                new = judge(record, steps, counts, NULL, beta[w], &inverse[0], &rng, sums)
-                counts[new] += 1
-                if new != old:
-                    record[0] = <uint16_t> new
-                    changed += 1
-                    moved[old] -= 1
-                    moved[new] += 1
+                changed += renew(buffer + j * width, steps, counts, NULL, beta[w], &inverse[0], &moved[0], &rng, sums)
             mass = n + pseudo + <double> K * beta[w]
             for j in range(n):
                 record = buffer + j * width
@@ -153,7 +159,7 @@ def document_phase(uint16_t[:, ::1] records, const int64_t[::1] offsets, const u
                    int64_t[::1] moved, uint64_t key, int64_t[::1] tally) -> int:
     """These documents: judge, then propose. The rest is as in `word_phase`."""
     cdef int64_t K = inverse.shape[0], steps = records.shape[1] - 1, width = steps + 1
-    cdef int64_t i, d, j, k, m, n, changed = 0, old, new, group, current = -1
+    cdef int64_t i, d, j, k, m, n, changed = 0, group, current = -1
     cdef bint grouped = groups.shape[0] > 0
     cdef double mass, x, alpha_sum = 0
     cdef uint16_t *record
@@ -182,16 +188,7 @@ def document_phase(uint16_t[:, ::1] records, const int64_t[::1] offsets, const u
             for j in range(n):
                 counts[document[j * width]] += 1
             for j in range(n):
-                record = document + j * width
-                old = record[0]
-                counts[old] -= 1
-                new = judge(record, steps, counts, prior, 0, &inverse[0], &rng, sums)
-                counts[new] += 1
-                if new != old:
-                    record[0] = <uint16_t> new
-                    changed += 1
-                    moved[old] -= 1
-                    moved[new] += 1
+                changed += renew(document + j * width, steps, counts, prior, 0, &inverse[0], &moved[0], &rng, sums)
             mass = n + alpha_sum
             for j in range(n):
                 record = document + j * width

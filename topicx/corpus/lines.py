@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from topicx.corpus.read import Batch, ReadOptions, split_labels
-from topicx.corpus.source import LONG_LINE, Run, Source, codec_of
+from topicx.corpus.source import LONG_LINE, Source, Stretch, codec_of
 from topicx.errors import InputError
 
 MALLET = r"^(\S*)[\s,]*(\S*)[\s,]*(.*)$"
@@ -35,12 +35,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
         if run.continues:
             alone = len(run.lines) == 1
             yield Batch(source.shown, [run.first], run.lines[:1], continues=True, open=run.open and alone)
-            run = Run(run.first + 1, run.lines[1:], open=run.open)
+            run = Stretch(run.first + 1, run.lines[1:], open=run.open)
         if run.lines:
             yield _batch(run, match, source.shown, options)
 
 
-def _batch(run: Run, match: Match, shown: str, options: ReadOptions) -> Batch:
+def _batch(run: Stretch, match: Match, shown: str, options: ReadOptions) -> Batch:
     first, lines = run.first, run.lines
     numbers: list[int] | range = range(first, first + len(lines))
     try:

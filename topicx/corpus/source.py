@@ -61,7 +61,7 @@ class Faults:
 
 
 @dataclass
-class Run:
+class Stretch:
     """Lines that follow one another. A long line comes in pieces: the first line `continues` the one before, the last
     is still `open`."""
 
@@ -200,7 +200,7 @@ class Source:
 
     def runs(
         self, encoding: str, errors: str, faults: Faults | None = None, long: int | None = LONG_LINE
-    ) -> Iterator[Run]:
+    ) -> Iterator[Stretch]:
         """The lines without their ends. A line of more than `long` characters comes in pieces, cut after white space at
         the same places however the blocks fall; with None such a line is refused."""
         for run in self._runs(encoding, errors, faults, long):
@@ -209,13 +209,13 @@ class Source:
             else:
                 yield from self._clean(run, faults)
 
-    def marked(self, encoding: str, errors: str, faults: Faults) -> Iterator[Run]:
+    def marked(self, encoding: str, errors: str, faults: Faults) -> Iterator[Stretch]:
         """Whole lines with the marks that faults leave in them."""
         return self._runs(encoding, errors, faults, None)
 
-    def _clean(self, run: Run, faults: Faults) -> Iterator[Run]:
+    def _clean(self, run: Stretch, faults: Faults) -> Iterator[Stretch]:
         """The run without its bad lines; a piece of a long line is always mended."""
-        part = Run(run.first, [], run.continues)
+        part = Stretch(run.first, [], run.continues)
         for at, line in enumerate(run.lines):
             text = faults.clean(line, f"{self.shown}:{run.first + at}")
             if text is None and ((at == 0 and run.continues) or (at == len(run.lines) - 1 and run.open)):
@@ -225,12 +225,12 @@ class Source:
                 continue
             if part.lines:
                 yield part
-            part = Run(run.first + at + 1, [])
+            part = Stretch(run.first + at + 1, [])
         if part.lines:
             part.open = run.open
             yield part
 
-    def _runs(self, encoding: str, errors: str, faults: Faults | None, long: int | None) -> Iterator[Run]:
+    def _runs(self, encoding: str, errors: str, faults: Faults | None, long: int | None) -> Iterator[Stretch]:
         limit = LONGEST_WHOLE if long is None else long
         number, rest, held, continues = 1, [""], 0, False
         for text in self.texts(encoding, errors, faults):
@@ -243,7 +243,7 @@ class Source:
                     if long is None:
                         raise InputError(f"{self.shown}:{number}: a line is longer than {limit:,} characters")
                     end = _after_space(line, limit)
-                    yield Run(number, [line[:end]], continues, open=True)
+                    yield Stretch(number, [line[:end]], continues, open=True)
                     line, continues = line[end:], True
                 rest = [line, newline, others]
                 held = len(line) + len(others)
@@ -254,11 +254,11 @@ class Source:
                 lines = [line[:-1] if line.endswith("\r") else line for line in lines]
             rest, held = [text[cut + 1 :]], len(text) - cut - 1
             following = number + len(lines)  # whoever gets the list may change it
-            yield Run(number, lines, continues)
+            yield Stretch(number, lines, continues)
             number, continues = following, False
         last = "".join(rest)
         if last or continues:
-            yield Run(number, [last.removesuffix("\r")], continues)
+            yield Stretch(number, [last.removesuffix("\r")], continues)
 
     def lines(self, encoding: str, errors: str, faults: Faults | None = None) -> Iterator[tuple[int, list[str]]]:
         """Lists of whole lines without their ends, each with the number of its first line."""

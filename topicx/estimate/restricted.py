@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import allowed as kernel
 from topicx._kernels import estimate as grouping
-from topicx.allowed import (
-    Table,
-    aligned_counts,
-    allowed_of,
-    by_document,
-    check_topics,
-    document_of_entry,
-    entry_alpha,
-)
+from topicx.allowed import Table, aligned_counts, allowed_of, by_document, check_topics, document_of_entry, entry_alpha
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate.cgsp import ThetaRows, WordCounts, parts

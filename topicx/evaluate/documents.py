@@ -64,7 +64,7 @@ class DocumentTopics:
         return pandas.DataFrame({"id": columns.pop("id"), **carried, **columns})
 
 
-def document_topics(model: Model, documents: Any, *, text: str = "text", **sampling: Any) -> DocumentTopics:
+def theta_of(model: Model, documents: Any, *, text: str = "text", **sampling: Any) -> DocumentTopics:
     """Infer the topics of documents in any of the forms that `topicx.corpus.documents.as_corpus` takes."""
     corpus = as_corpus(documents, text=text, like=like_model(model.vocabulary, model.meta))
     inference = Inference(model, **sampling)

@@ -25,7 +25,7 @@ import numpy as np
 
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
-from topicx.report.comparison import Result, Row, Run, Settings
+from topicx.report.comparison import Comparison, Row, Settings, Trial
 from topicx.report.programs import PEERS, Task
 from topicx.sampling import registry
 from topicx.sampling.streams import generator
@@ -120,7 +120,7 @@ def compare(
     reference: str = "",
     about: dict[str, Any] | None = None,
     say: Callable[[str], None] = lambda text: None,
-) -> Result:
+) -> Comparison:
     """Run every program in turn. `reference`: whose last perplexity the others are timed to (by default tomotopy, if
     it is there, or else the first program)."""
     names = list(dict.fromkeys(programs))
@@ -140,7 +140,7 @@ def compare(
         "held_out_documents": test.n_documents, "held_out_tokens": test.n_tokens, **(about or {}),
     }  # fmt: skip
     reference = reference or ("tomotopy" if "tomotopy" in names else names[0])
-    result = Result(facts, settings, machine(), [], reference, missing)
+    result = Comparison(facts, settings, machine(), [], reference, missing)
     with tempfile.TemporaryDirectory(prefix="topicx-bench-") as folder:
         train.save(Path(folder) / "train.corpus")
         for name in names:
@@ -150,7 +150,7 @@ def compare(
 
 def run_program(
     name: str, train: Corpus, test: Corpus, folder: Path, settings: Settings, say: Callable[[str], None]
-) -> Run:
+) -> Trial:
     """One program in a process of its own; its failure is a line in the table, never ours."""
     program, options = parse_program(name)
     sweeps = int(options.pop("iterations", settings.iterations))
@@ -160,7 +160,7 @@ def run_program(
         threads=settings.threads, points=replace(settings, iterations=sweeps).points(), limit=settings.limit,
         clock=settings.clock, evaluate=settings.evaluate,
     )  # fmt: skip
-    run = Run(name)
+    run = Trial(name)
     limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
     environment = os.environ | dict.fromkeys(limits, str(settings.threads))
     with (folder / "errors").open("w+b") as errors:
@@ -199,7 +199,7 @@ def _patience(settings: Settings) -> float:
 
 
 def _converse(
-    process: subprocess.Popen[str], task: Task, run: Run, test: Corpus, folder: Path, settings: Settings,
+    process: subprocess.Popen[str], task: Task, run: Trial, test: Corpus, folder: Path, settings: Settings,
     say: Callable[[str], None], silent: threading.Event,
 ) -> None:  # fmt: skip
     """Take what the program says, judge what it leaves, and tell it to go on."""
@@ -263,7 +263,7 @@ def judge(task: Task, row: dict[str, Any], test: Corpus, folder: Path, settings:
     return Row(row["sweep"], row["work"], row["seconds"], perplexity, likelihood, row.get("estimating", 0.0))
 
 
-def _speeds(run: Run, tokens: int) -> None:
+def _speeds(run: Trial, tokens: int) -> None:
     """Tokens per second at both ends, from the times of the sweeps that bound them."""
     times = {row.sweep: row.seconds for row in run.rows}
     sweeps = [sweep for sweep in sorted(times) if sweep > 0] or [0]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from topicx.declare import check_positive, check_whole
+from topicx.declare import check_all, positive, whole
 from topicx.errors import InputError
 
 
@@ -15,16 +15,15 @@ from topicx.errors import InputError
 class Settings:
     """What all programs share."""
 
-    topics: int = 100
-    iterations: int = 200
+    topics: int = whole(100, 1, 65535, help="Number of topics.")
+    iterations: int = whole(200, 1, help="Sweeps over the corpus.")
     held_out: float = 0.1
     """Share of the documents that no program sees."""
-    alpha: float = 0.1
-    beta: float = 0.01
-    threads: int = 1
+    alpha: float = positive(0.1, help="α of each topic.")
+    beta: float = positive(0.01, help="β of each word.")
+    threads: int = whole(1, 1, help="Threads of each program.")
     seed: int = 1
-    limit: float = 300.0
-    """Seconds of training after which a program is stopped."""
+    limit: float = positive(300.0, help="Seconds of training after which a program is stopped.")
     density: float = 1.5
     """Each measured sweep is about this many times the one before."""
     share: float = 0.5
@@ -37,11 +36,7 @@ class Settings:
     """Measure quality too; False: times and memory alone."""
 
     def __post_init__(self) -> None:
-        check_whole("topics", self.topics, 1, 65535)
-        check_whole("iterations", self.iterations, 1, None)
-        check_whole("threads", self.threads, 1, None)
-        for name in ("alpha", "beta", "limit"):
-            check_positive(name, getattr(self, name))
+        check_all(self)
         if not 0 < self.held_out < 1:
             raise InputError(f"held_out must be between 0 and 1, not {self.held_out}")
         if self.clock not in ("wall", "cpu"):
@@ -85,7 +80,7 @@ class Row:
 
 
 @dataclass
-class Run:
+class Trial:
     """What became of one program."""
 
     name: str
@@ -106,18 +101,18 @@ class Run:
 
 
 @dataclass
-class Result:
+class Comparison:
     """A whole comparison."""
 
     corpus: dict[str, Any]
     settings: Settings
     machine: dict[str, Any]
-    runs: list[Run]
+    runs: list[Trial]
     reference: str = ""
     """The program with which the others are compared: how soon do they have what it has at the end?"""
     missing: list[str] = field(default_factory=list)
 
-    def run_of(self, name: str) -> Run | None:
+    def run_of(self, name: str) -> Trial | None:
         return next((run for run in self.runs if run.name == name), None)
 
     def comparison(self) -> list[dict[str, Any]]:
@@ -172,9 +167,9 @@ def seconds_to(rows: Sequence[Row], what: str, target: float) -> float | None:
     return None
 
 
-def load_result(data: dict[str, Any]) -> Result:
-    """A Result from its JSON form."""
-    runs = [replace(Run(**{**run, "rows": []}), rows=[Row(**row) for row in run["rows"]]) for run in data["programs"]]
-    return Result(
+def load_result(data: dict[str, Any]) -> Comparison:
+    """A Comparison from its JSON form."""
+    runs = [replace(Trial(**{**run, "rows": []}), rows=[Row(**row) for row in run["rows"]]) for run in data["programs"]]
+    return Comparison(
         data["corpus"], Settings(**data["settings"]), data["machine"], runs, data["reference"], data["missing"]
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from topicx.output import atomic_output
-from topicx.report.comparison import Result, Run
+from topicx.report.comparison import Comparison, Trial
 from topicx.report.plots import check_plot
 from topicx.report.programs import PEERS
 
 
-def table(result: Result) -> str:
+def table(result: Comparison) -> str:
     """The comparison as text."""
     compared = {line["program"]: line for line in result.comparison()}
     head = ["program", "M tokens/s", "", "seconds", "perplexity", "likelihood", "memory"]
@@ -59,7 +59,7 @@ def table(result: Result) -> str:
     return "\n".join([title, "", *text, *([""] if notes else []), *notes])
 
 
-def _label(run: Run) -> str:
+def _label(run: Trial) -> str:
     sampler, start = run.about.get("sampler"), run.about.get("start")
     said = [sampler if sampler and run.name.split(":")[0] == "auto" else "", f"{start} start" if start else ""]
     said += [f"φ {run.about['phi']}" if "phi" in run.about else ""]
@@ -72,7 +72,7 @@ def _figure(value: float | None, scale: float, digits: int) -> str:
     return "-" if value is None else f"{value * scale:,.{digits}f}"
 
 
-def plot(result: Result, path: str | os.PathLike[str]) -> None:
+def plot(result: Comparison, path: str | os.PathLike[str]) -> None:
     """Perplexity and likelihood against seconds of training."""
     kind = check_plot(path)
     from matplotlib.figure import Figure

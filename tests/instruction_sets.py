@@ -1,5 +1,5 @@
 """Everything that counts with vectors, on a small corpus: a line with a digest each. Run by test_independent.py, once
-for each spelling of the kernels; or under an emulator of another processor."""
+for each instruction set; or under an emulator of another processor."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def report(topics: int) -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    print("lanes", dense.lanes_name())
+    print("instructions", dense.instruction_set())
     for number in map(int, sys.argv[1:]):
         for name, value in report(number):
             print(number, name, value)
