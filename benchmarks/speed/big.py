@@ -5,8 +5,8 @@
 
 A synthetic corpus is drawn on the way into its file, from a law of Zipf with exponent 1 over a million words; half of a
 document's words are of four of 500 topics, each of which has the same law over the words in another order. Training is
-in a process of its own, whose memory is watched: its own (anonymous), and what it has mapped of the corpus's file, which
-the system may take back at any time.
+in a process of its own, whose memory is watched: its own (anonymous), and what it has mapped of the corpus's file (the
+system may take that back at any time).
 """
 
 from __future__ import annotations
