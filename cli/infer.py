@@ -143,7 +143,14 @@ def command(
         if reader is not None:
             check_reading(reader)
             say_faults(reader.options.faults, quiet)
-    seconds = max(time.monotonic() - started, 1e-9)
+    _tell(inference, documents, tokens, unknown, empty, time.monotonic() - started, quiet)
+
+
+def _tell(
+    inference: Inference, documents: int, tokens: int, unknown: int, empty: int, seconds: float, quiet: bool
+) -> None:
+    """What was read, and what of it the model does not know."""
+    seconds = max(seconds, 1e-9)
     share = unknown / (tokens + unknown) if tokens + unknown else 0
     say(
         f"{documents:,} documents, {tokens:,} tokens, {unknown:,} unknown words left out ({share:.1%}); "
@@ -151,7 +158,9 @@ def command(
         quiet=quiet,
     )
     if unknown and not tokens:
-        say(f"the model knows none of the words (it knows words such as {loaded.vocabulary[0]!r})", quiet=quiet)
+        say(
+            f"the model knows none of the words (it knows words such as {inference.model.vocabulary[0]!r})", quiet=quiet
+        )
     if inference.strangers:
         say(
             f"{inference.strangers:,} documents are of collections that the model does not know: they get the mean α "
