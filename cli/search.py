@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,9 @@ from topicx.cli.folds import listed
 from topicx.declare import declarations
 from topicx.errors import InputError
 from topicx.sampling.options import Options
+
+if TYPE_CHECKING:
+    from topicx.evaluate.search import Search
 
 APART = ("topics", "chain", "paths")
 COLUMNS = {
@@ -72,7 +75,6 @@ def command(
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
     from topicx.evaluate.search import CLOSING, check_numbers, search
-    from topicx.files import atomic_output
     from topicx.report.plots import check_plot
     from topicx.sampling import registry
 
@@ -113,17 +115,23 @@ def command(
     if as_json:
         print_json({"table": found.table(), "rows": found.rows})
     if plot_file and found.rows:
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(10, 6), layout="constrained")
-        found.plot(figure)
-        with atomic_output(plot_file) as out:
-            figure.savefig(out, format=kind, dpi=120)
+        _draw(found, plot_file, kind)
     if found.stopped:
         rest = f"; to go on: the same command (--cells {cells})" if cells else " (--cells FILE keeps them)"
         say(f"stopped after {len(found.rows)} of {len(numbers)} numbers of topics{rest}")
         raise click.exceptions.Exit(130)
     say(CLOSING, quiet=quiet)
+
+
+def _draw(found: Search, path: str, kind: str) -> None:
+    from matplotlib.figure import Figure
+
+    from topicx.files import atomic_output
+
+    figure = Figure(figsize=(10, 6), layout="constrained")
+    found.plot(figure)
+    with atomic_output(path) as out:
+        figure.savefig(out, format=kind, dpi=120)
 
 
 def _line(row: dict[str, Any]) -> str:
