@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx._kernels import counts as kernel
+from topicx.artefact import Kept, OfDocuments, OfTopics
 from topicx.corpus.columns import Column, rows_of
 from topicx.corpus.corpus import take_rows
 from topicx.errors import InputError
@@ -68,7 +69,7 @@ class Seeds:
 
 
 @dataclass(eq=False)
-class State:
+class State(OfDocuments, OfTopics, Kept):
     """Tokens, their topics, and the priors they were sampled under."""
 
     words: NDArray[np.uint32]
@@ -96,33 +97,14 @@ class State:
     """The topics that each document may have, as offsets and ascending topics; None: all."""
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
-    side: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays that only the model's definition knows (targets, η, π …), by name."""
-    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays of its file that this version does not know: they are kept."""
-    meta: dict[str, Any] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-    digest: str = ""
 
     @property
-    def n_topics(self) -> int:
-        return self.alpha.shape[1]
-
-    @property
-    def n_documents(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def n_tokens(self) -> int:
-        return len(self.words)
-
-    @property
-    def n_words(self) -> int:
-        return len(self.beta)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        return np.diff(self.offsets)
+    def placed(self) -> bool:
+        """Whether any token has a topic."""
+        if self.z.strides == (0,):  # `unplaced`
+            return bool((self.z[:1] != NONE).any())
+        piece = 1 << 22
+        return any(bool((self.z[at : at + piece] != NONE).any()) for at in range(0, len(self.z), piece))
 
     def __repr__(self) -> str:
         paths = f", {self.paths} paths" if self.paths > 1 else ""
@@ -164,6 +146,15 @@ class State:
         if self.paths == 1:
             return self.z, self.offsets
         return self._interleave(self.z.reshape(self.paths, -1)), self.paths * self.offsets
+
+    def part(self, first: int, last: int) -> State:
+        """The documents first..last of a state with one path, as they are: not copied, and without names."""
+        own = slice(int(self.offsets[first]), int(self.offsets[last]))
+        groups = self.groups[first:last] if len(self.groups) else self.groups
+        return replace(
+            self, words=self.words[own], z=self.z[own], offsets=self.offsets[first : last + 1] - self.offsets[first],
+            groups=groups, ids=Strings.of([]), snippets=Strings.of([]), side={}, extra={}, digest="",
+        )  # fmt: skip
 
     def path(self, number: int) -> State:
         """One of the assignments (counted from 0), as a state of its own; its word counts are its own alone."""
@@ -238,6 +229,11 @@ class State:
         return cls(**found, seeds=seeds, paths=paths, meta=file.meta, parents=file.parents, digest=file.digest)
 
 
+def unplaced(tokens: int) -> NDArray[np.uint16]:
+    """Topics of so many tokens none of which is placed, in no memory: read only."""
+    return np.broadcast_to(np.uint16(NONE), tokens)
+
+
 def over_paths(offsets: NDArray[np.int64], paths: int) -> NDArray[np.int64]:
     """Where the documents of every path begin in the assignments of all paths."""
     if paths == 1:
@@ -258,6 +254,7 @@ def document_batches(offsets: NDArray[np.int64], tokens: int) -> Iterator[tuple[
 
 def document_topics(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: int) -> Csr:
     """n_dk in linear time; a batch of rows at a time has room for an entry a token."""
+    z = np.ascontiguousarray(z)  # where no token is placed it is one number, seen many times
     indptr = np.zeros(len(offsets), np.int64)
     columns: list[NDArray[np.uint16]] = []
     values: list[NDArray[np.int64]] = []
@@ -276,8 +273,11 @@ def document_topics(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: i
 def word_topics(words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, topics: int, seeds: Seeds) -> Csr:
     """n_kw, seeds included, in linear time: the tokens are grouped by word, then counted as documents are. z may hold
     the topics of several paths over these words, one after another."""
+    words, z = np.ascontiguousarray(words), np.ascontiguousarray(z)
     paths = len(z) // max(len(words), 1)
-    frequencies = paths * np.bincount(words, minlength=n_words).astype(np.int64)
+    frequencies = np.zeros(n_words, np.int64)
+    kernel.frequencies(words, frequencies)
+    frequencies *= paths
     np.add.at(frequencies, seeds.words, seeds.counts)
     offsets = np.append(0, np.cumsum(frequencies))
     grouped, position = np.empty(int(offsets[-1]), np.uint16), offsets.copy()
@@ -290,6 +290,8 @@ def word_topics(words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, 
 
 
 def topic_totals(z: NDArray[np.uint16], topics: int, seeds: Seeds) -> NDArray[np.int64]:
-    totals = np.bincount(z, minlength=NONE + 1)[:topics].astype(np.int64)
+    totals = np.zeros(NONE, np.int64)
+    kernel.totals(np.ascontiguousarray(z), totals)
+    totals = totals[:topics].copy()
     np.add.at(totals, seeds.topics, seeds.counts)
     return totals
