@@ -17,7 +17,7 @@ from topicx.errors import InputError
 from topicx.evaluate.infer import infer
 from topicx.evaluate.time import TimeConcentration, quantiles, spans, time_concentration
 from topicx.model import Model
-from topicx.report import bench
+from topicx.report import plots
 from topicx.run import Run
 from topicx.sampling.options import Options
 from topicx.state import State
@@ -188,11 +188,11 @@ def test_time_of_the_command_line(run: Called, tmp_path: Path) -> None:  # noqa:
     state.save("a.state")
     asked = ["evaluate", "a.model", "a.state", "-m", "time", "--times", "a.corpus"]
     chosen = [*asked, "--path", "2", "--buckets", "4", "--span", "5", "--top", "2", "--json"]
-    if bench.can_plot():
+    if plots.can_plot():
         chosen += ["--plot", "a.svg"]
     status, out, err = run(*chosen)
     assert status == 0, err
-    if bench.can_plot():
+    if plots.can_plot():
         assert (tmp_path / "a.svg").read_text().startswith("<?xml")
     found = json.loads(out)["time"]
     expected = time_concentration(model, state, corpus, span=5, buckets=4, path=1)
