@@ -43,8 +43,11 @@ from topicx.run import Run
 from topicx.sampling.chain import Event
 from topicx.sampling.options import Options
 from topicx.state import State
+from topicx.strings import Strings
 
 PATHS = (1, 2, 3, 5)
+WIDTH = 21
+"""Words of a band of `topicx datasets make bands`; the paper does not tell its own."""
 PAPER = {
     1500: (1.12, 0.86, 0.77, 0.69), 3000: (0.79, 0.59, 0.54, 0.46),
     6000: (0.58, 0.41, 0.35, 0.31), 9000: (0.43, 0.32, 0.29, 0.24),
@@ -57,6 +60,22 @@ PAPER = {
 def distance(found: np.ndarray, truth: np.ndarray) -> float:
     """disc of section 4.2.1: each true topic's L1 distance to the nearest one found, on average."""
     return float(np.abs(truth[:, None] - found[None]).sum(axis=2).min(axis=1).mean())
+
+
+def drawn(documents: int, width: int, seed: int) -> Corpus:
+    """The bands as `topicx datasets make bands` has them, or of another width."""
+    if width == WIDTH:
+        return datasets.make("bands", seed, documents=documents)
+    rng, topics = np.random.default_rng(seed), np.zeros((10, 100))
+    for topic, centre in enumerate(range(0, 100, 11)):
+        inside = slice(max(centre - width // 2, 0), centre - width // 2 + width)
+        topics[topic, inside] = 1
+        topics[topic] = 0.95 * topics[topic] / topics[topic].sum() + 0.05 / 100
+    theta = rng.dirichlet(np.ones(10), documents)
+    z = (rng.random((documents, 10, 1)) > theta.cumsum(axis=1)[:, None, :-1]).sum(axis=2).reshape(-1)
+    words = (rng.random((len(z), 1)) > topics.cumsum(axis=1)[z][:, :-1]).sum(axis=1)
+    names = Strings.of(f"w{word:02d}" for word in range(100))
+    return Corpus(words.astype(np.uint32), np.arange(documents + 1) * 10, names, truth={"topic_word": topics})
 
 
 def bands(corpus: Corpus, paths: int, chain: int, sweeps: int, args: argparse.Namespace) -> dict[str, Any]:
@@ -79,12 +98,13 @@ def bands(corpus: Corpus, paths: int, chain: int, sweeps: int, args: argparse.Na
 def table(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for documents in args.documents:
-        corpora = [datasets.make("bands", args.data_seed + i, documents=documents) for i in range(args.corpora)]
+        corpora = [drawn(documents, args.width, args.data_seed + i) for i in range(args.corpora)]
 
         def cell(paths: int, chain: int, corpora: Sequence[Corpus] = corpora) -> dict[str, Any]:
             number = chain % len(corpora)
             seed, documents = args.data_seed + number, corpora[number].n_documents
-            key = f"table/{documents}/{seed}/{args.eta:g}/{paths}/{chain}/{args.sweeps}"
+            kind = "table" if args.width == WIDTH else f"table-{args.width}"
+            key = f"{kind}/{documents}/{seed}/{args.eta:g}/{paths}/{chain}/{args.sweeps}"
             found: dict[str, Any] = runs.get(key, lambda: bands(corpora[number], paths, chain, args.sweeps, args))
             return found
 
@@ -273,6 +293,7 @@ def main() -> None:
     parser.add_argument("--train", type=int, default=10**9, help="completion: at most so many training documents")
     parser.add_argument("--documents", default="1500,3000,6000,9000", help="table: numbers of documents")
     parser.add_argument("--eta", type=float, default=1.0, help="table: the prior of words in a topic")
+    parser.add_argument("--width", type=int, default=WIDTH, help="table: words of a band")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--independent", action="store_true", help="table: also the best of M chains of one path")
     parser.add_argument(
