@@ -18,7 +18,7 @@ from topicx import files
 from topicx._kernels import counts as kernel
 from topicx.artefact import Kept, OfDocuments, OfTopics
 from topicx.corpus.columns import Column, rows_of
-from topicx.corpus.corpus import take_rows
+from topicx.corpus.corpus import Corpus, take_rows
 from topicx.errors import InputError
 from topicx.kinds import KINDS, STATE
 from topicx.schema import Inconsistent, require
@@ -105,6 +105,16 @@ class State(OfDocuments, OfTopics, Kept):
             return bool((self.z[:1] != NONE).any())
         piece = 1 << 22
         return any(bool((self.z[at : at + piece] != NONE).any()) for at in range(0, len(self.z), piece))
+
+    def is_of(self, corpus: Corpus) -> bool:
+        """Whether these are the tokens of this corpus, in their order (their words may have other numbers)."""
+        if not np.array_equal(self.offsets, corpus.offsets):
+            return False
+        if self.vocabulary == corpus.vocabulary:
+            return np.array_equal(self.words, corpus.words)
+        number = {word: at for at, word in enumerate(corpus.vocabulary)}
+        ours = np.array([number.get(word, -1) for word in self.vocabulary], np.int64)
+        return np.array_equal(ours[self.words], corpus.words)
 
     def __repr__(self) -> str:
         paths = f", {self.paths} paths" if self.paths > 1 else ""
@@ -273,20 +283,34 @@ def document_topics(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: i
 def word_topics(words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, topics: int, seeds: Seeds) -> Csr:
     """n_kw, seeds included, in linear time: the tokens are grouped by word, then counted as documents are. z may hold
     the topics of several paths over these words, one after another."""
-    words, z = np.ascontiguousarray(words), np.ascontiguousarray(z)
     paths = len(z) // max(len(words), 1)
-    frequencies = np.zeros(n_words, np.int64)
-    kernel.frequencies(words, frequencies)
-    frequencies *= paths
-    np.add.at(frequencies, seeds.words, seeds.counts)
-    offsets = np.append(0, np.cumsum(frequencies))
-    grouped, position = np.empty(int(offsets[-1]), np.uint16), offsets.copy()
+    offsets = np.zeros(n_words + 1, np.int64)
+    kernel.frequencies(np.ascontiguousarray(words), offsets[1:])
+    offsets = paths * np.cumsum(offsets)
+    grouped, position = np.empty(len(z), np.uint16), offsets.copy()
     for path in range(paths):
-        kernel.group_by_word(words, z[path * len(words) : (path + 1) * len(words)], position, grouped)
-    if len(seeds):
-        extra = np.repeat(np.arange(len(seeds)), seeds.counts)
-        kernel.group_by_word(seeds.words[extra], seeds.topics[extra], position, grouped)
-    return document_topics(grouped, offsets, topics)
+        part = np.ascontiguousarray(z[path * len(words) : (path + 1) * len(words)])
+        kernel.group_by_word(words, part, position, grouped)
+    found = document_topics(grouped, offsets, topics)
+    return _with_seeds(found, topics, seeds) if len(seeds) else found
+
+
+def _with_seeds(counts: Csr, topics: int, seeds: Seeds) -> Csr:
+    """Counts by word, the pseudo-counts added where they belong."""
+    indptr, columns, values = counts
+    words = len(indptr) - 1
+    keys = np.repeat(np.arange(words), np.diff(indptr)) * topics + columns
+    pairs: NDArray[np.int64] = seeds.words.astype(np.int64) * topics + seeds.topics
+    wanted, which = np.unique(pairs, return_inverse=True)
+    extra = np.zeros(len(wanted), np.int64)
+    np.add.at(extra, which, seeds.counts)
+    at: NDArray[np.int64] = np.searchsorted(keys, wanted)
+    known = np.append(keys, -1)[at] == wanted
+    values[at[known]] += extra[known]
+    at, extra, wanted = at[~known], extra[~known], wanted[~known]
+    more = np.bincount(wanted // topics, minlength=words)
+    indptr = indptr + np.concatenate([[0], np.cumsum(more)])
+    return indptr, np.insert(columns, at, (wanted % topics).astype(np.uint16)), np.insert(values, at, extra)
 
 
 def topic_totals(z: NDArray[np.uint16], topics: int, seeds: Seeds) -> NDArray[np.int64]:

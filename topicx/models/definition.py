@@ -20,6 +20,7 @@ from topicx.sampling import registry
 from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
+from topicx.schema import Array
 from topicx.state import Seeds, State, unplaced
 from topicx.strings import Strings
 
@@ -70,6 +71,8 @@ class Definition:
     """Values of general options that this model begins with instead of their own; what is given goes before."""
     labelled: ClassVar[bool] = False
     """Whether its topics are labels, of which new documents get a ranking."""
+    joins: ClassVar[bool] = False
+    """Whether models of several chains become one by standing side by side (`joined`)."""
 
     def __init__(self, own: Any = None) -> None:
         self.own = self.Own() if own is None else own
@@ -92,6 +95,12 @@ class Definition:
         """What happens between sweeps, in this order."""
         return [LearnPriors.of(options)]
 
+    @staticmethod
+    def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
+        """What the side arrays of a state (or, finished, of a model) must be, in the sizes of `topicx.kinds`; sizes
+        that begin with a dot are the model's own. Files are verified by it."""
+        return ()
+
     def notes(self, state: State) -> list[str]:
         """What the user is told of the corpus before training."""
         if not (len(state.group_names) and len(state.groups)):
@@ -112,6 +121,18 @@ class Definition:
         `samples` are all states that were averaged, `state` the last of them.
         """
         model.group_names = state.group_names
+
+    def parts(self, state: State) -> int:
+        """Of how many chains a model is made: more than one only where the definition joins."""
+        return 1
+
+    def joined(self, before: Model, chains: int, model: Model) -> Model:
+        """The model of so many chains, and that of another chain beside it: for definitions that join."""
+        raise NotImplementedError(f"models of {self.name} do not stand side by side")
+
+    def blocks(self, model: Model) -> int:
+        """How many sets of topics, of equal size, have nothing to do with each other (`joined`)."""
+        return 1
 
     # -- new documents -----------------------------------------------------------------------------------------
 
