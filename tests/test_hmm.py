@@ -12,8 +12,10 @@ from scipy.special import gammaln
 
 from tests.harness import LEVEL, chi_square_p
 from tests.twins import hmm as twin
+from topicx import HMM
 from topicx._kernels import hmm as kernel
 from topicx.engines.threads import Threads
+from topicx.errors import InputError
 from topicx.hmm.learners import BaumWelch, Gibbs, Layout
 from topicx.hmm.model import Parameters, Sequences
 from topicx.hmm.options import Options
@@ -388,3 +390,44 @@ def test_baum_welch_never_falls_and_ends(prior):
         trans = p.trans * np.exp(0.01 * rng.normal(size=p.trans.shape))
         other = Parameters(p.start, trans / trans.sum(axis=1, keepdims=True), p.emit)
         assert other.log_likelihood(data, Threads(1)) + learner._prior(other) < top + 1e-3
+
+
+# -- hmmlearn's names ------------------------------------------------------------------------------------------------
+
+
+def known_model() -> HMM:
+    model = HMM(2, sampler="baum-welch", n_features=3)
+    model.startprob_ = np.array([0.3, 0.7])
+    model.transmat_ = np.array([[0.9, 0.1], [0.2, 0.8]])
+    model.emissionprob_ = np.array([[0.7, 0.2, 0.1], [0.0, 0.3, 0.7]])
+    return model
+
+
+def test_decoding_by_symbols() -> None:
+    model, X = known_model(), np.array([0, 1, 2, 2, 1, 0, 2])
+    gamma = model.predict_proba(X, [4, 3])
+    right, states = model.decode(X, [4, 3], algorithm="map")
+    assert np.array_equal(states, gamma.argmax(axis=1)) and right == pytest.approx(gamma.max(axis=1).sum())
+    model.algorithm = "map"
+    assert np.array_equal(model.predict(X, [4, 3]), states)
+    assert model.decode(X, [4, 3], algorithm="viterbi")[0] < 0
+    for call in (lambda: HMM(2, algorithm="best"), lambda: model.decode(X, algorithm="best")):
+        with pytest.raises(InputError, match="neither viterbi nor map"):
+            call()
+
+
+def test_sequences_from_a_model_are_its_own() -> None:
+    """Frequencies of pairs of states, and of symbols given the state, are those of the parameters (chi-square)."""
+    model, number = known_model(), 20_000
+    X, states = model.sample(number, random_state=4)
+    assert X.shape == (number, 1) and np.array_equal(X, model.sample(number, random_state=4)[0])
+    found = [np.bincount(states[1:][states[:-1] == s], minlength=2) for s in range(2)]
+    found += [np.bincount(X[states == s, 0], minlength=3) for s in range(2)]
+    expected = [*model.transmat_, *model.emissionprob_]
+    for counts, p in zip(found, expected):
+        assert (counts[p == 0] == 0).all()
+        assert stats.chisquare(counts[p > 0], counts.sum() * p[p > 0]).pvalue > 1e-4 / 4
+    first = [int(known_model().sample(1, random_state=seed)[1][0]) for seed in range(2000)]
+    assert stats.binomtest(sum(first), 2000, 0.7).pvalue > 1e-4
+    with pytest.raises(InputError, match="n_samples"):
+        model.sample(0)

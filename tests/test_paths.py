@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from itertools import combinations, product
 from pathlib import Path
 
@@ -380,3 +382,19 @@ def test_what_paths_cannot_is_refused_in_a_line(
     assert named in done.stderr
     assert done.stderr.strip().count("\n") == 0
     assert not (tmp_path / "x").exists()
+
+
+def test_the_papers_script_runs(tmp_path: Path) -> None:
+    """benchmarks/papers/multipath_lda.py --quick; again, the finished runs are found."""
+    script = Path(__file__).resolve().parents[1] / "benchmarks" / "papers" / "multipath_lda.py"
+    command = [sys.executable, str(script), "--quick", "--part", "table", "--independent", "--out", str(tmp_path)]
+    first, second = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    assert "5 paths" in first and "best of 5 chains" in first
+    assert " s\n" in first and " s\n" not in second
+    assert json.loads((tmp_path / "results-quick.json").read_text())["table"]["500"].keys() == {
+        "1",
+        "2",
+        "3",
+        "5",
+        "best",
+    }

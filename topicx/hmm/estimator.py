@@ -33,7 +33,8 @@ class HMM:
     Baum-Welch, which ends when a round gains less than `tol`; n_features: how many symbols there are (default: as many
     as X shows).
     init_params: which of s, t, e (start, transitions, emissions) Baum-Welch begins at random; the others begin at the
-    attributes `startprob_`, `transmat_`, `emissionprob_` as they were set. Nothing depends on `threads` but the time.
+    attributes `startprob_`, `transmat_`, `emissionprob_` as they were set. algorithm: how `predict` and `decode` find
+    states, viterbi or map. Nothing depends on `threads` but the time.
     """
 
     startprob_: NDArray[np.float64]
@@ -54,6 +55,7 @@ class HMM:
         emissionprob_prior: float = 1.0,
         n_features: int | None = None,
         init_params: str = "ste",
+        algorithm: str = "viterbi",
         random_state: int = 1,
         threads: int = 0,
     ) -> None:
@@ -67,10 +69,11 @@ class HMM:
             raise InputError("init_params: a start of one's own is for the sampler baum-welch and a single restart")
         if n_features is not None and (not isinstance(n_features, int) or n_features < 1):
             raise InputError(f"n_features must be a whole number of at least 1, not {n_features!r}")
+        _check_algorithm(algorithm)
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
             raise InputError(f"threads must be a whole number of at least 0, not {threads!r}")
         self.n_components, self.n_features = n_components, n_features
-        self.init_params, self.threads = init_params, threads
+        self.init_params, self.algorithm, self.threads = init_params, algorithm, threads
         self._model: HmmModel | None = None
 
     # -- learning ----------------------------------------------------------------------------------------------
@@ -141,11 +144,17 @@ class HMM:
             return model.parameters().log_likelihood(data, engine)
 
     def predict(self, X: Any, lengths: Sequence[int] | None = None) -> NDArray[np.int64]:
-        """The most probable path of states (Viterbi)."""
+        """The states: the most probable path, or with `algorithm="map"` each symbol's most probable state."""
         return self.decode(X, lengths)[1]
 
-    def decode(self, X: Any, lengths: Sequence[int] | None = None) -> tuple[float, NDArray[np.int64]]:
-        """log p(states, symbols) of the most probable path, and the path."""
+    def decode(
+        self, X: Any, lengths: Sequence[int] | None = None, algorithm: str | None = None
+    ) -> tuple[float, NDArray[np.int64]]:
+        """log p(states, symbols) of the most probable path, and the path (`algorithm`: viterbi); or how many states are
+        expected to be right, and the most probable state of each symbol (map)."""
+        if _check_algorithm(self.algorithm if algorithm is None else algorithm) == "map":
+            gamma = self.predict_proba(X, lengths)
+            return float(gamma.max(axis=1).sum()), gamma.argmax(axis=1).astype(np.int64)
         with self._over(X, lengths) as (model, data, engine):
             states, found = model.viterbi(data, engine)
             return float(found.sum()), states.astype(np.int64)
@@ -159,6 +168,24 @@ class HMM:
         with self._over(X, lengths) as (model, data, engine):
             gamma, found = model.posteriors(data, engine)
             return float(found.sum()), gamma
+
+    def sample(
+        self, n_samples: int = 1, random_state: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """A sequence of so many symbols from the model, one a row, and the states behind them."""
+        if isinstance(n_samples, bool) or not isinstance(n_samples, int) or n_samples < 1:
+            raise InputError(f"n_samples must be a whole number of at least 1, not {n_samples!r}")
+        model = self.model
+        random = np.random.default_rng(self.options.seed if random_state is None else random_state)
+        first, trans, emit = (p.cumsum(axis=-1) for p in (model.startprob, model.transmat, model.emissionprob))
+        states = np.empty(n_samples, np.int64)
+        row = first
+        for i, u in enumerate(random.random(n_samples)):
+            states[i] = min(int(np.searchsorted(row, u * row[-1], side="right")), len(row) - 1)
+            row = trans[states[i]]
+        rows = emit[states]
+        symbols = (random.random(n_samples)[:, None] * rows[:, -1:] >= rows).sum(axis=1)
+        return np.minimum(symbols, rows.shape[1] - 1)[:, None], states
 
     @contextmanager
     def _over(self, X: Any, lengths: Sequence[int] | None) -> Iterator[tuple[HmmModel, Sequences, Engine]]:
@@ -196,3 +223,9 @@ class HMM:
         symbols = seen if self.n_features is None else self.n_features
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return Corpus(values.astype(np.uint32), offsets, Strings.of(str(symbol) for symbol in range(symbols)))
+
+
+def _check_algorithm(name: str) -> str:
+    if name not in ("viterbi", "map"):
+        raise InputError(f"algorithm: {name!r} is neither viterbi nor map")
+    return name
