@@ -123,6 +123,8 @@ def ours(
     """Our default, as long as the slowest peer at most: seconds and perplexity at each look."""
     limit = max([peer["seconds"] for peer in peers.values()], default=settings.limit)
     run = run_of("auto", train, test, replace(settings, seed=seed, iterations=settings.iterations, limit=limit))
+    if not run.measured:
+        raise RuntimeError(f"nothing was measured: {run.problem}")
     return {"about": run.about, "rows": [[row.sweep, row.total, row.perplexity] for row in run.measured]}
 
 
