@@ -69,7 +69,7 @@ def command(
     from topicx.corpus.corpus import Corpus
     from topicx.errors import InputError, TopicxError
     from topicx.files import atomic_output
-    from topicx.report import bench
+    from topicx.report import bench, comparison, comparison_views, plots
     from topicx.report.programs import PEERS
 
     others = [{"scikit-learn": "sklearn"}.get(name, name) for name in names(peers) if name != "none"]
@@ -83,11 +83,11 @@ def command(
     if held_out >= 1:
         raise InputError(f"--held-out {held_out:g}: must be less than 1")
     if plot_file:
-        bench.check_plot(plot_file)
+        plots.check_plot(plot_file)
     if output and Path(output).exists() and not Path(output).is_dir():
         raise InputError(f"--output {output}: is a file, not a folder")
     check_outputs([plot_file], [corpus])
-    settings = bench.Settings(
+    settings = comparison.Settings(
         topics=topics, iterations=iterations, held_out=held_out, alpha=alpha, beta=beta, threads=threads, seed=seed,
         limit=limit, clock=clock,
     )  # fmt: skip
@@ -98,21 +98,21 @@ def command(
     )  # fmt: skip
     if not any(run.rows for run in result.runs):
         raise TopicxError(f"no program ran: {result.runs[0].problem}")
-    text = bench.table(result)
+    text = comparison_views.table(result)
     if as_json:
         print_json(result.to_json())
     else:
         click.echo(text)
     if plot_file:
-        bench.plot(result, plot_file)
+        comparison_views.plot(result, plot_file)
     if output:
         folder = Path(output)
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in (("bench.txt", text), ("bench.json", json.dumps(result.to_json(), indent=1))):
             with atomic_output(folder / name, binary=False) as out:
                 out.write(content + "\n")
-        if bench.can_plot():
-            bench.plot(result, folder / "bench.png")
+        if plots.can_plot():
+            comparison_views.plot(result, folder / "bench.png")
         else:
             say("bench.png is not written: plots need matplotlib (pip install 'topicx[plot]')", quiet=quiet)
 

@@ -45,6 +45,21 @@ class Number(click.ParamType):
         return number
 
 
+class Size(click.ParamType):
+    """Bytes, with a unit."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from topicx.engines.memory import parse_size
+        from topicx.errors import InputError
+
+        try:
+            return value if isinstance(value, int) else parse_size(value)
+        except InputError as error:
+            self.fail(str(error).removeprefix("memory: "), param, ctx)
+
+
 def positive() -> Number:
     return Number(above=0)
 
@@ -56,6 +71,11 @@ seed = option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, help="Seed
 threads = option(
     "--threads", type=click.IntRange(0), default=0,
     help="Threads to use (0: all cores). The result never depends on it.", show_default="all cores",
+)  # fmt: skip
+memory = option(
+    "--memory", type=Size(), default=None, metavar="SIZE", show_default="what is free",
+    help="The most memory that the run may take, such as 800M or 12G: what would take more is refused before it "
+    "begins. What it will take is said first.",
 )  # fmt: skip
 force_output = option("--output", "-o", required=True, metavar="FILE", help="The file to write; - is standard output.")
 

@@ -25,6 +25,7 @@ from topicx.cli.common import (
     threads,
 )
 from topicx.errors import InputError
+from topicx.interop.formats import READ
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.state import State
 
-FORMATS = ("topicx", "mallet", "warplda", "lightlda", "gibbslda", "tomotopy")
 ESTIMATOR = click.Choice(["cgs", "cgsp"])
 
 
@@ -51,7 +51,7 @@ ESTIMATOR = click.Choice(["cgs", "cgsp"])
 @option("--theta", type=ESTIMATOR, default=None, show_default="cgsp", help="Estimator of the documents' topics.")
 @option("--phi", type=ESTIMATOR, default=None, show_default="cgsp", help="Estimator of the topics' words.")
 @option("--align", is_flag=True, show_default=False, help="Of several states, renumber the topics before averaging.")
-@option("--input-format", type=click.Choice(FORMATS), default=None, show_default="found by itself", help="Its program.")
+@option("--input-format", type=click.Choice(READ), default=None, show_default="found by itself", help="Its program.")
 @option("--alpha", type=positive(), default=None, show_default="0.1", help="α of each topic (LightLDA has none).")
 @option("--beta", type=positive(), default=None, show_default="0.01", help="β of each word (LightLDA has none).")
 @option("--topics", "-k", type=click.IntRange(1, 65535), default=None, help="Number of topics (LightLDA).")

@@ -8,19 +8,13 @@ import click
 
 from topicx.cli.common import Number, check_fit, check_outputs, option, quiet, say, threads
 from topicx.errors import InputError
+from topicx.interop.formats import MODEL, STATE
 
 if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.state import State
 
 CORPUS = ("lines", "jsonl", "parquet", "uci", "ldac", "svmlight")
-STATE = (
-    "mallet-state", "mallet-doc-topics", "mallet-topic-docs", "mallet-topic-phrase-report", "warplda", "pyldavis",
-)  # fmt: skip
-MODEL = (
-    "mallet-topic-keys", "mallet-topic-word-weights", "mallet-word-topic-counts", "mallet-diagnostics",
-    "mallet-topic-report",
-)  # fmt: skip
 TOKENS = ("mallet-state", "mallet-doc-topics", "mallet-topic-docs", "mallet-topic-phrase-report", "warplda")
 """The formats that a model alone cannot give."""
 

@@ -183,11 +183,11 @@ def by_agreement(asked: Question) -> dict[str, Any]:
 def by_time(asked: Question) -> dict[str, Any]:
     """Spans with their entropy; topics with their weights, the lengths of their buckets and their densest half."""
     from topicx.evaluate.time import time_concentration
-    from topicx.report import bench, concentration
+    from topicx.report import concentration, plots
 
     options, state = asked.options, asked.state
     if options["plot"]:
-        bench.check_plot(options["plot"])
+        plots.check_plot(options["plot"])
     if state is None and (options["times"] or options["path"]):
         raise InputError(f"--{'times' if options['times'] else 'path'} is for a state; {asked.name} is a corpus")
     if state is not None and options["times"] is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import check_outputs, json_output, metadata, option, print_json, refuse
+from topicx.cli.common import check_outputs, json_output, metadata, option, print_json, refuse, say
 from topicx.strings import one_line
 
 if TYPE_CHECKING:
@@ -161,11 +161,11 @@ def _by(
     model: Model, by: str, words: int, top: int, chosen: tuple[int, ...], plot_file: str | None, contrast: str | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    from topicx.report import bench, collections
+    from topicx.report import collections, plots
     from topicx.state import State
 
     if plot_file:
-        bench.check_plot(plot_file)
+        plots.check_plot(plot_file)
     found = collections.mixtures(model, by)
     result: dict[str, Any] = {"collections": collections.describe(model, found, top, words)}
     if len(found.names) > 1:
@@ -188,6 +188,8 @@ def _by(
         for topic in row["topics"]:
             share = f"{topic['share']:6.2%}{_interval(topic['low'], topic['high'])}"
             click.echo(f"  {share}  {topic['topic']:>4}  {' '.join(topic['words'])}")
+    if not len(found.draws):
+        say("no intervals: the run kept no draws of the proportions (it needs more sweeps than --pi-burn-in)")
     unit = "a unit of time" if by == "time" else "a collection"
     if "trends" in result:
         click.echo(f"rising and falling, change of share {unit}:")

@@ -14,6 +14,7 @@ import click
 from topicx.cli import declared, folds, priors
 from topicx.cli.common import (
     check_outputs,
+    memory,
     metadata,
     on_command_line,
     option,
@@ -66,7 +67,7 @@ model_options = stack(
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgsp", help="Estimator of θ.")
 @option(
     "--phi", type=click.Choice(["cgs", "cgsp"]), default=None,
-    show_default="cgsp where φ has at most 10 million numbers, else cgs",
+    show_default="cgsp where φ has at most 10 million numbers (and the corpus 100 million tokens), else cgs",
     help="Estimator of φ: cgsp is better, and dense; cgs keeps the counts.",
 )  # fmt: skip
 @option("--state", "state_path", default=None, metavar="FILE", help="Also write the state: every token's topic.")
@@ -99,6 +100,7 @@ model_options = stack(
 @folds.fold_options
 @stack(*declared.of_models({name: models.find(name).Own for name in models.names()}))
 @threads
+@memory
 @quiet
 @verbose
 @click.pass_context
@@ -106,7 +108,7 @@ def command(
     context: click.Context, corpus: str | None, output: str, chains: int, keep: str | None, estimator: str | None,
     theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, join_chunks: bool,
     metadata: str, trace_path: str | None, init_state: str | None, checkpoint: str | None, checkpoint_interval: int,
-    stream: bool, resume: str | None, threads: int, quiet: bool, verbose: bool, **settings: Any,
+    stream: bool, resume: str | None, threads: int, memory: int | None, quiet: bool, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Learn a topic model from CORPUS (a file that 'topicx import' wrote).
 
@@ -137,6 +139,7 @@ def command(
     check_outputs([*wanted.files(), checkpoint if checkpoint != resume else None],
                   [corpus, init_state, resume, *side_inputs])  # fmt: skip
     if stream:
+        refuse(("memory",), "is for runs that keep their tokens in memory, not for --stream")
         from topicx.cli.stream import train_stream
 
         train_stream(corpus, output, given, threads, quiet, settings)
@@ -147,7 +150,7 @@ def command(
     wanted.checkpoint = f" --checkpoint {shlex.quote(checkpoint)}" if checkpoint else ""
     wanted.checkpoint += f" --checkpoint-interval {checkpoint_interval}" if checkpoint_interval else ""
     series = Series(chains, keep)
-    with Threads(threads) as engine, Stopper(quiet) as stopper:
+    with Threads(threads, memory) as engine, Stopper(quiet) as stopper:
         run: Run | None = None
         if resume:
             run = _resumed(resume, settings, given, engine)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import say
+from topicx.engines.memory import told_size
 from topicx.errors import InputError
 from topicx.sampling.registry import GROWS
 from topicx.schema import lists, whole
@@ -124,6 +125,10 @@ def _numbered(name: str, number: int) -> str:
     return str(plain.with_name(f"{plain.stem}.{number}{plain.suffix}{packed}"))
 
 
+TOLD_MEMORY = 500_000_000
+"""Bytes from which the user is told what a run will take, without asking."""
+
+
 def _announce(run: Run) -> None:
     chain = run.chain
     state, options, threads = chain.state, chain.options, chain.engine.threads
@@ -135,6 +140,8 @@ def _announce(run: Run) -> None:
         f"{state.n_topics} topics, "
         f"sampler {how}, {start} start, {options.iterations} iterations, seed {options.seed}"
     )
+    if chain.memory >= TOLD_MEMORY or getattr(chain.engine, "memory", None) is not None:
+        say(f"it takes about {told_size(chain.memory)} of memory, the corpus included")
     if state.n_topics > state.n_words:
         say(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
     schedule = getattr(chain.method, "schedule", None)

@@ -14,8 +14,8 @@ import pytest
 from tests.conftest import Run, lda_corpus
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
-from topicx.report import bench
-from topicx.report.bench import Row, Settings, seconds_to
+from topicx.report import bench, comparison, comparison_views
+from topicx.report.comparison import Row, Settings, seconds_to
 from topicx.report.programs import PEERS
 
 QUICK = Settings(topics=4, iterations=12, burn_in=5, samples=5)
@@ -95,9 +95,9 @@ def test_samplers_side_by_side() -> None:
     assert len(said) == len(plain.measured) + len(growing.measured)
     compared = {line["program"]: line for line in result.comparison()}
     assert compared["dense"]["perplexity"]["ratio"] == 1
-    again = bench.load_result(json.loads(json.dumps(result.to_json())))
+    again = comparison.load_result(json.loads(json.dumps(result.to_json())))
     assert again.to_json() == result.to_json()
-    text = bench.table(result)
+    text = comparison_views.table(result)
     assert "dense:start=growing" in text and "to dense's" in text
 
 
@@ -129,7 +129,7 @@ def test_a_library_that_is_not_there_is_named_and_left_out(monkeypatch: pytest.M
     said: list[str] = []
     result = bench.compare(lda_corpus(), ["dense", "lda"], Settings(topics=2, iterations=1), say=said.append)
     assert result.missing == ["lda"] and [run.name for run in result.runs] == ["dense"]
-    assert "lda" in said[0] and "not installed: lda" in bench.table(result)
+    assert "lda" in said[0] and "not installed: lda" in comparison_views.table(result)
 
 
 def test_a_program_that_crashes_is_a_line_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_a_program_that_crashes_is_a_line_in_the_table(monkeypatch: pytest.Monke
     monkeypatch.setattr(bench.subprocess, "Popen", crash)
     result = bench.compare(lda_corpus(), ["dense"], Settings(topics=2, iterations=1))
     assert result.runs[0].problem == "it broke" and not result.runs[0].rows
-    assert "it broke" in bench.table(result) and result.comparison() == []
+    assert "it broke" in comparison_views.table(result) and result.comparison() == []
 
 
 def test_a_program_over_its_time_is_stopped_after_a_last_look() -> None:

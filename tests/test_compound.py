@@ -188,7 +188,8 @@ def test_every_option_of_the_models_changes_the_result(model: str, own: dict[str
     corpus = corpus_of(15)
     corpus.time = np.arange(corpus.n_documents, dtype=np.float64) % 7
     base = {"pi_burn_in": 5} if model == "compound" else {}
-    plain, other = (train(corpus, model, own=base | more, iterations=12).model for more in ({}, own))
+    sweeps = 12 if model == "compound" else 2  # chains of one seed forget where the concentrations began
+    plain, other = (train(corpus, model, own=base | more, iterations=sweeps).model for more in ({}, own))
     assert plain.alpha.shape != other.alpha.shape or not np.array_equal(plain.alpha, other.alpha)
 
 

@@ -34,7 +34,8 @@ from topicx.sampling import registry
 from topicx.sampling.options import Options
 from topicx.state import Seeds, State
 from topicx.strings import Strings
-from topicx.variational.scvb0 import Learner, Minibatch, Rate, StochasticLDA
+from topicx.variational.minibatches import Learner, Minibatch, Rate
+from topicx.variational.scvb0 import StochasticLDA
 
 Floats = NDArray[np.float64]
 

@@ -209,6 +209,10 @@ def test_remainders_and_groups() -> None:
     assert np.array_equal(infer(model, corpus, group="y")[0], infer(model, corpus, group=1)[2])
     with pytest.raises(InputError, match="no group 'q'"):
         infer(model, corpus, group="q")
+    model.group_names = Strings.of([f"place{number:03}" for number in range(len(model.alpha))])
+    with pytest.raises(InputError, match="did you mean 'place001'") as told:
+        infer(model, corpus, group="place01")
+    assert len(str(told.value)) < 300
 
 
 @pytest.mark.parametrize("theta", ["cgs", "cgsp"])

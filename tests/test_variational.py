@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import lda_corpus, model_of
 from tests.twins import variational as twin
-from topicx._kernels import soft
+from topicx._kernels import bounds
 from topicx.corpus.corpus import Corpus
+from topicx.engines import threads as memory_of_threads
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.run import best_of, expected, expected_shares
@@ -26,10 +27,11 @@ from topicx.sampling import hyper, registry, streams
 from topicx.sampling.chain import Chain, Checkpoints, Interrupted
 from topicx.sampling.options import Options
 from topicx.state import NONE, Seeds, State
-from topicx.variational import base, scvb0
+from topicx.variational import base, minibatches
 from topicx.variational.cvb import Cvb
 from topicx.variational.cvb0 import Cvb0, Stored
-from topicx.variational.scvb0 import InMemory, Learner, Rate, Scvb0, StochasticLDA, train_file
+from topicx.variational.minibatches import InMemory, Learner, Rate
+from topicx.variational.scvb0 import Scvb0, StochasticLDA, train_file
 from topicx.variational.statistics import ExpectedDocuments
 from topicx.variational.vb import Vb
 
@@ -98,9 +100,9 @@ def test_special_functions_are_those_of_scipy() -> None:
         "trigamma": lambda x: scipy.special.polygamma(1, x),
     }  # fmt: skip
     for name, function in known.items():
-        np.testing.assert_allclose(soft.special(name, x), function(x), rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(bounds.special(name, x), function(x), rtol=1e-12, atol=1e-13)
     y = np.linspace(-600, 600, 3001)
-    np.testing.assert_allclose(soft.special("exp", y), np.exp(y), rtol=1e-15)
+    np.testing.assert_allclose(bounds.special("exp", y), np.exp(y), rtol=1e-15)
 
 
 def test_pairs_are_the_distinct_words_of_each_document(corpus: Corpus) -> None:
@@ -500,7 +502,7 @@ def test_memory_of_cvb0_and_the_message_when_it_is_short(corpus: Corpus, monkeyp
     method = begun(Cvb0, make_state(big, 100))
     held = sum(array.nbytes for array in method.arrays().values()) + method.words.nbytes + method.counts.nbytes
     assert held <= 4.5 * len(method.words) * 100
-    monkeypatch.setattr(base, "free_memory", lambda: 1_000)
+    monkeypatch.setattr(memory_of_threads, "free_memory", lambda: 1_000)
     with pytest.raises(InputError, match=r"cvb0 keeps .* scvb0"):
         begun(Cvb0, make_state(corpus, 4))
 
@@ -570,7 +572,7 @@ def test_the_counts_keep_their_scale_over_many_minibatches() -> None:
 
 
 def test_runs_cover_every_document_once() -> None:
-    members = scvb0._members(np.array([2, 0, 1]), 37)
+    members = minibatches._members(np.array([2, 0, 1]), 37)
     assert sorted(members.tolist()) == list(range(37))
     assert streams.key(1, 2) != streams.key(2, 1)
 

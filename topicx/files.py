@@ -124,35 +124,13 @@ def write(
 
     What does not fit the schema is not written.
     """
-    ready: dict[str, NDArray[Any] | Spool] = {}
-    for name, array in arrays.items():
-        if not isinstance(array, Spool):
-            array = np.asarray(array)
-            array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
-        if array.dtype.name not in _DTYPES:
-            raise TypeError(f"array {name!r} has dtype {array.dtype}, which cannot be stored")
-        ready[name] = array
+    ready = {name: _ready(name, array) for name, array in arrays.items()}
     if isinstance(kind, Schema):
         _check_before_writing(os.fspath(path), kind, ready, meta)
         kind = kind.kind
     # The widest types first, so that every array starts aligned, as the safetensors format advises.
     order = sorted(ready, key=lambda name: (-ready[name].dtype.itemsize, name))
-    checksums = {}
-    table: dict[str, Any] = {}
-    position = 0
-    for name in order:
-        array = ready[name]
-        if isinstance(array, Spool):
-            checksums[name] = array.checksum()
-        else:
-            checksums[name] = hashlib.sha256(_bytes_of(array)).hexdigest()
-        size = array.size * array.dtype.itemsize
-        table[name] = {
-            "dtype": _DTYPES[array.dtype.name],
-            "shape": list(array.shape),
-            "data_offsets": [position, position + size],
-        }
-        position += size
+    checksums = {name: _checksum(ready[name]) for name in order}
     sums, text, parent_text = _canonical(checksums), _canonical(dict(meta)), _canonical(dict(parents or {}))
     digest = _content_digest(kind, text, sums, parent_text)
     metadata = {
@@ -166,10 +144,7 @@ def write(
         "checksums": sums,
         "content": digest,
     }
-    header = json.dumps({"__metadata__": metadata, **table}, ensure_ascii=False, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 8)
-    header = len(header).to_bytes(8, "little") + header
-    header = _with_header_digest(header, hashlib.sha256(header).hexdigest())
+    header = _header(metadata, {name: ready[name] for name in order})
     with atomic_output(path) as out:
         out.write(header)
         for name in order:
@@ -180,6 +155,38 @@ def write(
             else:
                 out.write(_bytes_of(array))
     return digest
+
+
+def _ready(name: str, array: NDArray[Any] | Spool) -> NDArray[Any] | Spool:
+    """The array as its bytes are stored."""
+    if not isinstance(array, Spool):
+        array = np.asarray(array)
+        array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
+    if array.dtype.name not in _DTYPES:
+        raise TypeError(f"array {name!r} has dtype {array.dtype}, which cannot be stored")
+    return array
+
+
+def _checksum(array: NDArray[Any] | Spool) -> str:
+    return array.checksum() if isinstance(array, Spool) else hashlib.sha256(_bytes_of(array)).hexdigest()
+
+
+def _header(metadata: dict[str, str], arrays: Mapping[str, NDArray[Any] | Spool]) -> bytes:
+    """The head of a file of these arrays, one after another; its own digest is in it."""
+    table: dict[str, Any] = {}
+    position = 0
+    for name, array in arrays.items():
+        end = position + array.size * array.dtype.itemsize
+        table[name] = {
+            "dtype": _DTYPES[array.dtype.name],
+            "shape": list(array.shape),
+            "data_offsets": [position, end],
+        }
+        position = end
+    header = json.dumps({"__metadata__": metadata, **table}, ensure_ascii=False, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    header = len(header).to_bytes(8, "little") + header
+    return _with_header_digest(header, hashlib.sha256(header).hexdigest())
 
 
 def _check_before_writing(
@@ -262,6 +269,12 @@ class File:
             view, position = view[got:], position + got
         return np.frombuffer(data, dtype=dtype).reshape([max(stop - start, 0), *shape[1:]])
 
+    def mapped(self, name: str) -> NDArray[Any]:
+        """A whole array where it stands in the file: read only."""
+        begin, shape = self._entry(name)["data_offsets"][0], tuple(self.shape(name))
+        found = np.memmap(cast(Any, self._handle), self.dtype(name), "r", self._start + begin, shape)
+        return found.view(np.ndarray)
+
     def load(self, name: str) -> NDArray[Any]:
         return self.slice(name, 0, self.shape(name)[0])
 
@@ -295,21 +308,31 @@ def open_file(path: str | os.PathLike[str], kind: Kind | None = None, blocks: It
     return _open(path, kind, blocks, keep=False)
 
 
-def read(path: str | os.PathLike[str], kind: Kind | None = None, blocks: Iterable[bytes] | None = None) -> File:
+def read(
+    path: str | os.PathLike[str], kind: Kind | None = None, blocks: Iterable[bytes] | None = None,
+    map_from: int | None = None,
+) -> File:  # fmt: skip
     """Read a whole file into memory, every byte verified, as `open_file` does. `blocks`: its bytes, where they come
-    from a pipe that is already open."""
-    with _open(path, kind, blocks, keep=True) as file:
+    from a pipe that is already open.
+
+    Arrays of at least `map_from` bytes stay on disk and are mapped, read only: the system has of them in memory what it
+    has room for. (Nobody may write into the file meanwhile; to replace it, as topicx does, is no matter.)
+    """
+    with _open(path, kind, blocks, keep=True, map_from=map_from) as file:
         return file
 
 
-def _open(path: str | os.PathLike[str], kind: Kind | None, blocks: Iterable[bytes] | None, keep: bool) -> File:
+def _open(
+    path: str | os.PathLike[str], kind: Kind | None, blocks: Iterable[bytes] | None, keep: bool,
+    map_from: int | None = None,
+) -> File:  # fmt: skip
     name = os.fspath(path)
     handle = _open_seekable(name) if blocks is None else _kept_on_disk(blocks)
     try:
         file = _parse(name, handle)
         schema = _schema_of(file, kind)
         try:
-            _read_all(file, schema, keep)
+            _read_all(file, schema, keep, map_from)
         except Inconsistent as problem:
             raise InputError(f"{name}: the {file.kind} is not consistent: it has {problem}") from None
         return file
@@ -332,7 +355,7 @@ def _schema_of(file: File, kind: Kind | None) -> Schema | None:
     raise InputError(f"{file.path}: is a topicx {file.kind}, but a {wanted} is needed here")
 
 
-def _read_all(file: File, schema: Schema | None, keep: bool) -> None:
+def _read_all(file: File, schema: Schema | None, keep: bool, map_from: int | None) -> None:
     """Every array once: its checksum, its values by the schema, and, to `keep`, its contents."""
     checks: dict[str, Check] = {}
     if schema is not None:
@@ -340,9 +363,11 @@ def _read_all(file: File, schema: Schema | None, keep: bool) -> None:
         if schema.meta is not None:
             schema.meta(file.meta, file.sizes)
     for name in file._table:
-        found = _read_array(file, name, checks.get(name), keep)
+        begin, end = file._table[name]["data_offsets"]
+        mapped = keep and map_from is not None and end - begin >= max(map_from, 1)
+        found = _read_array(file, name, checks.get(name), keep and not mapped)
         if keep:
-            file.arrays[name] = found
+            file.arrays[name] = file.mapped(name) if mapped else found
     if schema is not None:
         needed = [name for name in schema.related() if name in file]
         schema.relate(file.arrays if keep else {name: file.load(name) for name in needed})

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, Self, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.documents import Reading, as_corpus
 from topicx.declare import check_known, check_whole
-from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.labelling import Labeller, label, measure
-from topicx.fitting import Callback, Fitting
+from topicx.fitting import Fitting
 from topicx.lda import FURTHER, LDA
 from topicx.models import registry as models
-from topicx.run import Run, pooled
+from topicx.run import Result, Run, pooled
 from topicx.sampling.options import Options
 
 
@@ -27,9 +24,10 @@ class LabeledLDA(LDA):
     >>> tags = LabeledLDA(chains=5, samples=30, lag=5, iterations=195).fit(corpus)   # doctest: +SKIP
     >>> tags.predict(new)                                                          # doctest: +SKIP
 
-    `model` is labeled, prior or dependency. The other arguments are those of `topicx train`: iterations, sampler
-    (labeled-cvb0 for CVB0), alpha, beta, samples, lag, and the model's own: background, topics_per_label, label_weight,
-    label_smoothing, label_topics, rounds. The models of several `chains` are averaged.
+    `fit` takes a corpus whose documents have labels; documents without may use all of them. `model` is labeled, prior
+    or dependency. The other arguments are those of `LDA` and `topicx train`: iterations, sampler (labeled-cvb0 for
+    CVB0), alpha, beta, samples, lag, seed, threads, theta, phi …, and the model's own: background, topics_per_label,
+    label_weight, label_smoothing, label_topics, rounds. The models of several `chains` are averaged.
     """
 
     def __init__(
@@ -37,20 +35,9 @@ class LabeledLDA(LDA):
         model: str = "prior",
         *,
         chains: int = 1,
-        seed: int = 1,
-        threads: int = 0,
-        theta: str = "cgsp",
-        phi: str = "auto",
-        seed_words: Mapping[int, Iterable[str]] | None = None,
-        seed_weight: int = 50,
-        word_prior: Mapping[str, float] | None = None,
-        verbose: bool | int | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(
-            seed=seed, threads=threads, theta=theta, phi=phi, seed_words=seed_words, seed_weight=seed_weight,
-            word_prior=word_prior, verbose=verbose,
-        )  # fmt: skip
+        super().__init__(**{name: options.pop(name) for name in ("seed", *FURTHER) if name in options})
         common = {name: self._parameters[name] for name in ("seed", *FURTHER)}
         self._parameters = {"model": model, "chains": chains, **common, **options}
         definition = models.find(model)
@@ -61,34 +48,19 @@ class LabeledLDA(LDA):
         check_known(f"the model {model}", Options, [name for name in options if name not in own], [*FURTHER, *own])
         general = models.with_defaults(model, {name: value for name, value in options.items() if name not in own})
         mine = {name: value for name, value in options.items() if name in own}
-        self.options = Options(seed=seed, model=model, own=mine, **general)
+        self.options = Options(seed=self.options.seed, model=model, own=mine, **general)
         self.chains = chains
 
-    def fit(
-        self,
-        documents: Any,
-        callbacks: Sequence[Callback] = (),
-        *,
-        verbose: bool | int | None = None,
-        **reading: Unpack[Reading],
-    ) -> Self:
-        """Train on a corpus whose documents have labels (documents without may use all) and return self."""
-        corpus = as_corpus(documents, **reading)
-        with Threads(self.threads) as engine, Fitting(callbacks, self._verbosity(verbose)) as fitting:
-            run = Run.start(corpus, self.options, engine, self._priors)
-            run.check_phi(self.phi)
-            mean = None
-            for number in range(self.chains):
-                run = run if number == 0 else run.next(number)
-                result = fitting.train(run).result(theta=self.theta, phi=self.phi)
-                mean = pooled(mean, number, result.model)
-                if fitting.stopped:
-                    break
-            assert mean is not None
-            self._result = replace(result, model=mean)
-        self._run = run
-        self.__dict__.pop("document_topic", None)
-        return self
+    def _learn(self, run: Run, fitting: Fitting) -> tuple[Run, Result]:
+        mean = None
+        for number in range(self.chains):
+            run = run if number == 0 else run.next(number)
+            _, result = super()._learn(run, fitting)
+            mean = pooled(mean, number, result.model)
+            if fitting.stopped:
+                break
+        assert mean is not None
+        return run, replace(result, model=mean)
 
     @property
     def labels(self) -> list[str]:

@@ -154,13 +154,12 @@ class LDA:
         with Threads(self.threads) as engine, Fitting(callbacks, self._verbosity(verbose)) as fitting:
             run = Run.start(corpus, self.options, engine, self._priors)
             run.check_phi(self.phi)
-            run, self._result = self._learn(run, fitting)
-        self._run = run
+            self._run, self._result = self._learn(run, fitting)
         self.__dict__.pop("document_topic", None)
         return self
 
     def _learn(self, run: Run, fitting: Fitting) -> tuple[Run, Result]:
-        """The last run, and what was found."""
+        """Train; returns what was trained last, and the result."""
         return run, fitting.train(run).result(theta=self.theta, phi=self.phi)
 
     def _verbosity(self, verbose: bool | int | None) -> bool | int | None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx.artefact import Kept, OfTopics
 from topicx.corpus.columns import objects_of
 from topicx.kinds import MODEL
 from topicx.strings import Strings, same_arrays
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Model:
+class Model(OfTopics, Kept):
     """Topics (expected counts, priors) and what is known of their making."""
 
     vocabulary: Strings
@@ -63,21 +64,6 @@ class Model:
     """What the rows of `alpha` are called (collections); empty: they have no names."""
     topic_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the topics are called (labels); empty: they are numbers."""
-    side: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays that only the model's definition knows (η, label statistics …), by name."""
-    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays of its file that this version does not know: they are kept."""
-    meta: dict[str, Any] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-    digest: str = ""
-
-    @property
-    def n_topics(self) -> int:
-        return self.alpha.shape[1]
-
-    @property
-    def n_words(self) -> int:
-        return len(self.beta)
 
     def __repr__(self) -> str:
         kind = str(self.meta.get("model", "lda"))
@@ -185,6 +171,7 @@ class Model:
         # Very short documents are typical of nothing: from half the median length on.
         floor = np.median(lengths[lengths > 0]) / 2 if np.any(lengths > 0) else 0
         best = np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0)
+        least = np.zeros(self.n_topics)  # what a document must have of a topic to be among the foremost so far
         z, starts = state.gathered()
         for begin, end in document_batches(starts, 1 << 19):
             offsets = starts[begin : end + 1]
@@ -192,11 +179,14 @@ class Model:
             documents = np.repeat(np.arange(begin, end), np.diff(indptr))
             group = state.groups[documents] if len(state.groups) else 0
             theta = (counts / state.paths + state.alpha[group, topics]) / (lengths + alpha_sum)[documents]
-            keep = lengths[documents] >= floor
+            keep = (lengths[documents] >= floor) & (theta >= least[topics])
             best = _foremost(
                 np.concatenate([best[0], documents[keep]]), np.concatenate([best[1], topics[keep]]),
                 np.concatenate([best[2], theta[keep]]), number,
             )  # fmt: skip
+            full = np.bincount(best[1], minlength=self.n_topics) == number
+            last = np.cumsum(np.bincount(best[1], minlength=self.n_topics)) - 1  # by topic, then falling
+            least[full] = best[2][last[full]]
         documents, topics, theta = best
         starts = np.searchsorted(topics, np.arange(self.n_topics + 1))
         self.example_documents = np.full((self.n_topics, number), -1, np.int64)

@@ -25,7 +25,7 @@ from topicx.models.definition import Definition, Priors
 from topicx.sampling.chain import Chain, Checkpoints, Event
 from topicx.sampling.options import Options
 from topicx.sampling.registry import SAMPLES
-from topicx.state import NONE, Csr, State
+from topicx.state import Csr, State, unplaced
 
 Rows = Callable[[int, NDArray[np.float64]], Any]
 """Takes the number of the first document and θ of it and those after it."""
@@ -141,7 +141,10 @@ class Run:
         own = documents if not before else None  # θ of several samples is averaged below
         if self.samples:
             find = examples if not before else 0
-            model = estimate(state, theta=theta, phi=phi, threads=chain.engine, examples=find, documents=own)
+            words = chain.method.word_topics() if state is chain.method.state else None
+            model = estimate(
+                state, theta=theta, phi=phi, threads=chain.engine, examples=find, documents=own, word_rows=words
+            )
         else:
             model = expected(chain.method.word_topics(), state, theta)
             if own is not None:
@@ -181,7 +184,7 @@ class Run:
 def beginning(state: State) -> State:
     """A state with no token placed, whose priors and side arrays are its own."""
     side = {name: array.copy() for name, array in state.side.items()}
-    z = np.full(state.n_tokens * state.paths, NONE, np.uint16)
+    z = unplaced(state.n_tokens * state.paths)
     meta = {name: value for name, value in state.meta.items() if name in ("tokenizer", "time")}
     return replace(state, z=z, alpha=state.alpha.copy(), beta=state.beta.copy(), side=side, meta=meta)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx._kernels import counts as kernel
+from topicx.artefact import Kept, OfDocuments, OfTopics
 from topicx.corpus.columns import Column, rows_of
 from topicx.corpus.corpus import take_rows
 from topicx.errors import InputError
@@ -67,7 +68,7 @@ class Seeds:
 
 
 @dataclass(eq=False)
-class State:
+class State(OfDocuments, OfTopics, Kept):
     """Tokens, their topics, and the priors they were sampled under."""
 
     words: NDArray[np.uint32]
@@ -95,33 +96,14 @@ class State:
     """The topics that each document may have, as offsets and ascending topics; None: all."""
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
-    side: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays that only the model's definition knows (targets, η, π …), by name."""
-    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays of its file that this version does not know: they are kept."""
-    meta: dict[str, Any] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-    digest: str = ""
 
     @property
-    def n_topics(self) -> int:
-        return self.alpha.shape[1]
-
-    @property
-    def n_documents(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def n_tokens(self) -> int:
-        return len(self.words)
-
-    @property
-    def n_words(self) -> int:
-        return len(self.beta)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        return np.diff(self.offsets)
+    def placed(self) -> bool:
+        """Whether any token has a topic."""
+        if self.z.strides == (0,):  # `unplaced`
+            return bool((self.z[:1] != NONE).any())
+        piece = 1 << 22
+        return any(bool((self.z[at : at + piece] != NONE).any()) for at in range(0, len(self.z), piece))
 
     def __repr__(self) -> str:
         paths = f", {self.paths} paths" if self.paths > 1 else ""
@@ -165,6 +147,15 @@ class State:
             return self.z, self.offsets
         z, _ = take_rows(self.z, over_paths(self.offsets, self.paths), self._interleaved())
         return z, self.paths * self.offsets
+
+    def part(self, first: int, last: int) -> State:
+        """The documents first..last of a state with one path, as they are: not copied, and without names."""
+        own = slice(int(self.offsets[first]), int(self.offsets[last]))
+        groups = self.groups[first:last] if len(self.groups) else self.groups
+        return replace(
+            self, words=self.words[own], z=self.z[own], offsets=self.offsets[first : last + 1] - self.offsets[first],
+            groups=groups, ids=Strings.of([]), snippets=Strings.of([]), side={}, extra={}, digest="",
+        )  # fmt: skip
 
     def path(self, number: int) -> State:
         """One of the assignments (counted from 0), as a state of its own; its word counts are its own alone."""
@@ -226,6 +217,11 @@ class State:
         return cls(**found, seeds=seeds, paths=paths, meta=file.meta, parents=file.parents, digest=file.digest)
 
 
+def unplaced(tokens: int) -> NDArray[np.uint16]:
+    """Topics of so many tokens none of which is placed, in no memory: read only."""
+    return np.broadcast_to(np.uint16(NONE), tokens)
+
+
 def over_paths(offsets: NDArray[np.int64], paths: int) -> NDArray[np.int64]:
     """Where the documents of every path begin in the assignments of all paths."""
     if paths == 1:
@@ -246,6 +242,7 @@ def document_batches(offsets: NDArray[np.int64], tokens: int) -> Iterator[tuple[
 
 def document_topics(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: int) -> Csr:
     """n_dk in linear time; a batch of rows at a time has room for an entry a token."""
+    z = np.ascontiguousarray(z)  # where no token is placed it is one number, seen many times
     indptr = np.zeros(len(offsets), np.int64)
     columns: list[NDArray[np.uint16]] = []
     values: list[NDArray[np.int64]] = []
@@ -268,13 +265,16 @@ def word_topics(words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, 
         words = np.concatenate([words, seeds.words[extra]])
         z = np.concatenate([z, seeds.topics[extra]])
     offsets = np.zeros(n_words + 1, np.int64)
-    np.cumsum(np.bincount(words, minlength=n_words), out=offsets[1:])
-    grouped = np.empty_like(z)
-    kernel.group_by_word(words, z, offsets.copy(), grouped)
+    kernel.frequencies(np.ascontiguousarray(words), offsets[1:])
+    np.cumsum(offsets, out=offsets)
+    grouped = np.empty(len(z), np.uint16)
+    kernel.group_by_word(words, np.ascontiguousarray(z), offsets.copy(), grouped)
     return document_topics(grouped, offsets, topics)
 
 
 def topic_totals(z: NDArray[np.uint16], topics: int, seeds: Seeds) -> NDArray[np.int64]:
-    totals = np.bincount(z, minlength=NONE + 1)[:topics].astype(np.int64)
+    totals = np.zeros(NONE, np.int64)
+    kernel.totals(np.ascontiguousarray(z), totals)
+    totals = totals[:topics].copy()
     np.add.at(totals, seeds.topics, seeds.counts)
     return totals

@@ -77,7 +77,7 @@ def ours(name: str, start: int, args: argparse.Namespace) -> list[list[float]]:
     train, test = load(args.data, name)
     rows: list[list[float]] = []
     with Threads(1) as engine:
-        options = Options(topics=start, model="hdp", beta=BETA, start="random",
+        options = Options(topics=start, model="hdp", beta=BETA, start="random", partitions=1,
                           iterations=args.iterations, trace_interval=10**6)  # fmt: skip
         begin = time.process_time()
         run = Run.start(train, options, engine)
@@ -205,7 +205,7 @@ def found_of(topics: int, start: int, seed: int, args: argparse.Namespace) -> di
 def known(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for topics, number in args.known:
-        for start in (topics // 2, 3 * topics):
+        for start in (round(share * topics) for share in args.known_from):
             cells = [
                 runs.get(
                     f"known K={topics} from={start} corpus={seed} sweeps={args.iterations}",
@@ -278,12 +278,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmarks/out/hdp"))
     parser.add_argument("--part", default="all", help="all, or some of " + ", ".join(PARTS))
     parser.add_argument("--iterations", type=int, default=1000)
+    parser.add_argument("--known", default="20:20,100:20", help="known: TOPICS:CORPORA, joined by commas")
+    parser.add_argument("--known-from", default="0.5,3", help="known: starts, as multiples of the topics")
     parser.add_argument("--measured", default="nips:90", help="measures: CORPUS:TOPICS, joined by commas")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="a test that everything runs")
     args = parser.parse_args()
     args.corpora, args.starts, args.beside = ["reuters", "kos"], [1, 20, 100, 300], [20]
-    args.known = [(20, 10), (100, 3)]
+    args.known = [(int(part.split(":")[0]), int(part.split(":")[1])) for part in args.known.split(",")]
+    args.known_from = [float(share) for share in args.known_from.split(",")]
     args.measured = [(part.split(":")[0], int(part.split(":")[1])) for part in args.measured.split(",")]
     if args.quick:
         args.corpora, args.starts, args.known, args.measured = ["reuters"], [5, 20], [(6, 2)], [("reuters", 12)]

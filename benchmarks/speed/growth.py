@@ -11,7 +11,7 @@ from typing import Any
 import common
 
 from topicx import datasets
-from topicx.report import bench
+from topicx.report import bench, comparison
 
 TOKENS = (500_000, 1_500_000, 5_000_000, 15_000_000, 50_000_000)
 LENGTH, WORDS, TOPICS, SWEEPS = 200, 50_000, 100, 30
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
 
             def run(sampler: str = sampler, tokens: int = tokens) -> Any:
                 corpus = datasets.make("zipf", 1, documents=tokens // LENGTH, tokens=LENGTH, words=WORDS, topics=TOPICS)
-                settings = bench.Settings(
+                settings = comparison.Settings(
                     topics=TOPICS,
                     iterations=SWEEPS,
                     limit=1e9,
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
                 )
                 return bench.compare(corpus, [f"{sampler}:start=random"], settings).to_json()
 
-            result = bench.load_result(store.get(f"{sampler} {tokens}", run))
+            result = comparison.load_result(store.get(f"{sampler} {tokens}", run))
             late = result.runs[0].late
             if late:
                 costs[tokens] = 1e9 / late

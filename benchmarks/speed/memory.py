@@ -12,7 +12,7 @@ from typing import Any
 
 import common
 
-from topicx.report import bench
+from topicx.report import bench, comparison
 
 CORPUS, TOPICS = "imdb", 1000
 IMPORTS = "import topicx.cli.train, topicx.models.lda, topicx.sampling.gibbs, topicx.estimate, scipy.special"
@@ -54,9 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
         return {"base": base, "peak": peak(command)}
 
     def training() -> Any:
-        settings = bench.Settings(topics=topics, iterations=sweeps, limit=1e9, evaluate=False, held_out=0.001)
+        settings = comparison.Settings(topics=topics, iterations=sweeps, limit=1e9, evaluate=False, held_out=0.001)
         if given.quick:
-            settings = bench.Settings(topics=topics, iterations=sweeps, evaluate=False)
+            settings = comparison.Settings(topics=topics, iterations=sweeps, evaluate=False)
         return bench.compare(corpus, ["auto", "sparse", "tomotopy"], settings).to_json()
 
     command = "python benchmarks/speed/memory.py --data DIR"
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
     name = f"bytes a token above the interpreter, {CORPUS}, K={topics}"
     measured = f"{above / corpus.n_tokens:.1f} ({above / 1e6:.0f} MB; the interpreter {found['base'] / 1e6:.0f} MB)"
     figures = [common.Figure(f"{name}, the whole of topicx train", "40", measured, command)]
-    result = bench.load_result(store.get("training", training))
+    result = comparison.load_result(store.get("training", training))
     for run in result.runs:
         measured = f"{run.memory / result.corpus['tokens']:.1f} ({run.memory / 1e6:.0f} MB)"
         figures.append(common.Figure(f"{name}, training alone, {run.name}", "reported", measured, command))

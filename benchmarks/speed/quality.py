@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import common
 
-from topicx.report import bench
+from topicx.report import bench, comparison
 from topicx.sampling import registry
 
 CORPUS, TOPICS = "nips0-12", 100
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
     perplexities: dict[str, list[float]] = {}
     for entry in entries:
         for seed in seeds:
-            settings = bench.Settings(
+            settings = comparison.Settings(
                 topics=20 if given.quick else TOPICS,
                 iterations=12 if given.quick else 200,
                 limit=1e9,
@@ -33,10 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
                 seed=seed,
             )
 
-            def run(name: str = entry.name, settings: bench.Settings = settings) -> object:
+            def run(name: str = entry.name, settings: comparison.Settings = settings) -> object:
                 return bench.compare(given.corpus(CORPUS), [f"{name}:start=random"], settings).to_json()
 
-            result = bench.load_result(store.get(f"{entry.name} seed={seed}", run)).runs[0]
+            result = comparison.load_result(store.get(f"{entry.name} seed={seed}", run)).runs[0]
             if result.problem:
                 print(f"{entry.name}: {result.problem}")
                 continue

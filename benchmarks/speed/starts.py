@@ -15,7 +15,7 @@ from typing import Any
 
 import common
 
-from topicx.report import bench, programs
+from topicx.report import bench, comparison, programs
 from topicx.sampling import chain
 
 SCHEDULES: dict[str, tuple[tuple[float, int], ...] | None] = {
@@ -38,10 +38,10 @@ SWEEPS = 200
 class Here(programs.Recorder):
     """Judges at once, in this process."""
 
-    def __init__(self, task: programs.Task, test: Any, settings: bench.Settings) -> None:
+    def __init__(self, task: programs.Task, test: Any, settings: comparison.Settings) -> None:
         super().__init__(task, sys.stderr, sys.stdin)
         self.test, self.settings = test, settings
-        self.rows: list[bench.Row] = []
+        self.rows: list[comparison.Row] = []
 
     def say(self, **what: Any) -> None:
         pass
@@ -63,7 +63,7 @@ class Here(programs.Recorder):
         self.skip(self.seconds - seconds)
 
 
-def run(train: Any, test: Any, settings: bench.Settings, growth: Any, sampler: str = "auto") -> list[list[float]]:
+def run(train: Any, test: Any, settings: comparison.Settings, growth: Any, sampler: str = "auto") -> list[list[float]]:
     """A trajectory: sweep, work, seconds, perplexity."""
     # A schedule has what it is timed to long before the end.
     points = [point for point in settings.points() if not growth or 4 * point <= 3 * settings.iterations]
@@ -83,7 +83,9 @@ def run(train: Any, test: Any, settings: bench.Settings, growth: Any, sampler: s
 
 
 def seconds_to(rows: Sequence[Sequence[float]], target: float) -> float | None:
-    return bench.seconds_to([bench.Row(int(r[0]), r[1], r[2], r[3], None) for r in rows], "perplexity", target)
+    return comparison.seconds_to(
+        [comparison.Row(int(r[0]), r[1], r[2], r[3], None) for r in rows], "perplexity", target
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
@@ -91,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
     store = given.store("starts")
     for name, topics in [("uci-kos", 20)] if given.quick else CASES:
         for seed in given.seeds:
-            settings = bench.Settings(
+            settings = comparison.Settings(
                 topics=topics,
                 iterations=20 if given.quick else SWEEPS,
                 seed=seed,

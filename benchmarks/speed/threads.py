@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import common
 
-from topicx.report import bench
+from topicx.report import bench, comparison
 
 CORPUS = "nips0-12"
 SAMPLERS = ["auto", "dense"]
@@ -22,16 +22,18 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
             for seed in given.seeds:
                 speeds, ends = [], []
                 for threads in (1, 2):
-                    settings = bench.Settings(
+                    settings = comparison.Settings(
                         topics=topics, iterations=12 if given.quick else 60, seed=seed, threads=threads, limit=1e9,
                         density=1000, burn_in=1, samples=1,
                     )  # fmt: skip
 
-                    def run(sampler: str = sampler, settings: bench.Settings = settings) -> object:
+                    def run(sampler: str = sampler, settings: comparison.Settings = settings) -> object:
                         program = f"{sampler}:start=random"
                         return bench.compare(given.corpus(CORPUS), [program], settings).to_json()
 
-                    result = bench.load_result(store.get(f"{sampler} K={topics} seed={seed} threads={threads}", run))
+                    result = comparison.load_result(
+                        store.get(f"{sampler} K={topics} seed={seed} threads={threads}", run)
+                    )
                     speeds.append(result.runs[0].late or float("nan"))
                     ends.append(result.runs[0].rows[-1].likelihood)
                 ratios.append(speeds[1] / speeds[0])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import common
 
-from topicx.report import bench
+from topicx.report import bench, comparison, comparison_views
 
 CASES = [
     ("nips0-12", 100, 2), ("20news-lda", 100, 2), ("imdb", 100, 2), ("nips0-12", 1000, 6), ("20news-lda", 1000, 6),
@@ -24,20 +24,24 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
         found: dict[str, list[float]] = {"perplexity": [], "likelihood": []}
         seconds = []
         for seed in given.seeds:
-            settings = bench.Settings(
+            settings = comparison.Settings(
                 topics=topics, iterations=200, seed=seed, limit=1e9, density=1.35, clock=given.clock
             )
             if given.quick:
-                settings = bench.Settings(topics=5, iterations=20, seed=seed, burn_in=5, samples=5, clock=given.clock)
+                settings = comparison.Settings(
+                    topics=5, iterations=20, seed=seed, burn_in=5, samples=5, clock=given.clock
+                )
 
-            def run(name: str = name, settings: bench.Settings = settings) -> object:
+            def run(name: str = name, settings: comparison.Settings = settings) -> object:
                 programs = ["auto:iterations=300", "tomotopy"] if bench.installed("tomotopy") else ["auto", "dense"]
                 result = bench.compare(given.corpus(name), programs, settings, say=common.note)
-                bench.plot(result, given.out / f"time_to_perplexity-{name}-{settings.topics}-{settings.seed}.png")
+                comparison_views.plot(
+                    result, given.out / f"time_to_perplexity-{name}-{settings.topics}-{settings.seed}.png"
+                )
                 return result.to_json()
 
-            result = bench.load_result(store.get(f"{name} K={topics} seed={seed}", run))
-            print(f"\n{name}, seed {seed}\n{bench.table(result)}", flush=True)
+            result = comparison.load_result(store.get(f"{name} K={topics} seed={seed}", run))
+            print(f"\n{name}, seed {seed}\n{comparison_views.table(result)}", flush=True)
             ours = next(line for line in result.comparison() if line["program"].startswith("auto"))
             for what, ratios in found.items():
                 if ours[what]["ratio"]:

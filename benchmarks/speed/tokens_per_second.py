@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import common
 
-from topicx.report import bench
+from topicx.report import bench, comparison
 from topicx.sampling import registry
 
 CORPUS = "nips0-12"
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
         if topics > 1000:
             names = [name for name in names if name not in SLOW_FOR_MANY]
         for seed in given.seeds:
-            settings = bench.Settings(
+            settings = comparison.Settings(
                 topics=topics,
                 iterations=12 if given.quick else SWEEPS[topics],
                 seed=seed,
@@ -45,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
             for name in names:
                 program = name if name == "tomotopy" else f"{name}:start=random"
 
-                def run(program: str = program, settings: bench.Settings = settings) -> object:
+                def run(program: str = program, settings: comparison.Settings = settings) -> object:
                     return bench.compare(given.corpus(CORPUS), [program], settings).to_json()
 
-                result = bench.load_result(store.get(f"K={topics} seed={seed} {program}", run)).runs[0]
+                result = comparison.load_result(store.get(f"K={topics} seed={seed} {program}", run)).runs[0]
                 if result.problem or not result.late or not result.early:
                     print(f"{program}, K={topics}: {result.problem or 'too short to time'}")
                     continue

@@ -19,6 +19,7 @@ import regex
 from numpy.typing import NDArray
 
 from topicx._kernels.tokens import Characters, Words
+from topicx.corpus.tokenize import characters_of
 from topicx.errors import InputError
 from topicx.interop.mallet_regex import java_pattern
 
@@ -207,24 +208,8 @@ class Tokens:
 def _characters(translated: str, single: str | None) -> Characters | None:
     """The kernel's classes for a pattern that is one class and +, and for MALLET's default."""
     if translated == r"[\p{L}][\p{L}\p{P}]+[\p{L}]":
-        return _classes(((1, r"[\p{L}\p{P}]"), (4, r"[\p{L}]")), True)
-    return _classes(((1, single),), False) if single else None
-
-
-@functools.cache
-def _classes(kinds: tuple[tuple[int, str], ...], trimmed: bool) -> Characters:
-    patterns = [(kind, regex.compile(f"{members}+", regex.V1)) for kind, members in kinds]
-
-    def classify(page: int) -> bytes:
-        text = "".join(map(chr, range(256 * page, 256 * page + 256)))
-        values = bytearray(256)
-        for kind, pattern in patterns:
-            for match in pattern.finditer(text):
-                for i in range(*match.span()):
-                    values[i] |= kind
-        return bytes(values)
-
-    return Characters(classify, trimmed=trimmed)
+        return characters_of(((1, r"[\p{L}\p{P}]"), (4, r"[\p{L}]")), trimmed=True, flags=regex.V1)
+    return characters_of(((1, single),), trimmed=False, flags=regex.V1) if single else None
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------

@@ -44,12 +44,17 @@ class Settings:
     topics: int = 10
     iterations: int = 1000
     alpha_sum: float = 5.0
+    """Σα over all topics, at first alike."""
     beta: float = 0.01
+    """β of each word."""
     seed: int = 1
     optimize_interval: int = 0
+    """Sweeps from one time that α and β are learnt to the next (0: never),"""
     optimize_burn_in: int = 200
+    """and before the first."""
     symmetric_alpha: bool = False
     icm: int = 0
+    """Last sweeps, in which each token takes its best topic."""
     threads: int = 1
 
 

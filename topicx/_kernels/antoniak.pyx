@@ -175,6 +175,27 @@ def log_gammas(const double[::1] shapes, uint64_t key, double[::1] out):
             out[i] = log_gamma_variate(&rng, shapes[i])
 
 
+def auxiliaries(const int64_t[::1] customers, double value, uint64_t key):
+    """What makes the posterior of a concentration a gamma (Teh et al. 2006, Appendix A): Σ log w with
+    w ~ Beta(value + 1, n) for each restaurant of n customers, and how many of s ~ Bernoulli(n / (n + value)) are 1."""
+    cdef int64_t i, taken = 0
+    cdef double n, low, high, swap, total = 0
+    cdef tx_rng rng = tx_rng_seed(key)
+    with nogil:
+        for i in range(customers.shape[0]):
+            n = <double> customers[i]
+            low = log_gamma_variate(&rng, value + 1)
+            high = log_gamma_variate(&rng, n)
+            total += low
+            if low > high:
+                swap = low
+                low = high
+                high = swap
+            total -= high + tx_log(1 + tx_exp(low - high))
+            taken += tx_rng_double(&rng) * (n + value) < n
+    return total, taken
+
+
 def dirichlet(const double[:, ::1] shapes, uint64_t key, double[:, ::1] out):
     """A draw from the Dirichlet of each row. A share below 1e-30 is 1e-30: priors must be above 0."""
     cdef int64_t row, k

@@ -82,3 +82,20 @@ def document_frequencies(const uint32_t[::1] words, const int64_t[::1] offsets, 
                 if last_seen[words[i]] != d:
                     last_seen[words[i]] = d
                     frequencies[words[i]] += 1
+
+
+def frequencies(const uint32_t[::1] words, int64_t[::1] tokens):
+    """Adds to tokens[w] how many of these are word w."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(words.shape[0]):
+            tokens[words[i]] += 1
+
+
+def totals(const uint16_t[::1] z, int64_t[::1] tokens):
+    """Adds to tokens[k] how many of these have topic k; those without one are left out."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(z.shape[0]):
+            if z[i] != NONE:
+                tokens[z[i]] += 1

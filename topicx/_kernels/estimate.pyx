@@ -53,14 +53,6 @@ cdef double TINY = 1.0 / 4096
 
 # -- ordering --------------------------------------------------------------------------------------------------------
 
-def frequencies(const uint32_t[::1] words, int64_t[::1] counts):
-    """counts[v] += the tokens of word v (numpy's bincount makes a wider copy of all tokens first)."""
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(words.shape[0]):
-            counts[words[i]] += 1
-
-
 def group(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] offsets, int64_t[::1] position,
           uint32_t[::1] documents, uint16_t[::1] topics, int64_t[::1] pairs_of_word, int64_t[::1] pairs_of_document):
     """Tokens in the order of word, then document. `position` starts as the words' offsets and is used up.

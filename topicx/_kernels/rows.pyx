@@ -39,15 +39,16 @@ def as_aligned(cells):
 
 
 def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_freq, pseudo=None,
-          double dense_above=0.125, double sparse_below=0.08):
+          double dense_above=0.125, double sparse_below=0.08, segments=None, Py_ssize_t blocks=1, share=map):
     """Rows of an assignment: (row_start, row_cells, row_len, topic_bits).
 
     z holds an assignment of all tokens, or several (paths) one after another. word_freq holds each word's tokens in
     all of them, placed or not: it bounds how many topics the row can ever have.
     pseudo = (words uint32, topics uint16, counts int64) are prior counts added to the rows. Tokens with z = 0xFFFF
-    are left out. The last two arguments are those of `rebalance`.
+    are left out. The next two arguments are those of `rebalance`. With the schedule's segments, blocks of words are
+    counted at the same time, as `share` (an engine's map) does them: they have no row in common.
     """
-    cdef int64_t V = len(word_freq), N = words.shape[0], t, begin
+    cdef int64_t V = len(word_freq), t
     cdef int bits = topic_bits_for(n_topics)
     cdef int64_t padded = (n_topics + 15) // 16 * 16
     freq = np.asarray(word_freq, dtype=np.int64)
@@ -66,14 +67,10 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
     cdef const int64_t[::1] start = start_array
     cdef uint32_t[::1] cells = cells_array
     cdef int32_t[::1] length = len_array
-    cdef uint32_t *base = &cells[0] if cells.shape[0] else NULL
-    with nogil:
-        begin = 0
-        while begin < z.shape[0]:
-            for t in range(N):
-                if z[begin + t] != NONE:
-                    row_add(base + start[words[t]], &length[words[t]], bits, z[begin + t], 1)
-            begin += N
+    if segments is None:
+        segments = np.array([0, words.shape[0]], np.int64)
+    list(share(lambda block: count_block(words, z, segments, blocks, block, start_array, cells_array, len_array, bits),
+               range(blocks)))
     cdef const uint32_t[::1] pseudo_words
     cdef const uint16_t[::1] pseudo_topics
     cdef const int64_t[::1] pseudo_counts
@@ -83,10 +80,26 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
         pseudo_counts = np.ascontiguousarray(pseudo[2], dtype=np.int64)
         for t in range(pseudo_words.shape[0]):
             if pseudo_counts[t] > 0:
-                row_add(base + start[pseudo_words[t]], &length[pseudo_words[t]], bits, pseudo_topics[t],
+                row_add(&cells[start[pseudo_words[t]]], &length[pseudo_words[t]], bits, pseudo_topics[t],
                         <uint32_t> pseudo_counts[t])
     rebalance(start, cells, length, bits, n_topics, total, dense_above, sparse_below)
     return start_array, cells_array, len_array, bits
+
+
+def count_block(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] segments, Py_ssize_t blocks,
+                Py_ssize_t block, const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length, int bits):
+    """Add the tokens of one block of words to their rows, document after document."""
+    cdef int64_t begin, t, d, documents = segments.shape[0] // (blocks + 1)
+    if z.shape[0] == 0 or cells.shape[0] == 0:
+        return
+    with nogil:
+        begin = 0
+        while begin < z.shape[0]:
+            for d in range(documents):
+                for t in range(segments[d * (blocks + 1) + block], segments[d * (blocks + 1) + block + 1]):
+                    if z[begin + t] != NONE:
+                        row_add(&cells[start[words[t]]], &length[words[t]], bits, z[begin + t], 1)
+            begin += words.shape[0]
 
 
 def rebalance(const int64_t[::1] row_start, uint32_t[::1] row_cells, int32_t[::1] row_len, int topic_bits,

@@ -58,6 +58,21 @@ class BuildOptions:
     """Whether stop words of the language that the texts are found to be in are dropped."""
 
 
+@dataclass
+class Chosen:
+    """The words of a corpus, when all have been counted."""
+
+    kept: NDArray[np.int64]
+    """Provisional ids of the words that stay, in their final order."""
+    tokens: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    """The tokens and the documents of every word, by provisional id."""
+    dropped: int
+    """Words below the limits."""
+    stopped: int
+    """Tokens of words that were found to be stop words after they were counted."""
+
+
 class Builder:
     """Add batches, then `save` or `corpus`. `like` fixes the vocabulary: other words are counted as
     unknown."""
@@ -275,69 +290,38 @@ class Builder:
         return Corpus.from_arrays(ready, about)
 
     def _finish(self, meta: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        tokenizer = self.tokenizer
-        if self.options.find_stopwords and self._texts_seen and not self.encoder:
-            tokenizer = self._find_stopwords(tokenizer or Tokenizer())
-        if self.options.bigrams is not None and not self.encoder:
-            tokenizer = self._join_bigrams(tokenizer or Tokenizer())
-        n = len(self.words)
-        if self.encoder:
-            tokens, documents = self.encoder.tokens[:n], self.encoder.documents[:n]
-            kept, stopped = np.arange(self.encoder.n_words), 0
-        else:
-            self._grow()
-            tokens, documents = self._tokens[:n], self._documents[:n]
-            kept = self._kept_words(tokens, documents)
-            stopped = int(tokens[self._flags[:n] == 1].sum())  # found to be stop words after they were counted
-            self.stopped += stopped
+        """The arrays of the corpus and its metadata."""
+        tokenizer = self._settled_tokenizer()
+        chosen = self._chosen_words()
+        self.stopped += chosen.stopped
         if not self.n_documents:
             raise InputError("no documents in the input")
-        mapping = np.full(n, NONE, dtype=np.uint32)
-        mapping[kept] = np.arange(len(kept), dtype=np.uint32)
+        mapping = np.full(len(self.words), NONE, dtype=np.uint32)
+        mapping[chosen.kept] = np.arange(len(chosen.kept), dtype=np.uint32)
         words, lengths = self._renumber(mapping)
         if not words.size and not self.encoder:
-            hint = ""
-            if self.noise and tokenizer is not None:
-                hint = f"; {self.noise:,} words are shorter than {tokenizer.min_length} characters (--min-length) or "
-                hint += "without a letter (--keep-numbers)"
-            raise InputError(
-                f"nothing is left: {self.n_documents:,} documents, but none has a word that the options keep{hint}"
-            )
+            raise InputError(self._nothing_left(tokenizer))
         empty = sum(int((piece == 0).sum()) for piece in lengths.chunks(PIECE))
-        drop = self.options.drop_empty and empty > 0
-
-        def mask() -> Iterator[NDArray[np.bool_]] | None:
-            return (piece > 0 for piece in lengths.chunks(PIECE)) if drop else None
-
-        arrays: dict[str, Any] = {
+        dropped = empty if self.options.drop_empty else 0
+        arrays = {
             "words": words,
-            "offsets": offsets_of(self._spool, lengths, filled_only=drop),
-            "word_frequencies": np.ascontiguousarray(tokens[kept]),
-            "document_frequencies": np.ascontiguousarray(documents[kept]),
-            **self._vocabulary(kept).arrays("vocabulary"),
-            **self._names.arrays("ids", mask()),
-            **self._labels.arrays("label", mask()),
-            **self._collections.arrays("collection", mask()),
-            "time": self._times.array(mask()),
+            "offsets": offsets_of(self._spool, lengths, filled_only=dropped > 0),
+            "word_frequencies": np.ascontiguousarray(chosen.tokens[chosen.kept]),
+            "document_frequencies": np.ascontiguousarray(chosen.documents[chosen.kept]),
+            **self._vocabulary(chosen.kept).arrays("vocabulary"),
         }
-        columns = []
-        if self._snippets is not None and self._texts_seen:
-            arrays |= self._snippets.arrays("column.snippet", mask())
-            columns.append("snippet")
-        for name, column in self._columns.items():
-            arrays |= column.arrays(f"column.{name}", mask())
-            columns.append(name)
+        columns = self._add_columns(arrays, lengths if dropped else None)
         about = dict(meta) | {
             "columns": sorted(columns),
             "tokenizer": tokenizer.to_meta() if tokenizer else None,
             "counts": {
-                "documents": self.n_documents - (empty if drop else 0),
-                "empty_documents": 0 if drop else empty,
-                "dropped_documents": empty if drop else 0,
+                "documents": self.n_documents - dropped,
+                "empty_documents": empty - dropped,
+                "dropped_documents": dropped,
                 "tokens": words.size,
-                "words": len(kept),
-                "dropped_words": 0 if self.encoder else int((documents > 0)[self._flags[:n] == 0].sum()) - len(kept),
-                "dropped_tokens": self._ids.size - words.size - stopped,
+                "words": len(chosen.kept),
+                "dropped_words": chosen.dropped,
+                "dropped_tokens": self._ids.size - words.size - chosen.stopped,
                 "stopword_tokens": self.stopped,
                 "noise_tokens": self.noise,
                 "unknown_tokens": self.unknown,
@@ -351,6 +335,54 @@ class Builder:
         if self._times.kind:
             about["time"] = self._times.kind
         return arrays, about
+
+    def _settled_tokenizer(self) -> Tokenizer | None:
+        """The tokenizer with the stop words of the language found, and with the phrases."""
+        tokenizer = self.tokenizer
+        if self.encoder:
+            return tokenizer
+        if self.options.find_stopwords and self._texts_seen:
+            tokenizer = self._find_stopwords(tokenizer or Tokenizer())
+        if self.options.bigrams is not None:
+            tokenizer = self._join_bigrams(tokenizer or Tokenizer())
+        return tokenizer
+
+    def _chosen_words(self) -> Chosen:
+        n = len(self.words)
+        if self.encoder:
+            tokens, documents = self.encoder.tokens[:n], self.encoder.documents[:n]
+            return Chosen(np.arange(self.encoder.n_words), tokens, documents, 0, 0)
+        self._grow()
+        tokens, documents, flags = self._tokens[:n], self._documents[:n], self._flags[:n]
+        kept = self._kept_words(tokens, documents)
+        dropped = int((documents > 0)[flags == 0].sum()) - len(kept)
+        return Chosen(kept, tokens, documents, dropped, stopped=int(tokens[flags == 1].sum()))
+
+    def _nothing_left(self, tokenizer: Tokenizer | None) -> str:
+        hint = ""
+        if self.noise and tokenizer is not None:
+            hint = f"; {self.noise:,} words are shorter than {tokenizer.min_length} characters (--min-length) or "
+            hint += "without a letter (--keep-numbers)"
+        return f"nothing is left: {self.n_documents:,} documents, but none has a word that the options keep{hint}"
+
+    def _add_columns(self, arrays: dict[str, Any], lengths: files.Spool | None) -> list[str]:
+        """What documents carry, into `arrays`, and the names of the further columns. With `lengths`: only of documents
+        that have words."""
+
+        def mask() -> Iterator[NDArray[np.bool_]] | None:
+            return None if lengths is None else (piece > 0 for piece in lengths.chunks(PIECE))
+
+        arrays |= self._names.arrays("ids", mask())
+        arrays |= self._labels.arrays("label", mask())
+        arrays |= self._collections.arrays("collection", mask())
+        arrays["time"] = self._times.array(mask())
+        further: dict[str, Texts | Column] = {}
+        if self._snippets is not None and self._texts_seen:
+            further["snippet"] = self._snippets
+        further |= self._columns
+        for name, column in further.items():
+            arrays |= column.arrays(f"column.{name}", mask())
+        return list(further)
 
     def _kept_words(self, tokens: NDArray[np.int64], documents: NDArray[np.int64]) -> NDArray[np.int64]:
         """The words within the limits, by falling frequency, ties by the word."""

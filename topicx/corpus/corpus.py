@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx._kernels import counts as kernel
+from topicx.artefact import OfDocuments
 from topicx.corpus.columns import rows_of
 from topicx.kinds import CORPUS
 from topicx.strings import Strings, same_arrays
@@ -46,12 +47,16 @@ class Labels(NamedTuple):
         return found
 
 
+MAP_FROM = 1 << 28
+"""Bytes from which an array stays in its file (67 million tokens): a corpus may be larger than memory."""
+
+
 def _no_strings() -> Strings:
     return Strings.of([])
 
 
 @dataclass(eq=False)
-class Corpus:
+class Corpus(OfDocuments):
     """Documents, vocabulary and what each document carries.
 
     Make one with `from_texts`, `from_documents`, `from_matrix`, `from_dataframe`, or `Corpus.load(path)`.
@@ -98,14 +103,6 @@ class Corpus:
     # -- sizes and counts --------------------------------------------------------------------------------------
 
     @property
-    def n_documents(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def n_tokens(self) -> int:
-        return len(self.words)
-
-    @property
     def n_words(self) -> int:
         return len(self.vocabulary)
 
@@ -138,11 +135,6 @@ class Corpus:
     def __iter__(self) -> Iterator[list[str]]:
         """The documents as lists of words."""
         return (self.document(d) for d in range(self.n_documents))
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens per document."""
-        return np.diff(self.offsets)
 
     @cached_property
     def word_frequencies(self) -> NDArray[np.int64]:
@@ -231,7 +223,7 @@ class Corpus:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Corpus:
         """Read a corpus file, every byte verified."""
-        return cls.from_file(files.read(path, CORPUS))
+        return cls.from_file(files.read(path, CORPUS, map_from=MAP_FROM))
 
     @classmethod
     def from_file(cls, file: files.File) -> Corpus:

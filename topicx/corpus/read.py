@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx.corpus.source import Faults, Source, codec_of, total_size
 from topicx.corpus.unpack import unpacked_name
-from topicx.errors import InputError
+from topicx.errors import InputError, listed
 
 # name -> (module, what it is)
 FORMATS = {
@@ -375,14 +375,14 @@ class Fields:
         def pick(asked: str | None, option: str, *usual: str) -> str | None:
             if asked is not None:
                 if names is not None and asked not in names:
-                    raise InputError(f"{where}: no field {asked!r} ({option}); there are: {_listed(names)}")
+                    raise InputError(f"{where}: no field {asked!r} ({option}); there are: {listed(names)}")
                 return asked or None
             return next((name for name in usual if names is None or name in names), None)
 
         text = pick(options.text_field, "--text-field", "text")
         if text is None:
             raise InputError(
-                f"{where}: no field 'text'; name the field by --text-field; there are: {_listed(names or ())}"
+                f"{where}: no field 'text'; name the field by --text-field; there are: {listed(names or ())}"
             )
         for column in options.columns:
             pick(column, "--column")
@@ -394,8 +394,3 @@ class Fields:
             time=pick(options.time_field, "--time-field", "time"),
             columns=options.columns,
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:12])
-    return (shown if len(shown) <= 200 else shown[:200]) + (", …" if len(names) > 12 else "")

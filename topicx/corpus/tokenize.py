@@ -77,7 +77,13 @@ def characters(name: str) -> Characters:
     kinds = [(1, classes[name]), (4, r"\p{L}"), (32, _WIDE)]  # the numbers are those of the kernel
     if name == "words":
         kinds += [(2, r"[\p{L}\p{M}]"), (8, f"[{_JOINERS}]"), (16, "’")]
-    patterns = [(kind, regex.compile(pattern + "+")) for kind, pattern in kinds]
+    return characters_of(tuple(kinds), trimmed=name == "mallet")
+
+
+@functools.cache
+def characters_of(kinds: tuple[tuple[int, str], ...], *, trimmed: bool, flags: int = 0) -> Characters:
+    """Character classes by the kernel's numbers of them; `trimmed`: words begin and end with a letter."""
+    patterns = [(kind, regex.compile(f"{members}+", flags)) for kind, members in kinds]
 
     def classify(page: int) -> bytes:
         text = "".join(map(chr, range(256 * page, 256 * page + 256)))
@@ -88,7 +94,7 @@ def characters(name: str) -> Characters:
                     values[i] |= kind
         return bytes(values)
 
-    return Characters(classify, trimmed=name == "mallet")
+    return Characters(classify, trimmed=trimmed)
 
 
 @functools.cache

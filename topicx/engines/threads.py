@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
+from topicx.engines.memory import free_memory
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -19,6 +21,10 @@ class Engine(Protocol):
 
     threads: int
     """Threads of this process, for work that is not in cells."""
+
+    def room(self, held: int = 0) -> int:
+        """Bytes that a run may take beside those that it holds already."""
+        ...
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """work(item) for every item, in any order and place; the results in the items' order."""
@@ -34,9 +40,14 @@ class Engine(Protocol):
 class Threads:
     """Threads of this process: the kernels release the GIL."""
 
-    def __init__(self, threads: int = 0) -> None:
+    def __init__(self, threads: int = 0, memory: int | None = None) -> None:
+        """`memory`: bytes that a run may take (None: what is free)."""
         self.threads = threads or available_cores()
+        self.memory = memory
         self._pool: ThreadPoolExecutor | None = None
+
+    def room(self, held: int = 0) -> int:
+        return free_memory() if self.memory is None else self.memory - held
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         if self.threads == 1 or len(items) == 1:

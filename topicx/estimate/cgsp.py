@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx._kernels import counts as counting
 from topicx._kernels import estimate as kernel
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
@@ -35,8 +36,11 @@ class WordCounts:
     indptr: NDArray[np.int64]
     topics: NDArray[np.uint16]
     values: NDArray[np.float64]
+    """Word w has values[indptr[w]:indptr[w + 1]] in these topics."""
     remainder: NDArray[np.float64]
+    """What each word has beside (empty: nothing),"""
     remainder_share: NDArray[np.float64]
+    """and each topic's share of it."""
 
 
 @dataclass
@@ -52,10 +56,13 @@ class Conditionals:
     """The full conditionals of every token of a state, ready to be summed by document and by word.
 
     `threads` is their number (0: all cores), or an engine. The work over documents comes first; what it leaves for the
-    words is kept: 16 bytes a distinct pair, 18 a token.
+    words is kept: 16 bytes a distinct pair, 18 a token. `word_rows`: n_kw, where the caller has it (of more documents
+    than these, where the state is a part of another).
     """
 
-    def __init__(self, state: State, threads: int | Engine = 0, counts: DumpCounts | None = None) -> None:
+    def __init__(
+        self, state: State, threads: int | Engine = 0, counts: DumpCounts | None = None, word_rows: Csr | None = None
+    ) -> None:
         if state.n_tokens >= 1 << 32:
             raise InputError(f"{state.n_tokens:,} tokens: estimators take fewer than {1 << 32:,} at once")
         self.state = state
@@ -71,7 +78,9 @@ class Conditionals:
             word_rows, totals = counts.word_rows, counts.totals.astype(np.float64)
         else:
             # the tokens are grouped by word already; seed words need the state's own way
-            word_rows = state.word_topics() if len(state.seeds) else document_topics(self._z, word_offsets, topics)
+            if word_rows is None and len(state.seeds):
+                word_rows = state.word_topics()
+            word_rows = word_rows or document_topics(self._z, word_offsets, topics)
             totals = np.bincount(word_rows[1], weights=word_rows[2], minlength=topics).astype(np.float64)
         beta_sum = float(self._beta.sum())
         self._inverse = np.zeros(self._size)
@@ -101,7 +110,7 @@ class Conditionals:
         state = self.state
         words = np.ascontiguousarray(state.words)
         word_offsets = np.zeros(state.n_words + 1, np.int64)
-        kernel.frequencies(words, word_offsets[1:])
+        counting.frequencies(words, word_offsets[1:])
         np.cumsum(word_offsets, out=word_offsets)
         documents = np.empty(state.n_tokens, np.uint32)
         self._z = np.empty(state.n_tokens, np.uint16)

@@ -16,11 +16,15 @@ from topicx.estimate.paths import PathConditionals, joined
 from topicx.estimate.restricted import RestrictedConditionals
 from topicx.estimate.restricted import theta_rows as restricted_rows
 from topicx.model import Model
-from topicx.state import State
+from topicx.state import Csr, State, document_batches
 
 ESTIMATORS = ("cgs", "cgsp")
 AUTO_ENTRIES = 10_000_000
 """What φ "auto" means: cgsp up to so many numbers; beyond, cgs, which is sparse and costs no memory by token."""
+AUTO_TOKENS = 100_000_000
+"""And up to so many tokens: cgsp keeps 34 bytes for each while it works."""
+PART = 1 << 24
+"""Tokens of the documents whose θ^p is made at a time."""
 
 
 def _check(name: str, value: str) -> None:
@@ -38,6 +42,7 @@ def estimate(
     examples: int = 20,
     documents: Callable[[int, NDArray[np.float64]], Any] | None = None,
     counts: DumpCounts | None = None,
+    word_rows: Csr | None = None,
 ) -> Model:
     """A model from a state. `phi` makes its topics; `theta` makes the documents' topics, here and when it infers.
 
@@ -46,20 +51,24 @@ def estimate(
     (`Model.remainder`). The result never depends on `threads`: how many (0: all cores), or an engine.
 
     `counts` are for a state without assignments (every z is 65535), whose counts a dump gives: cgsp then leaves no
-    token's own count out, and cgs takes the dump's counts.
+    token's own count out, and cgs takes the dump's counts. `word_rows`: n_kw, where the caller has it.
     """
     _check("theta", theta)
     if phi == "auto":
-        phi = "cgsp" if state.n_words * state.n_topics <= AUTO_ENTRIES else "cgs"
+        small = state.n_words * state.n_topics <= AUTO_ENTRIES and state.n_tokens <= AUTO_TOKENS
+        phi = "cgsp" if small else "cgs"
     _check("phi", phi)
     if max_entries < 1:
         raise InputError(f"max_entries: {max_entries} must be at least 1")
-    needed = phi == "cgsp" or (theta == "cgsp" and documents is not None)
-    soft = conditionals(state, threads, counts) if needed else None
+    soft = conditionals(state, threads, counts) if phi == "cgsp" else None
     if documents is not None:
-        by_counts = count_rows(state, counts)
-        by_conditionals = soft.documents(for_words=phi == "cgsp") if soft is not None else by_counts
-        for begin, rows in by_conditionals if theta == "cgsp" else by_counts:
+        if theta == "cgs":
+            batches = count_rows(state, counts)
+        elif soft is not None:
+            batches = soft.documents()
+        else:
+            batches = soft_rows(state, threads, counts, word_rows)
+        for begin, rows in batches:
             documents(begin, rows)
     if phi == "cgsp":
         assert soft is not None
@@ -70,7 +79,7 @@ def estimate(
             remainder_share=expected.remainder_share,
         )  # fmt: skip
     else:
-        indptr, topics, values = counts.word_rows if counts else state.word_topics()
+        indptr, topics, values = counts.word_rows if counts else word_rows or state.word_topics()
         model = Model(
             vocabulary=state.vocabulary, alpha=state.alpha.copy(), beta=state.beta.copy(), indptr=indptr,
             topics=topics, values=values,
@@ -100,9 +109,24 @@ def theta_rows(
     if path is not None and not 0 <= path < state.paths:
         raise InputError(f"path: {path} is not one of the state's {state.paths}, which are counted from 0")
     if estimator == "cgsp":
-        yield from conditionals(state, threads, path=path).documents(for_words=False)
+        yield from soft_rows(state, threads, path=path)
         return
     yield from count_rows(state, path=path)
+
+
+def soft_rows(
+    state: State, threads: int | Engine, counts: DumpCounts | None = None, word_rows: Csr | None = None,
+    *, path: int | None = None,
+) -> Iterator[ThetaRows]:  # fmt: skip
+    """θ^p in batches of documents. A plain state is taken in parts: what a part needs of the others are n_kw alone."""
+    if state.allowed is not None or state.paths > 1 or counts is not None or state.n_tokens <= PART:
+        yield from conditionals(state, threads, counts, path=path).documents(for_words=False)
+        return
+    words = word_rows or state.word_topics()
+    for first, last in document_batches(state.offsets, PART):
+        part = Conditionals(state.part(first, last), threads, word_rows=words)
+        for begin, rows in part.documents(for_words=False):
+            yield first + begin, rows
 
 
 def conditionals(

@@ -107,17 +107,9 @@ def completion(
     return Completion(math.fsum(documents), total, sum(part[2] for part in parts), documents, scored)
 
 
-def completion_perplexity(
-    phi: Model | NDArray[Any],
-    alpha: Any,
-    corpus: Corpus,
-    *,
-    share: str | float = "half",
-    seed: int = 1,
-    **settings: Any,
-) -> float:
+def completion_perplexity(phi: Model | NDArray[Any], alpha: Any, corpus: Corpus, **settings: Any) -> float:
     """Perplexity by document completion of any program's φ (topics × words) under α; see `completion`."""
-    return completion(phi, alpha, corpus, share=share, seed=seed, **settings).perplexity
+    return completion(phi, alpha, corpus, **settings).perplexity
 
 
 def _seen(offsets: NDArray[np.int64], keys: NDArray[np.uint64], share: str | float) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from topicx.corpus.columns import Column, Kinds, columns_of, part, values_of
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.stored import StoredCorpus
 from topicx.engines.threads import Engine, engine_of
-from topicx.errors import InputError
+from topicx.errors import InputError, listed
 from topicx.estimate.side_by_side import blocks_of
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.model import Model
@@ -52,7 +53,9 @@ class Documents:
     ids: Strings
     words: NDArray[np.uint32]
     offsets: NDArray[np.int64]
+    """Document d is words[offsets[d]:offsets[d + 1]]."""
     unknown: NDArray[np.int64]
+    """The tokens left out of each."""
     groups: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     """Row of α of each document; empty: the first."""
     values: list[list[Any]] = field(default_factory=list)
@@ -68,7 +71,9 @@ class Inferred:
 
     documents: Documents
     theta: NDArray[np.float32]
+    """A row a document."""
     z: NDArray[np.uint16]
+    """The topic of each token."""
     own: NDArray[np.float32]
     """Models of labels: the tokens expected on each topic, without the prior (θ (N + Σα) - α); else empty."""
 
@@ -147,8 +152,10 @@ class Inference:
             return self.group_names.index(str(group))
         if str(group).isdecimal() and int(group) < len(self.model.alpha):
             return int(group)
-        known = ", ".join(self.group_names) or f"0 to {len(self.model.alpha) - 1}"
-        raise InputError(f"group: the model has no group {group!r} of documents; there are {known}")
+        known = listed(self.group_names) or f"0 to {len(self.model.alpha) - 1}"
+        close = get_close_matches(str(group), self.group_names, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise InputError(f"group: the model has no group {group!r} of documents{hint}; there are {known}")
 
     def groups_of(self, collections: Sequence[str | None] | None, documents: int) -> NDArray[np.uint32]:
         """The rows of α of documents from these collections."""

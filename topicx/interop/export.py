@@ -22,15 +22,6 @@ from topicx.interop.mallet_reports import DIAGNOSTICS
 from topicx.model import Model
 from topicx.state import State
 
-STATE_FORMATS = (
-    "mallet-state", "mallet-doc-topics", "mallet-topic-docs", "mallet-topic-phrase-report", "warplda", "pyldavis",
-)  # fmt: skip
-MODEL_FORMATS = (
-    "mallet-topic-keys", "mallet-topic-word-weights", "mallet-word-topic-counts", "mallet-diagnostics",
-    "mallet-topic-report",
-)  # fmt: skip
-
-
 # -- a state -------------------------------------------------------------------------------------------------------
 
 
@@ -144,7 +135,7 @@ def mallet_diagnostics(rows: Iterable[dict[str, Any]], out: str, top: int = 20) 
 
 
 __all__ = [
-    "DIAGNOSTICS", "MODEL_FORMATS", "STATE_FORMATS", "mallet_diagnostics", "mallet_doc_topics", "mallet_state",
+    "DIAGNOSTICS", "mallet_diagnostics", "mallet_doc_topics", "mallet_state",
     "mallet_topic_docs", "mallet_topic_keys", "mallet_topic_phrase_report", "mallet_topic_report",
     "mallet_topic_word_weights", "mallet_word_topic_counts", "pyldavis", "warplda",
 ]  # fmt: skip

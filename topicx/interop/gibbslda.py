@@ -32,16 +32,7 @@ def read(path: str) -> State:
         raise InputError(f"{tokens.shown}: has {len(tokens.lengths)} documents, and {others} declares {documents}")
     if not len(tokens.left):
         raise InputError(f"{tokens.shown}: has no tokens")
-    return State(
-        words=tokens.left,
-        offsets=tokens.offsets,
-        z=tokens.right,
-        alpha=np.full((1, topics), alpha),
-        beta=np.full(words, beta),
-        vocabulary=vocabulary,
-        ids=Strings.of(str(d) for d in range(documents)),
-        meta={"format": "gibbslda"},
-    )
+    return tokens.as_state("gibbslda", np.full((1, topics), alpha), beta, vocabulary)
 
 
 def _beside(candidates: list[Path], what: str) -> str:

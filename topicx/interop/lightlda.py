@@ -164,7 +164,9 @@ class Tables:
     words: NDArray[np.int64]
     topic: NDArray[np.int64]
     count: NDArray[np.int64]
+    """The entries: word, topic and count of each."""
     totals: NDArray[np.int64]
+    """The count of each topic."""
     where: list[str] = field(repr=False)
     """File and line of each entry's row."""
     row: NDArray[np.int64] = field(repr=False)

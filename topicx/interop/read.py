@@ -9,10 +9,9 @@ from topicx import files
 from topicx.corpus.source import Source
 from topicx.errors import InputError
 from topicx.interop import gibbslda, lightlda, mallet, tomotopy, warplda
+from topicx.interop.formats import READ as FORMATS
 from topicx.kinds import STATE
 from topicx.state import State
-
-FORMATS = ("topicx", "mallet", "warplda", "lightlda", "gibbslda", "tomotopy")
 
 
 def read_state(

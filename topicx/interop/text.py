@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from topicx._kernels import parse
 from topicx.corpus.source import LONGEST_LINE, Source
 from topicx.errors import InputError
+from topicx.state import State
 from topicx.strings import Strings
 
 BLOCK = 1 << 20
@@ -156,6 +157,13 @@ class PairLines:
     def line(self, row: int) -> str:
         """Where a row stands: file and line."""
         return f"{self.shown}:{row + 1 + self.skip}"
+
+    def as_state(self, format: str, alpha: NDArray[np.float64], beta: float, vocabulary: Strings) -> State:
+        """Lines that are documents, of pairs that are words and topics."""
+        return State(
+            words=self.left, offsets=self.offsets, z=self.right, alpha=alpha, beta=np.full(len(vocabulary), beta),
+            vocabulary=vocabulary, ids=Strings.of(str(d) for d in range(len(self.lengths))), meta={"format": format},
+        )  # fmt: skip
 
     def check_declared(self, what: str) -> None:
         """The first leading number of each line is its number of pairs."""

@@ -19,7 +19,6 @@ from topicx.errors import InputError
 from topicx.files import atomic_output
 from topicx.interop.text import PairLines, decoded, distinct, number, positive, read_lines, shown
 from topicx.state import MAX_TOPICS, State, word_topics
-from topicx.strings import Strings
 
 
 def prefix_of(path: str) -> Path:
@@ -71,16 +70,7 @@ def read(path: str) -> State:
     tokens.check_declared("tokens")
     if not len(tokens.left):
         raise InputError(f"{tokens.shown}: has no tokens")
-    state = State(
-        words=tokens.left,
-        offsets=tokens.offsets,
-        z=tokens.right,
-        alpha=np.full((1, topics), alpha),
-        beta=np.full(words, beta),
-        vocabulary=vocabulary,
-        ids=Strings.of(str(d) for d in range(len(tokens.lengths))),
-        meta={"format": "warplda"},
-    )
+    state = tokens.as_state("warplda", np.full((1, topics), alpha), beta, vocabulary)
     _compare(state, model, tokens)
     return state
 

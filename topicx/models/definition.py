@@ -20,7 +20,7 @@ from topicx.sampling import registry
 from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
-from topicx.state import NONE, Seeds, State
+from topicx.state import Seeds, State, unplaced
 from topicx.strings import Strings
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def initial_state(
     return State(
         words=corpus.words,
         offsets=corpus.offsets,
-        z=np.full(options.paths * corpus.n_tokens, NONE, np.uint16),
+        z=unplaced(options.paths * corpus.n_tokens),
         paths=options.paths,
         alpha=alpha,
         beta=beta,

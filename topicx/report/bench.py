@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,8 @@ from typing import Any
 import numpy as np
 
 from topicx.corpus.corpus import Corpus
-from topicx.declare import check_positive, check_whole
 from topicx.errors import InputError
-from topicx.files import atomic_output
+from topicx.report.comparison import Result, Row, Run, Settings
 from topicx.report.programs import PEERS, Task
 from topicx.sampling import registry
 from topicx.sampling.streams import generator
@@ -35,170 +33,6 @@ from topicx.strings import Strings
 
 HELD_OUT = 0xBE
 """The stream that chooses the documents held out."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What all programs share."""
-
-    topics: int = 100
-    iterations: int = 200
-    held_out: float = 0.1
-    """Share of the documents that no program sees."""
-    alpha: float = 0.1
-    beta: float = 0.01
-    threads: int = 1
-    seed: int = 1
-    limit: float = 300.0
-    """Seconds of training after which a program is stopped."""
-    density: float = 1.5
-    """Each measured sweep is about this many times the one before."""
-    share: float = 0.5
-    """Share of a held-out document's words that estimates its θ; the others are scored."""
-    burn_in: int = 50
-    samples: int = 25
-    clock: str = "wall"
-    """wall, or cpu: seconds of processor time, for a machine that has other work to do (one thread only)."""
-    evaluate: bool = True
-    """Measure quality too; False: times and memory alone."""
-
-    def __post_init__(self) -> None:
-        check_whole("topics", self.topics, 1, 65535)
-        check_whole("iterations", self.iterations, 1, None)
-        check_whole("threads", self.threads, 1, None)
-        for name in ("alpha", "beta", "limit"):
-            check_positive(name, getattr(self, name))
-        if not 0 < self.held_out < 1:
-            raise InputError(f"held_out must be between 0 and 1, not {self.held_out}")
-        if self.clock not in ("wall", "cpu"):
-            raise InputError(f"clock must be wall or cpu, not {self.clock!r}")
-        if self.clock == "cpu" and self.threads > 1:
-            raise InputError("clock cpu is for one thread: with several, processor time is not what a user waits for")
-        if not self.density > 1:
-            raise InputError(f"density must be greater than 1, not {self.density}")
-
-    def points(self) -> list[int]:
-        """The sweeps after which quality is measured; among them those that bound the first and the last ten."""
-        last = self.iterations
-        found = {1, last, *(s for s in (10, last - 10) if 0 < s < last)}
-        sweep = 1.0
-        while sweep < last:
-            found.add(int(sweep))
-            sweep = max(sweep * self.density, sweep + 1)
-        return sorted(found)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One look at a program while it trains."""
-
-    sweep: int
-    """Sweeps over the whole corpus (0: before the first)."""
-    work: float
-    """What it cost so far, in sweeps over the whole corpus (a growing start counts here)."""
-    seconds: float
-    """Of training alone."""
-    perplexity: float | None
-    likelihood: float | None
-    """Joint log-likelihood per token."""
-    estimating: float = 0.0
-    """Seconds that estimating φ takes here, once, for whoever ends training here."""
-
-    @property
-    def total(self) -> float:
-        """Seconds until a user has the φ that is judged."""
-        return self.seconds + self.estimating
-
-
-@dataclass
-class Run:
-    """What became of one program."""
-
-    name: str
-    about: dict[str, Any] = field(default_factory=dict)
-    rows: list[Row] = field(default_factory=list)
-    memory: int = 0
-    """Peak bytes while training, above the process with its imports."""
-    problem: str = ""
-    """Why it did not finish ('' if it did)."""
-    early: float | None = None
-    """Tokens per second from the first to the tenth sweep."""
-    late: float | None = None
-    """Tokens per second in the last ten sweeps."""
-
-    @property
-    def measured(self) -> list[Row]:
-        return [row for row in self.rows if row.perplexity is not None]
-
-
-@dataclass
-class Result:
-    """A whole comparison."""
-
-    corpus: dict[str, Any]
-    settings: Settings
-    machine: dict[str, Any]
-    runs: list[Run]
-    reference: str = ""
-    """The program with which the others are compared: how soon do they have what it has at the end?"""
-    missing: list[str] = field(default_factory=list)
-
-    def run_of(self, name: str) -> Run | None:
-        return next((run for run in self.runs if run.name == name), None)
-
-    def comparison(self) -> list[dict[str, Any]]:
-        """Per program: seconds until it has the reference's last perplexity (and likelihood), and the reference's
-        seconds divided by them."""
-        reference = self.run_of(self.reference)
-        if reference is None or not reference.measured:
-            return []
-        goal = reference.measured[-1]
-        found = []
-        for run in self.runs:
-            line: dict[str, Any] = {"program": run.name}
-            for what in ("perplexity", "likelihood"):
-                target = getattr(goal, what)
-                seconds = None if target is None else seconds_to(run.rows, what, target)
-                own = goal.total if what == "perplexity" else goal.seconds
-                if run is reference and target is not None:
-                    seconds = own
-                line[what] = {"seconds": seconds, "ratio": own / seconds if seconds else None}
-            found.append(line)
-        return found
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "corpus": self.corpus,
-            "settings": asdict(self.settings),
-            "machine": self.machine,
-            "reference": self.reference,
-            "missing": self.missing,
-            "programs": [asdict(run) for run in self.runs],
-            "comparison": self.comparison(),
-        }
-
-
-def seconds_to(rows: Sequence[Row], what: str, target: float) -> float | None:
-    """When a program first has this perplexity or less (likelihood or more), between two looks in proportion; None:
-    never. A program that has it at its first look is given the time of that look."""
-    sign = -1.0 if what == "perplexity" else 1.0
-    before: tuple[float, float] | None = None
-    for row in rows:
-        value = getattr(row, what)
-        if value is None:
-            continue
-        now = row.total if what == "perplexity" else row.seconds
-        gained = sign * (math.log(value / target) if what == "perplexity" else value - target)
-        if gained >= 0:
-            if before is None:
-                return now
-            seconds, lacked = before
-            return seconds + (now - seconds) * (-lacked / (gained - lacked))
-        before = now, gained
-    return None
-
-
-# -- making a comparison ---------------------------------------------------------------------------------------
 
 
 def split(corpus: Corpus, settings: Settings) -> tuple[Corpus, Corpus]:
@@ -462,128 +296,3 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "topicx": __version__,
     }
-
-
-def load_result(data: dict[str, Any]) -> Result:
-    """A Result from its JSON form."""
-    runs = [replace(Run(**{**run, "rows": []}), rows=[Row(**row) for row in run["rows"]]) for run in data["programs"]]
-    return Result(
-        data["corpus"], Settings(**data["settings"]), data["machine"], runs, data["reference"], data["missing"]
-    )
-
-
-# -- showing it ------------------------------------------------------------------------------------------------
-
-
-def table(result: Result) -> str:
-    """The comparison as text."""
-    compared = {line["program"]: line for line in result.comparison()}
-    head = ["program", "M tokens/s", "", "seconds", "perplexity", "likelihood", "memory"]
-    under = ["", "early", "late", "", "held out", "joint, per token", "MB (bytes/token)"]
-    if compared:
-        head += [f"to {result.reference}'s", "perplexity", f"to {result.reference}'s", "likelihood"]
-        under += ["seconds", "times faster", "seconds", "times faster"]
-    lines = [head, under]
-    notes = []
-    for run in result.runs:
-        last = run.measured[-1] if run.measured else run.rows[-1] if run.rows else None
-        tokens = result.corpus["tokens"]
-        cells = [
-            _label(run),
-            _figure(run.early, 1e-6, 1),
-            _figure(run.late, 1e-6, 1),
-            _figure(last.seconds if last else None, 1, 2),
-            _figure(last.perplexity if last else None, 1, 1),
-            _figure(last.likelihood if last else None, 1, 4),
-            f"{run.memory / 1e6:.0f} ({run.memory / tokens:.0f})" if run.memory else "-",
-        ]
-        line = compared.get(run.name)
-        if line:
-            for what in ("perplexity", "likelihood"):
-                cells += [_figure(line[what]["seconds"], 1, 2), _figure(line[what]["ratio"], 1, 2)]
-        lines.append(cells)
-        if run.problem:
-            notes.append(f"{run.name}: {run.problem}" + (f", at sweep {run.rows[-1].sweep}" if run.rows else ""))
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    text = [
-        "  ".join(cell.rjust(width) if column else cell.ljust(width)
-                  for column, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip()
-        for line in lines
-    ]  # fmt: skip
-    text.insert(2, "  ".join("-" * width for width in widths))
-    facts, settings = result.corpus, result.settings
-    title = (
-        f"{facts['documents']:,} documents, {facts['tokens']:,} tokens, {facts['words']:,} words; held out "
-        f"{facts['held_out_documents']:,} documents\nK={settings.topics}, α={settings.alpha:g}, β={settings.beta:g}, "
-        f"{settings.iterations} sweeps, {settings.threads} thread{'s' if settings.threads > 1 else ''}, "
-        f"seed {settings.seed}, {result.machine['processor']}"
-        + (", seconds of processor time" if settings.clock == "cpu" else "")
-    )
-    if result.missing:
-        notes.append(f"not installed: {', '.join(result.missing)}")
-    return "\n".join([title, "", *text, *([""] if notes else []), *notes])
-
-
-def _label(run: Run) -> str:
-    sampler, start = run.about.get("sampler"), run.about.get("start")
-    said = [sampler if sampler and run.name.split(":")[0] == "auto" else "", f"{start} start" if start else ""]
-    said += [f"φ {run.about['phi']}" if "phi" in run.about else ""]
-    said += [run.about.get("version", "")] if run.name in PEERS else []
-    inside = ", ".join(word for word in said if word)
-    return f"{run.name} ({inside})" if inside else run.name
-
-
-def _figure(value: float | None, scale: float, digits: int) -> str:
-    return "-" if value is None else f"{value * scale:,.{digits}f}"
-
-
-def can_plot() -> bool:
-    return find_spec("matplotlib") is not None
-
-
-def check_plot(path: str | os.PathLike[str]) -> str:
-    """The kind of picture that a file's name asks for; InputError before any work if it cannot be made."""
-    if not can_plot():
-        raise InputError("plots need matplotlib: pip install 'topicx[plot]'")
-    kind = Path(path).suffix.lstrip(".") or "png"
-    if kind not in ("png", "svg", "pdf"):
-        raise InputError(f"{os.fspath(path)}: plots are written as png, svg or pdf, by the file's name")
-    return kind
-
-
-def plot(result: Result, path: str | os.PathLike[str]) -> None:
-    """Perplexity and likelihood against seconds of training."""
-    kind = check_plot(path)
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 4.5), layout="constrained")
-    panels = figure.subplots(1, 2)
-    for panel, what, title in zip(
-        panels,
-        ("perplexity", "likelihood"),
-        ("completion perplexity of held-out documents", "joint log-likelihood per token"),
-        strict=True,
-    ):
-        values: list[float] = []
-        for number, run in enumerate(result.runs):
-            rows = [row for row in run.rows if getattr(row, what) is not None and row.seconds > 0]
-            if not rows:
-                continue
-            heights = [getattr(row, what) for row in rows]
-            style = "--" if run.name in PEERS else "-"
-            panel.plot([row.seconds for row in rows], heights, style, color=f"C{number}", marker=".", label=_label(run))
-            values += heights
-        panel.set_xscale("log")
-        panel.set_xlabel("seconds of training")
-        panel.set_title(title, fontsize=10)
-        panel.grid(alpha=0.3)
-        if values and what == "perplexity":
-            panel.set_yscale("log")
-            panel.set_ylim(min(values) * 0.97, min(max(values), min(values) * 2.2))
-        if values:
-            panel.legend(fontsize=8)
-    settings = result.settings
-    title = f"{result.corpus['tokens']:,} tokens, K={settings.topics}, {settings.threads} thread(s)"
-    figure.suptitle(title, fontsize=11)
-    with atomic_output(path) as out:
-        figure.savefig(out, format=kind, dpi=150)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from topicx.errors import InputError
 from topicx.files import atomic_output
 from topicx.model import Model
-from topicx.report.bench import check_plot
+from topicx.report.plots import check_plot
 from topicx.state import State
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 from topicx.evaluate.time import TimeConcentration
 from topicx.files import atomic_output
 from topicx.model import Model
-from topicx.report.bench import check_plot
+from topicx.report.plots import check_plot
 
 SHOWN = 6
 """Topics whose weights are drawn."""

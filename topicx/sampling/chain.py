@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx.engines.memory import told_size
 from topicx.engines.threads import Engine
 from topicx.errors import InputError, TopicxError
 from topicx.kinds import CHECKPOINT
@@ -153,6 +154,7 @@ class Chain:
         self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}", state.n_topics)
         options.check_sampler(self.sampler)
         method_class = self.sampler.load()
+        self.memory = _fitting_memory(state, options, self.sampler, engine)
         self.start = choose_start(state, options, self.sampler)
         self.steps = plan(options, self.start)
         self.position = 0
@@ -361,13 +363,40 @@ def _check_more(path: str, options: Options, start: str, position: int, iteratio
         raise InputError(f"{path}: has {done} iterations already, more than the {iterations} asked for")
 
 
+def _fitting_memory(state: State, options: Options, sampler: registry.Entry, engine: Engine) -> int:
+    """About how many bytes the run takes, the corpus included; InputError, with what would do, if it may not."""
+    held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if not _mapped(array))
+    needed, room = sampler.load().memory(state, options), engine.room(held)
+    if needed > room:
+        fits = [entry for entry in registry.able(sampler.capabilities) if entry.load().memory(state, options) <= room]
+        do = [f"the sampler {fits[0].name}"] if fits else []
+        do += ["fewer paths"] if options.paths > 1 else []
+        do += ["fewer topics"] if needed > 12 * state.paths * state.n_tokens else []
+        raise InputError(
+            f"memory: {state.n_tokens:,} tokens and {state.n_topics:,} topics take {sampler.name} about "
+            f"{told_size(held + needed)}, and it may take {told_size(max(held + room, 0))}: "
+            f"{' or '.join([*do, 'scvb0 --stream, which reads the corpus from disk'])} would do"
+        )
+    return held + needed
+
+
+def _mapped(array: NDArray[Any]) -> bool:
+    """Whether an array stands in its file (see `files.read`)."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap):
+            return True
+        base = base.base
+    return False
+
+
 GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
 
 
 def choose_start(state: State, options: Options, sampler: registry.Entry) -> str:
     """The start that `auto` means for this corpus and method."""
-    if bool(np.any(state.z != NONE)):
+    if state.placed:
         return "state"  # assignments came with it
     if options.start != "auto":
         return options.start

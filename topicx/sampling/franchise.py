@@ -6,8 +6,8 @@ Given the weights π of all topics, a token's distribution is the samplers' own 
 has the prior's φ, as the kernels compute it anyway. So between sweeps π is drawn (tables, then a Dirichlet over the
 topics with tokens and the rest), and the rest is broken into sticks, Beta(1, γ) of what is left at each, which become
 spare topics of the next sweep: where one of them gets a token, a topic is born. Sticks are broken until what is left
-of π is so little that in a million sweeps no more than one token is expected to belong there (TAIL). Every sweep
-begins with new sticks, so that the number of topics has no limit; up to TAIL, which is far below the rounding of the
+of π is so little that in ten thousand sweeps no more than one token is expected to belong there (TAIL). Every sweep
+begins with new sticks, so that the number of topics has no limit; up to TAIL, which is below the rounding of the
 samplers' single precision, this is exact (tests/test_franchise.py: against an enumeration of all partitions).
 
 A topic without tokens is dead, and its column becomes a spare one. Columns are only renumbered when there are too few
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx._kernels import antoniak
 from topicx.errors import TopicxError
 from topicx.sampling import streams
 from topicx.sampling.hyper import LEAST, usable
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-TAIL = 1e-6
+TAIL = 1e-4
 """The number of tokens a sweep, at most, that the weight beyond the last stick would draw."""
-ROOM = 1.5
+ROOM = 1.25
 """Spare columns made at once, beside those needed."""
 
 
@@ -76,11 +77,8 @@ class Franchise:
     def _concentration(self, value: float, customers: Ints, tables: int, key: int) -> float:
         """A concentration given how many tables these numbers of customers have (Teh et al. 2006, Appendix A; for one
         restaurant Escobar & West 1995): auxiliary w ~ Beta(c + 1, n) and s ~ Bernoulli(n / (n + c)) for each."""
-        n = customers.astype(np.float64)
-        logs = log_betas(np.full(len(n), value + 1), n, key)
-        random = streams.generator(key, 1)
-        taken = int(np.sum(random.random(len(n)) < n / (n + value)))
-        drawn = gamma(self.shape + tables - taken, self.rate - float(logs.sum()), streams.key(key, 2))
+        logs, taken = antoniak.auxiliaries(customers, value, key)
+        drawn = gamma(self.shape + tables - taken, self.rate - logs, streams.key(key, 2))
         return float(np.clip(np.float32(drawn), 1e-6, 1e6))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -108,7 +106,7 @@ def place(method: Method, occupied: Ints, weights: Floats, sticks: Floats, need:
     """α for the next sweep: occupied topics where they are and the sticks between; or all columns numbered anew."""
     state = method.state
     spare = state.n_topics - len(occupied)
-    if need <= spare <= 4 * need + 64:
+    if need <= spare <= 1.6 * need + 32:
         alpha = np.empty(state.n_topics)
         empty = np.ones(state.n_topics, bool)
         empty[occupied] = False

@@ -23,7 +23,7 @@ from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell, Schedule, default_partitions
 from topicx.schema import Array, require
-from topicx.state import NONE, Csr, State, document_topics, over_paths, topic_totals
+from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced
 
 
 class Gibbs(Method):
@@ -38,18 +38,26 @@ class Gibbs(Method):
         partitions = options.partitions or default_partitions(tokens, documents)
         partitions = max(1, min(partitions, documents, state.n_words))
         self.schedule = Schedule(
-            state.words, state.offsets, state.n_words, partitions, options.seed, options.chain, state.paths
+            state.words, state.offsets, state.n_words, partitions, options.seed, options.chain, state.paths, engine
         )
         self.offsets = over_paths(state.offsets, state.paths)
         rank = self.schedule.rank
-        self.words = rank[self.schedule.arranged(state.words)]  # numbered by rank, as the rows are
+        self.words = self.schedule.ranks()  # numbered by rank, as the rows are
         self.z: NDArray[np.uint16] = np.zeros(0, np.uint16)
         seeds = state.seeds
         self.pseudo = (rank[seeds.words], seeds.topics, seeds.counts)
-        self.word_tokens = state.paths * np.bincount(self.words, minlength=state.n_words).astype(np.int64)
+        self.word_tokens = np.empty(state.n_words, np.int64)
+        self.word_tokens[rank] = state.paths * self.schedule.frequencies
         self.row_capacity = self.word_tokens.copy()
         np.add.at(self.row_capacity, self.pseudo[0], seeds.counts)
         self.set_priors(state.alpha, state.beta)
+
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        tokens, documents = state.paths * state.n_tokens, state.paths * state.n_documents
+        partitions = options.partitions or default_partitions(tokens, documents)
+        rows = 4 * min(tokens, state.n_words * (state.n_topics + 15)) + 16 * state.n_words
+        return super().memory(state, options) + 8 * state.n_documents * (partitions + 1) + rows
 
     def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
         super().set_priors(np.ascontiguousarray(alpha), np.ascontiguousarray(beta))
@@ -65,9 +73,9 @@ class Gibbs(Method):
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
         if not random:
-            z = np.full(state.paths * state.n_tokens, NONE, np.uint16)
-        elif np.any(state.z != NONE):
-            z = state.z.copy()  # assignments that came with the state
+            z = unplaced(state.paths * state.n_tokens)
+        elif state.placed:
+            z = state.z  # assignments that came with it
         else:
             draw = streams.generator(options.seed, options.chain, streams.START)
             z = draw.integers(0, state.n_topics, state.paths * state.n_tokens, dtype=np.uint16)
@@ -75,8 +83,12 @@ class Gibbs(Method):
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         """Take these assignments (corpus order) and build the rows from them."""
-        self.z = np.ascontiguousarray(self.schedule.arranged(z))
-        built = rows.build(self.words, self.z, self.state.n_topics, self.word_tokens, self.pseudo)
+        self.z = self.schedule.arranged(z)
+        schedule = self.schedule
+        built = rows.build(
+            self.words, self.z, self.state.n_topics, self.word_tokens, self.pseudo,
+            segments=schedule.segments, blocks=schedule.partitions, share=self.engine.map,
+        )  # fmt: skip
         self.row_start, self.row_cells, self.row_len, self.topic_bits = built
         self.totals = topic_totals(self.z, self.state.n_topics, self.state.seeds)
 
@@ -136,7 +148,7 @@ class Gibbs(Method):
     def score(self) -> float:
         return joint_log_likelihood(
             self.z, self.offsets, self.word_topics(), self.totals, self.state.alpha,
-            self.groups, self.state.beta, self.state.seeds,
+            self.groups, self.state.beta, self.state.seeds, self.engine,
         )  # fmt: skip
 
     def document_topics(self) -> Csr:

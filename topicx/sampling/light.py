@@ -66,6 +66,10 @@ class Light(Proposing):
         seeded, _, counts = self.pseudo
         self._word_start, self._word_places = light.index_words(self.words, seeded, counts, state.n_words, state.paths)
 
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        return super().memory(state, options) + 6 * state.paths * state.n_tokens  # a word's places; topics with seeds
+
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         super()._adopt(z)
         # The pseudo-counts of seed words are tokens that never move: words propose their topics too.

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from topicx.engines.threads import Engine, Threads
 from topicx.state import Csr, Seeds, document_batches, document_topics
 
 _ENTRIES = 1 << 19
@@ -21,30 +22,37 @@ def joint_log_likelihood(
     groups: NDArray[np.uint32],
     beta: NDArray[np.float64],
     seeds: Seeds,
+    engine: Engine | None = None,
 ) -> float:
     """Per placed token. `word_topics` and `totals` include the seeds' pseudo-counts, which belong to the prior."""
-    total, tokens = _documents(z, offsets, alpha, groups)
+    total, tokens = _documents(z, offsets, alpha, groups, engine or Threads(1))
     if tokens == 0:
         return 0.0
     return (total + words_log_likelihood(word_topics, totals, beta, seeds)) / tokens
 
 
 def _documents(
-    z: NDArray[np.uint16], offsets: NDArray[np.int64], alpha: NDArray[np.float64], groups: NDArray[np.uint32]
-) -> tuple[float, int]:
+    z: NDArray[np.uint16], offsets: NDArray[np.int64], alpha: NDArray[np.float64], groups: NDArray[np.uint32],
+    engine: Engine,
+) -> tuple[float, int]:  # fmt: skip
     """log p(z | α) and the number of tokens."""
-    total, tokens = 0.0, 0
     alike = np.ptp(alpha) == 0
-    for begin, end in document_batches(offsets, _ENTRIES):
-        part = z[offsets[begin] : offsets[end]]
-        indptr, topics, counts = document_topics(part, offsets[begin : end + 1] - offsets[begin], alpha.shape[1])
+
+    def batch(rows: tuple[int, int]) -> tuple[float, int]:
+        begin, end = rows
+        own = z[offsets[begin] : offsets[end]]
+        indptr, topics, counts = document_topics(own, offsets[begin : end + 1] - offsets[begin], alpha.shape[1])
         entries = np.diff(indptr)
         running = np.concatenate([[0], np.cumsum(counts)])
         lengths = running[indptr[1:]] - running[indptr[:-1]]
         group = groups[begin:end] if len(groups) else np.zeros(end - begin, np.uint32)
         prior = alpha[:1, 0] if alike else alpha[np.repeat(group, entries), topics]
-        total += _rising(prior, counts) - _rising(alpha.sum(axis=1)[group], lengths)
-        tokens += int(running[-1])
+        return _rising(prior, counts) - _rising(alpha.sum(axis=1)[group], lengths), int(running[-1])
+
+    total, tokens = 0.0, 0
+    for found, number in engine.stream(batch, document_batches(offsets, _ENTRIES)):  # summed in their order
+        total += found
+        tokens += number
     return total, tokens
 
 

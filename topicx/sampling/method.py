@@ -33,6 +33,13 @@ class Method(ABC):
         self.options = options
         self.engine = engine
 
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        """About how many bytes a run takes beside the corpus: asked before it begins. Here: words and topics in the
+        schedule's order, and the topics once more in that of the corpus."""
+        tokens, documents = state.paths * state.n_tokens, state.paths * state.n_documents
+        return 4 * state.n_tokens + 4 * tokens + 8 * documents
+
     @abstractmethod
     def start(self, random: bool) -> None:
         """Begin: every token at random, or (random = False) no token placed."""

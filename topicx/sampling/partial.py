@@ -15,7 +15,7 @@ from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Schedule
-from topicx.state import NONE, Csr, State, document_topics, over_paths, topic_totals, word_topics
+from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced, word_topics
 
 PHI_BYTES, TOKEN_BYTES = 1 << 26, 16
 """φ is drawn for blocks of words of about this size, or of so many bytes for each token, if that is more."""
@@ -36,8 +36,8 @@ class Assignments(Method):
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
         if not random:
-            z = np.full(state.paths * state.n_tokens, NONE, np.uint16)
-        elif np.any(state.z != NONE):
+            z = unplaced(state.paths * state.n_tokens).copy()
+        elif state.placed:
             z = state.z.copy()
         else:
             draw = streams.generator(options.seed, options.chain, streams.START)
@@ -103,10 +103,16 @@ class Partial(Assignments):
         blocks = 1 if options.sparse_phi else -(-state.n_words * self._row * 4 // budget)
         blocks = max(1, min(blocks, state.paths * state.n_documents, state.n_words, 1024))
         self.schedule = Schedule(
-            state.words, state.offsets, state.n_words, blocks, options.seed, options.chain, state.paths
+            state.words, state.offsets, state.n_words, blocks, options.seed, options.chain, state.paths, engine
         )
         self.words = self.schedule.arranged(state.words)
         self.set_priors(state.alpha, state.beta)
+
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        tokens = state.paths * state.n_tokens
+        phi = min(4 * state.n_words * (state.n_topics + 15), max(PHI_BYTES, TOKEN_BYTES * tokens))
+        return super().memory(state, options) + phi + 10 * min(tokens, state.n_words * state.n_topics)
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         self.z = np.ascontiguousarray(self.schedule.arranged(z))

@@ -28,7 +28,7 @@ from topicx.sampling.likelihood import words_log_likelihood
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell
 from topicx.schema import Array
-from topicx.state import NONE, Csr, State, topic_totals
+from topicx.state import Csr, State, topic_totals
 
 
 class Restricted(Gibbs):
@@ -47,7 +47,7 @@ class Restricted(Gibbs):
 
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
-        if random and not np.any(state.z != NONE):
+        if random and not state.placed:
             draw = streams.generator(options.seed, options.chain, streams.START)
             self._adopt(random_topics(state, self.allowed, draw))
         else:

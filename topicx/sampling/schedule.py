@@ -7,15 +7,21 @@ stale within an epoch, and are summed in a fixed order at its end. P = 1 is the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import layout
+from topicx._kernels import counts, layout
+from topicx.engines.threads import Engine, Threads
 from topicx.sampling import streams
-from topicx.state import over_paths
+from topicx.state import document_batches, over_paths
+
+_PIECE = 1 << 20
+"""Tokens that a thread puts in order at a time."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,12 @@ class Schedule:
         seed: int,
         chain: int,
         paths: int = 1,
+        engine: Engine | None = None,
     ) -> None:
         """With several paths the documents are there as often, document d of path m being number m D + d; their words
-        are not."""
+        are not. `engine` shares the work of putting tokens in order."""
         self.partitions = partitions
+        self._engine = engine or Threads(1)
         self._words, self._offsets = words, offsets
         offsets = over_paths(offsets, paths)
         documents = len(offsets) - 1
@@ -56,14 +64,20 @@ class Schedule:
             streams.generator(seed, chain, streams.SHUFFLE, shard).shuffle(order)
             self.shards.append(order[lengths[order] > 0])
         self.block_of_word = np.zeros(n_words, np.uint16)
+        self.frequencies = np.zeros(n_words, np.int64)  # tokens of each word (of one path)
+        counts.frequencies(words, self.frequencies)
         if partitions > 1:
-            self.block_of_word = balanced_blocks(np.bincount(words, minlength=n_words), partitions)
+            self.block_of_word = balanced_blocks(self.frequencies, partitions)
         # Words by block, then by id: the order of tokens within a document. Kernels that write something for each word
         # number the words by it, so that threads at work on different blocks never write to one cache line.
         self.rank = np.empty(n_words, np.uint32)
         self.rank[np.argsort(self.block_of_word, kind="stable")] = np.arange(n_words, dtype=np.uint32)
         self.segments = np.empty((len(self._offsets) - 1) * (partitions + 1), np.int64)
-        layout.segment(words, self._offsets, self.block_of_word, partitions, self.segments)
+        self._over_documents(
+            lambda first, last: layout.segment(
+                first, last, words, self._offsets, self.block_of_word, partitions, self.segments
+            )
+        )
 
     def epochs(self) -> list[list[Cell]]:
         """The cells of a sweep: those of one inner list may run at once."""
@@ -88,15 +102,31 @@ class Schedule:
         bounds = self._offsets[begin : end + 1]
         words = self._words[bounds[0] : bounds[-1]]
         order = np.empty(len(words), np.uint32)
-        layout.arrange(words, bounds - bounds[0], self.rank, np.arange(len(words), dtype=np.uint32), order, False)
+        places = np.arange(len(words), dtype=np.uint32)
+        layout.arrange(0, end - begin, words, bounds - bounds[0], self.rank, places, order, False)
         return order
+
+    def ranks(self) -> NDArray[np.uint32]:
+        """The ranks of the tokens' words in the schedule's order."""
+        ranks = np.empty(len(self._words), np.uint32)
+        self._over_documents(
+            lambda first, last: layout.ranks(first, last, self._words, self._offsets, self.rank, ranks)
+        )
+        return ranks
+
+    def _over_documents(self, work: Callable[[int, int], None]) -> None:
+        """work(first, last) over all documents, in pieces that are done at the same time."""
+        self._engine.map(lambda part: work(*part), list(document_batches(self._offsets, _PIECE)))
 
     def _reorder(self, values: NDArray[Any], back: bool) -> NDArray[Any]:
         values, out = np.ascontiguousarray(values), np.empty_like(values, order="C")
         for begin in range(0, len(values), max(len(self._words), 1)):
-            path = slice(begin, begin + len(self._words))
-            layout.arrange(self._words, self._offsets, self.rank, values[path], out[path], back)
+            source, target = (array[begin : begin + len(self._words)] for array in (values, out))
+            self._over_documents(partial(self._arrange, source, target, back))
         return out
+
+    def _arrange(self, source: NDArray[Any], target: NDArray[Any], back: bool, first: int, last: int) -> None:
+        layout.arrange(first, last, self._words, self._offsets, self.rank, source, target, back)
 
 
 def balanced_blocks(frequencies: NDArray[np.int64], partitions: int) -> NDArray[np.uint16]:

@@ -36,6 +36,10 @@ class Warp(Assignments):
         self._seed_start = np.zeros(state.n_words + 1, np.int64)
         np.cumsum(np.bincount(seeds.words, minlength=state.n_words), out=self._seed_start[1:])
 
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        return super().memory(state, options) + (4 + 2 * options.mh_steps) * state.n_tokens  # places, proposals
+
     def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
         super().set_priors(alpha, beta)
         self._beta32 = self.state.beta.astype(np.float32)

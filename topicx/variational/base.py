@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import soft
+from topicx._kernels import bounds, pairs, soft
+from topicx.engines.memory import told_size
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.sampling import streams
@@ -46,7 +47,7 @@ class Soft(Method):
         self.words = self.schedule.arranged(words)
         self.counts = self.schedule.arranged(counts)
         self.offsets = offsets
-        self.pairs = soft.Pairs(
+        self.pairs = pairs.Pairs(
             self.words, self.counts, offsets, self.schedule.segments, state.groups, partitions, self.topics
         )
         self.nd: Rows = np.zeros((0, self.padded), np.float32)
@@ -61,6 +62,11 @@ class Soft(Method):
         self._alpha32[:, : self.topics] = alpha
         self._beta32 = self.state.beta.astype(np.float32)
         self._beta_sum = float(self.state.beta.sum())
+
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        rows = state.n_documents + state.n_words
+        return super().memory(state, options) + 8 * rows * (state.n_topics + 15)
 
     def _check_memory(self, pairs: int) -> None:
         """Whether the method fits in memory; the default needs rows of documents and words only."""
@@ -77,7 +83,7 @@ class Soft(Method):
     @property
     def _placed(self) -> bool:
         """Whether the state came with assignments."""
-        return bool(np.any(self.state.z != NONE))
+        return self.state.placed
 
     def _pair_topics(self) -> NDArray[np.uint16]:
         """A topic for each pair (schedule order): that of its first token, where the state has one; else at random."""
@@ -86,7 +92,7 @@ class Soft(Method):
         topics = draw.integers(0, self.topics, len(self.words), dtype=np.uint16)
         if self._placed:
             found = np.zeros(len(self.words), np.uint16)
-            soft.first_topics(state.words, state.offsets, np.zeros(state.n_words, np.int64), state.z, found)
+            pairs.first_topics(state.words, state.offsets, np.zeros(state.n_words, np.int64), state.z, found)
             topics = np.where(found == NONE, topics, found)
         return np.ascontiguousarray(self.schedule.arranged(topics))
 
@@ -138,7 +144,7 @@ class Soft(Method):
         of_pair = np.ascontiguousarray(self.schedule.restored(self._best()))
         if not self._own_z:  # the array that came with the state is the caller's
             state.z, self._own_z = np.empty(state.n_tokens, np.uint16), True
-        soft.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
+        pairs.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
         return state
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -161,7 +167,7 @@ class Soft(Method):
     def _document_normaliser(self) -> float:
         """Σ_d log Γ(Σα + n_d) - log Γ(Σα)."""
         alpha = self.state.document_alpha()
-        return float(np.sum(soft.special("lgamma", alpha + self.state.lengths) - soft.special("lgamma", alpha)))
+        return float(np.sum(bounds.special("lgamma", alpha + self.state.lengths) - bounds.special("lgamma", alpha)))
 
 
 def pair_up(
@@ -171,7 +177,7 @@ def pair_up(
     pair_words, counts = np.empty(len(words), np.uint32), np.empty(len(words), np.uint32)
     pair_offsets = np.zeros(len(offsets), np.int64)
     seen = np.zeros(n_words, np.int64) if seen is None else seen
-    number = soft.pair_up(words, offsets, seen, pair_words, counts, pair_offsets)
+    number = pairs.pair_up(words, offsets, seen, pair_words, counts, pair_offsets)
     return pair_words[:number].copy(), counts[:number].copy(), pair_offsets
 
 
@@ -190,29 +196,11 @@ def give_back_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def free_memory() -> int:
-    """Bytes that a process may still use: what the system has, and what a container leaves."""
-    import contextlib
-    import sys
-    from pathlib import Path
-
-    room = sys.maxsize
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                room = min(room, int(line.split()[1]) * 1024)
-    with contextlib.suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        limit = int((group / "memory.max").read_text())
-        room = min(room, limit - int((group / "memory.current").read_text()))
-    return room
-
-
-def require_memory(method: str, pairs: int, topics: int, needed: int) -> None:
-    """InputError unless `needed` bytes are free."""
-    free = free_memory()
-    if needed > free:
+def require_memory(engine: Engine, method: str, pairs: int, topics: int, needed: int) -> None:
+    """InputError unless a run may take `needed` bytes."""
+    room = engine.room()
+    if needed > room:
         raise InputError(
-            f"{method} keeps {pairs:,} pairs of document and word × {topics} topics in {needed / 1e9:.1f} GB, and "
-            f"{max(free, 0) / 1e9:.1f} GB are free: use the sampler scvb0, which keeps no assignments"
+            f"{method} keeps {pairs:,} pairs of document and word × {topics} topics in {told_size(needed)}, and it may "
+            f"take {told_size(max(room, 0))}: use the sampler scvb0, which keeps no assignments"
         )

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import soft
+from topicx._kernels import bounds, pairs, soft
 from topicx.sampling.schedule import Cell
 from topicx.schema import Array
 from topicx.variational.base import Rows, Soft, give_back_memory, require_memory
@@ -38,11 +38,11 @@ class Stored(Soft):
 
     def _check_memory(self, pairs: int) -> None:
         rows = (self.state.n_documents + self.state.n_words) * self.padded * self.words_rows
-        require_memory(self.name, pairs, self.topics, 4 * (pairs * self.topics + rows))
+        require_memory(self.engine, self.name, pairs, self.topics, 4 * (pairs * self.topics + rows))
 
     def _start_at(self, topics: NDArray[np.uint16]) -> None:
         self.gamma = self._room()
-        soft.one_hot(topics, self.topics, self.gamma)
+        pairs.one_hot(topics, self.topics, self.gamma)
         self._recount()
 
     def start(self, random: bool) -> None:
@@ -83,7 +83,7 @@ class Stored(Soft):
     def _by_word(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
         starts = np.zeros(self.state.n_words + 1, np.int64)
         order = np.empty(len(self.words), np.uint32)
-        soft.by_word(self.words, starts, order)
+        pairs.by_word(self.words, starts, order)
         return starts, order
 
     def _recount(self) -> None:
@@ -108,7 +108,7 @@ class Stored(Soft):
 
     def _best(self) -> NDArray[np.uint16]:
         best = np.empty(len(self.words), np.uint16)
-        soft.best_topics(self.gamma, self.topics, best)
+        pairs.best_topics(self.gamma, self.topics, best)
         return best
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -129,9 +129,9 @@ class Stored(Soft):
         """
         state = self.state
         alpha = np.ascontiguousarray(state.alpha)
-        base = soft.special("lgamma", alpha)
+        base = bounds.special("lgamma", alpha)
         found = self.engine.map(
-            lambda docs: soft.document_bound(self.pairs, docs, self.gamma, alpha, base), self.schedule.shards
+            lambda docs: bounds.document_bound(self.pairs, docs, self.gamma, alpha, base), self.schedule.shards
         )
         total = float(sum(rising + entropy for rising, entropy in found)) - self._document_normaliser()
         starts, order = self._by_word()
@@ -139,7 +139,7 @@ class Stored(Soft):
 
         def work(part: tuple[int, int]) -> tuple[float, NDArray[np.float64]]:
             sums = np.zeros((3, self.topics))
-            value = soft.word_bound(self.counts, self.gamma, starts, order, *part, state.beta, *seeds, sums)
+            value = bounds.word_bound(self.counts, self.gamma, starts, order, *part, state.beta, *seeds, sums)
             return value, sums
 
         parts = self._over_words(work)
@@ -147,7 +147,7 @@ class Stored(Soft):
         sums = np.ascontiguousarray(sum(sums for _, sums in parts)).astype(np.float32)
         prior = np.full(self.topics, self._beta_sum)
         np.add.at(prior, state.seeds.topics, state.seeds.counts.astype(np.float64))
-        total -= float(np.sum(soft.expected_rising(sums[0], sums[1], sums[2], prior)))
+        total -= float(np.sum(bounds.expected_rising(sums[0], sums[1], sums[2], prior)))
         return total / max(state.n_tokens, 1)
 
     def _seeds_by_word(self) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.int64]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from topicx._kernels import allowed_soft as kernel
-from topicx._kernels import soft
+from topicx._kernels import bounds, pairs
 from topicx.allowed import allowed_of, by_document, check_topics, document_of_entry, entry_alpha
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
@@ -45,7 +45,7 @@ class RestrictedCvb0(Method):
         entries = int(self.gamma_start[-1])
         if entries >= 1 << 32:
             raise InputError(f"CVB0 keeps {entries:,} assignments, more than it can: use a Gibbs sampler")
-        require_memory("CVB0", len(words), int(choices.max(initial=1)), 16 * entries)
+        require_memory(engine, "CVB0", len(words), int(choices.max(initial=1)), 16 * entries)
         partitions = options.partitions or default_partitions(state.n_tokens, state.n_documents)
         partitions = max(1, min(partitions, state.n_documents, state.n_words))
         self.schedule = Schedule(words, offsets, state.n_words, partitions, options.seed, options.chain)
@@ -89,21 +89,21 @@ class RestrictedCvb0(Method):
         """Every pair wholly on one of its document's topics: from the state, or at random."""
         state, options = self.state, self.options
         draw = streams.generator(options.seed, options.chain, streams.START)
-        choices, pairs = np.diff(self.allowed[0]), np.diff(self.offsets)
-        place = (draw.random(len(self.words)) * np.repeat(choices, pairs)).astype(np.int64)
-        if np.any(state.z != NONE):
+        choices, sizes = np.diff(self.allowed[0]), np.diff(self.offsets)
+        place = (draw.random(len(self.words)) * np.repeat(choices, sizes)).astype(np.int64)
+        if state.placed:
             check_topics(state.z, state, self.allowed)
             found = np.zeros(len(self.words), np.uint16)
-            soft.first_topics(state.words, state.offsets, np.zeros(state.n_words, np.int64), state.z, found)
-            document = np.repeat(np.arange(state.n_documents), pairs)
+            pairs.first_topics(state.words, state.offsets, np.zeros(state.n_words, np.int64), state.z, found)
+            document = np.repeat(np.arange(state.n_documents), sizes)
             entries = document_of_entry(self.allowed) << 16 | self.allowed[1]
             at = np.searchsorted(entries, document << 16 | found) - self.allowed[0][document]
             place = np.where(found == NONE, place, at)
         place = self.schedule.arranged(place.astype(np.uint32)).astype(np.int64)
-        first = np.repeat(self.gamma_start[:-1], pairs)
-        within = np.arange(len(self.words)) - np.repeat(self.offsets[:-1], pairs)
+        first = np.repeat(self.gamma_start[:-1], sizes)
+        within = np.arange(len(self.words)) - np.repeat(self.offsets[:-1], sizes)
         self.gamma[:] = 0
-        self.gamma[first + within * np.repeat(choices, pairs) + place] = 1
+        self.gamma[first + within * np.repeat(choices, sizes) + place] = 1
         sums = self._sums(1)
         self.nd, self.nw = sums[0][0], sums[1][0] + self.pseudo
         self.totals = self._by_topic(sums[1][0]) + self.pseudo_totals
@@ -177,7 +177,7 @@ class RestrictedCvb0(Method):
         of_pair = np.ascontiguousarray(self.schedule.restored(best))
         if not self._own_z:  # the array that came with the state is the caller's
             state.z, self._own_z = np.empty(state.n_tokens, np.uint16), True
-        soft.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
+        pairs.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
         return state
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -211,4 +211,4 @@ class RestrictedCvb0(Method):
 def _rising(sums: Floats, prior: Floats) -> float:
     """Σ E[log Γ(prior + n)] - log Γ(prior); sums: mean, variance and log p(n = 0) of each n."""
     mean, variance, none = np.ascontiguousarray(sums, np.float32)
-    return float(np.sum(soft.expected_rising(mean, variance, none, np.ascontiguousarray(prior, np.float64))))
+    return float(np.sum(bounds.expected_rising(mean, variance, none, np.ascontiguousarray(prior, np.float64))))

@@ -16,17 +16,17 @@ handed over piece by piece (`StochasticLDA.partial_fit`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import soft
-from topicx.corpus.corpus import Corpus, take_rows
+from topicx._kernels import pairs, soft
+from topicx.corpus.corpus import Corpus
 from topicx.corpus.stored import StoredCorpus
-from topicx.declare import check_positive, check_whole
+from topicx.declare import check_positive
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.model import Model
@@ -35,272 +35,11 @@ from topicx.sampling.hyper import DocumentStatistics
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.schema import Array, require
-from topicx.state import NONE, Csr, Seeds, State
+from topicx.state import Csr, State
 from topicx.strings import Strings
-from topicx.variational.base import WORD_PARTS, Rows, dense_csr, pair_up
-from topicx.variational.statistics import ExpectedWords, Observed, document_cost
-
-SLICES = 8
-"""Parts of a minibatch that are worked on at once: a fixed number, so that results do not depend on threads."""
-RUN = 16
-"""Documents that are read together: a minibatch is of runs from all over the corpus."""
-
-
-@dataclass(frozen=True)
-class Rate:
-    """The learning rate ρ_t = scale · (delay + t)^-power of minibatch t, at most 1; and passes over a document."""
-
-    scale: float = 1.0
-    delay: float = 4.0
-    power: float = 0.6
-    passes: int = 2
-
-    def __post_init__(self) -> None:
-        for name in ("scale", "delay", "power"):
-            check_positive(f"learning-rate {name}", getattr(self, name))
-        if self.power > 1:
-            raise InputError(f"learning-rate power must be at most 1, or learning stops early; not {self.power}")
-        check_whole("learning-rate passes", self.passes, 1, 1000)
-
-    @classmethod
-    def of(cls, options: Options) -> Rate:
-        """The rate that the options of a run name."""
-        return cls(options.rate_scale, options.rate_delay, options.rate_power, options.document_passes)
-
-    def at(self, step: int) -> float:
-        return min(1.0, self.scale * float(_power(np.array([self.delay + step]), -self.power)[0]))
-
-
-DOCUMENT_DELAY, DOCUMENT_POWER = 10.0, 0.9
-"""The rate within a document, as in the paper: position t moves its counts by (10 + t)^-0.9."""
-
-
-def _power(x: NDArray[Any], power: float) -> NDArray[np.float64]:
-    """x^power by the kernels' arithmetic, which has the same bits everywhere."""
-    result: NDArray[np.float64] = soft.special("exp", power * soft.special("log", x))
-    return result
-
-
-class MinibatchSource(Protocol):
-    """Where documents come from."""
-
-    n_documents: int
-    n_tokens: int
-
-    def take(self, runs: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Tokens and offsets of these runs of RUN documents, one after the other."""
-        ...
-
-
-def _members(runs: NDArray[np.int64], documents: int) -> NDArray[np.int64]:
-    every = (runs[:, None] * RUN + np.arange(RUN)).ravel()
-    return every[every < documents]
-
-
-class InMemory:
-    """Documents of arrays."""
-
-    def __init__(self, words: NDArray[np.uint32], offsets: NDArray[np.int64]) -> None:
-        self.words, self.offsets = words, offsets
-        self.n_documents, self.n_tokens = len(offsets) - 1, len(words)
-
-    def take(self, runs: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        return take_rows(self.words, self.offsets, _members(runs, self.n_documents))
-
-
-class OnDisk:
-    """Documents of an open corpus file."""
-
-    def __init__(self, corpus: StoredCorpus) -> None:
-        self.corpus = corpus
-        self.n_documents, self.n_tokens = corpus.n_documents, corpus.n_tokens
-
-    def take(self, runs: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        words, offsets = [], [np.zeros(1, np.int64)]
-        for run in runs.tolist():
-            bounds = self.corpus.offsets(run * RUN, min((run + 1) * RUN, self.n_documents))
-            words.append(self.corpus.words(int(bounds[0]), int(bounds[-1])))
-            offsets.append(offsets[-1][-1] + bounds[1:] - bounds[0])
-        return np.concatenate(words), np.concatenate(offsets)
-
-
-class Learner:
-    """The words' running counts (scale · nw, seeds included), the totals, and how a minibatch changes them."""
-
-    def __init__(
-        self, topics: int, words: int, alpha: NDArray[np.float64], beta: NDArray[np.float64], rate: Rate,
-        engine: Engine, seeds: Seeds | None = None,
-    ) -> None:  # fmt: skip
-        self.topics, self.rate, self.engine = topics, rate, engine
-        self.seeds = Seeds() if seeds is None else seeds
-        self.padded = (topics + 15) // 16 * 16
-        self.nw: Rows = np.zeros((words, self.padded), np.float32)
-        self.scale, self.step = 1.0, 0
-        self.totals = np.zeros(topics)
-        self._rates = np.zeros(0)
-        self._room = np.empty((0, self.padded), np.float32)
-        self._seen = np.zeros(words, np.int64)
-        self.set_priors(alpha, beta)
-
-    def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
-        self.alpha, self.beta = np.ascontiguousarray(alpha), beta
-        self._alpha32 = np.zeros((len(alpha), self.padded), np.float32)
-        self._alpha32[:, : self.topics] = alpha
-        self._beta32, self._beta_sum = beta.astype(np.float32), float(beta.sum())
-        self._base = soft.special("digamma", self.alpha)
-
-    def start(self, frequencies: NDArray[Any], key: int) -> None:
-        """Each word's tokens spread at random over the topics."""
-        soft.random_words(self.nw, self.topics, np.asarray(frequencies, np.float64), key)
-        self._with_seeds(1.0)
-        self.totals = soft.column_sums(self.nw, self.topics)
-
-    def _with_seeds(self, share: float) -> None:
-        added = (share * self.seeds.counts / self.scale).astype(np.float32)
-        np.add.at(self.nw, (self.seeds.words, self.seeds.topics), added)
-
-    @property
-    def counts(self) -> Rows:
-        """The words' expected counts."""
-        found = self.nw.copy()
-        soft.scale_rows(found, self.scale)
-        return found
-
-    def assign(
-        self, words: NDArray[np.uint32], offsets: NDArray[np.int64], groups: NDArray[np.uint32], gains: bool = False
-    ) -> Minibatch:
-        """The assignments of these documents, given the words' counts."""
-        pair_words, counts, pair_offsets = self._pairs(words, offsets)
-        documents = len(offsets) - 1
-        if len(self._room) < len(pair_words):
-            self._room = np.empty((len(pair_words) * 5 // 4, self.padded), np.float32)
-        keep = self._room[: len(pair_words)]
-        nd = np.empty((documents, self.padded), np.float32)
-        weight = np.zeros(self.padded, np.float32)
-        weight[: self.topics] = 1.0 / (self.totals + self._beta_sum)
-        longest = int(np.diff(pair_offsets).max(initial=0)) * self.rate.passes
-        if len(self._rates) < longest:
-            self._rates = _power(DOCUMENT_DELAY + np.arange(2 * longest), -DOCUMENT_POWER)
-        ends = np.searchsorted(pair_offsets, len(pair_words) * np.arange(1, SLICES) / SLICES)
-        bounds = [0, *ends.tolist(), documents]
-
-        def work(part: int) -> tuple[float, NDArray[np.float64]]:
-            gain = np.zeros((len(self.alpha) if gains else 0, self.topics))
-            fit = soft.scvb0_documents(
-                pair_words, counts, pair_offsets, bounds[part], bounds[part + 1], groups, self._alpha32, self.nw,
-                self.scale, self._beta32, weight, self._rates, self.rate.passes, keep, nd, gain, self._base,
-            )  # fmt: skip
-            return fit, gain
-
-        results = self.engine.map(work, range(SLICES)) if len(words) else []
-        lengths = np.diff(offsets)
-        sums = self.alpha.sum(axis=1)[groups if len(groups) else np.zeros(documents, np.int64)]
-        fit = float(sum(fit for fit, _ in results)) - float(np.sum(lengths * soft.special("log", sums + lengths)))
-        gain = np.zeros((len(self.alpha), self.topics)) + (sum(g for _, g in results) if gains else 0)
-        return Minibatch(pair_words, counts, pair_offsets, keep, nd, lengths, fit, gain)
-
-    def use_room(self, memory: Rows) -> None:
-        """Put minibatches' assignments here, as long as there is room."""
-        rows = len(memory) // self.padded
-        self._room = memory[: rows * self.padded].reshape(rows, self.padded)
-
-    def _pairs(
-        self, words: NDArray[np.uint32], offsets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
-        return pair_up(np.ascontiguousarray(words), offsets, len(self.nw), self._seen)
-
-    def learn(self, batch: Minibatch, corpus_tokens: float) -> None:
-        """Move the counts towards what the minibatch says of the whole corpus."""
-        tokens = float(batch.lengths.sum())
-        if tokens == 0:
-            return
-        rho = self.rate.at(self.step)
-        self.step += 1
-        if self.scale * (1 - rho) < 1e-6:
-            soft.scale_rows(self.nw, self.scale * (1 - rho))
-            self.scale = 1.0
-        else:
-            self.scale *= 1 - rho
-        self._with_seeds(rho)
-        share = rho * corpus_tokens / tokens
-        order = np.argsort(batch.words, kind="stable")
-        ordered = batch.words[order]
-        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        starts = np.append(first, len(order)).astype(np.int64)
-        distinct = ordered[first]
-
-        def work(part: int) -> NDArray[np.float64]:
-            total = np.zeros(self.padded)
-            begin, end = (len(distinct) * p // WORD_PARTS for p in (part, part + 1))
-            soft.scvb0_words(
-                distinct, starts, order, begin, end, batch.counts, batch.keep, share / self.scale, self.nw, total
-            )
-            return total
-
-        sums: Any = sum(self.engine.map(work, range(WORD_PARTS)))
-        seeded = np.bincount(self.seeds.topics, self.seeds.counts, self.topics) if len(self.seeds) else 0.0
-        self.totals = (1 - rho) * self.totals + share * sums[: self.topics] + rho * seeded
-
-
-@dataclass
-class Minibatch:
-    """Pairs of a minibatch, their assignments (padded rows; theirs until the next call of `assign`), and the documents'
-    counts."""
-
-    words: NDArray[np.uint32]
-    counts: NDArray[np.uint32]
-    offsets: NDArray[np.int64]
-    keep: Rows
-    nd: Rows
-    lengths: NDArray[np.int64]
-    fit: float
-    gain: NDArray[np.float64]
-
-
-class Loop:
-    """Sweeps of a learner over a source, in minibatches of runs in random order."""
-
-    def __init__(self, source: MinibatchSource, groups: NDArray[np.uint32], options: Options, learner: Learner) -> None:
-        self.source, self.groups, self.options, self.learner = source, groups, options, learner
-        self.fit, self.done = 0.0, 0
-        self.gain, self.cost = np.zeros_like(learner.alpha), np.zeros(len(learner.alpha))
-
-    def sweep(self, step: int, each: Callable[[int], None] | None = None) -> None:
-        """Learn from every document once. `each` is told after each minibatch how many documents have been seen."""
-        options, learner = self.options, self.learner
-        draw = streams.generator(options.seed, options.chain, streams.CELL, step)
-        gains = options.optimize_interval > 0
-        self.fit, self.gain, self.cost = 0.0, np.zeros_like(learner.alpha), np.zeros(len(learner.alpha))
-        runs = draw.permutation(-(-self.source.n_documents // RUN))
-        for groups, words, offsets in self._batches(runs, options.batch_documents):
-            batch = learner.assign(words, offsets, groups, gains)
-            learner.learn(batch, self.source.n_tokens)
-            self.fit += batch.fit
-            if gains:
-                self.gain += batch.gain
-                self.cost += document_cost(learner.alpha, batch.lengths, groups)
-            if each is not None:
-                each(len(offsets) - 1)
-        self.done += 1
-
-    def assignments(self) -> Iterator[Minibatch]:
-        """Every document's assignments under the counts as they are, in the order of the corpus; nothing is learnt."""
-        runs = np.arange(-(-self.source.n_documents // RUN))
-        self.learner.use_room(np.zeros(0, np.float32))  # a few documents at a time now: it need not be so large
-        for groups, words, offsets in self._batches(runs, RUN):
-            yield self.learner.assign(words, offsets, groups)
-
-    def _batches(
-        self, runs: NDArray[np.int64], documents: int
-    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]]:
-        size = max(1, documents // RUN)
-        for begin in range(0, len(runs), size):
-            chosen = runs[begin : begin + size].astype(np.int64)
-            words, offsets = self.source.take(chosen)
-            groups = self.groups
-            if len(groups):
-                groups = np.ascontiguousarray(groups[_members(chosen, self.source.n_documents)])
-            yield groups, words, offsets
+from topicx.variational.base import Rows, dense_csr
+from topicx.variational.minibatches import InMemory, Learner, Loop, OnDisk, Rate
+from topicx.variational.statistics import ExpectedWords, Observed
 
 
 class Scvb0(Method):
@@ -320,7 +59,7 @@ class Scvb0(Method):
 
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
-        if np.any(state.z != NONE):
+        if state.placed:
             indptr, topics, counts = state.word_topics()
             words = np.repeat(np.arange(state.n_words), np.diff(indptr))
             self.learner.nw[words, topics] = counts
@@ -385,7 +124,7 @@ class Scvb0(Method):
         topics = [batch.keep[:, : state.n_topics].argmax(axis=1).astype(np.uint16) for batch in self.loop.assignments()]
         of_pair = np.concatenate(topics) if topics else np.zeros(0, np.uint16)
         z = np.empty(state.n_tokens, np.uint16)
-        soft.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, z)
+        pairs.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, z)
         state.z = z
         return state
 

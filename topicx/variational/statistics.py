@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import soft
+from topicx._kernels import bounds
 from topicx.sampling.hyper import DocumentStatistics, WordStatistics
 
 
@@ -20,7 +20,7 @@ class ExpectedDocuments(DocumentStatistics):
         self.nd, self.lengths, self.groups = nd, lengths, groups
 
     def gain(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-        result: NDArray[np.float64] = soft.digamma_gain(
+        result: NDArray[np.float64] = bounds.digamma_gain(
             self.nd, np.ascontiguousarray(alpha), self.groups, alpha.shape[1]
         )
         return result
@@ -57,10 +57,10 @@ class ExpectedWords(WordStatistics):
     def gain(self, factor: float) -> float:
         topics = len(self.totals)
         prior = np.repeat((factor * self._weights)[:, None], topics, axis=1)
-        return float(np.sum(self._weights * soft.digamma_gain(self.nw, prior, self._index, topics).sum(axis=1)))
+        return float(np.sum(self._weights * bounds.digamma_gain(self.nw, prior, self._index, topics).sum(axis=1)))
 
     def psi(self, x: NDArray[Any]) -> NDArray[np.float64]:
-        result: NDArray[np.float64] = soft.special("digamma", x)
+        result: NDArray[np.float64] = bounds.special("digamma", x)
         return result
 
 
@@ -70,6 +70,6 @@ def document_cost(
     """Σ_d ψ(Σα + n_d) - ψ(Σα) of each group."""
     group_of = groups if len(groups) else np.zeros(len(lengths), np.uint32)
     sums = alpha.sum(axis=1)[group_of]
-    costs: NDArray[np.float64] = soft.special("digamma", sums + lengths) - soft.special("digamma", sums)
+    costs: NDArray[np.float64] = bounds.special("digamma", sums + lengths) - bounds.special("digamma", sums)
     result: NDArray[np.float64] = np.bincount(group_of, costs, len(alpha)).astype(np.float64)
     return result

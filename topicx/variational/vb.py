@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import soft
+from topicx._kernels import bounds, soft
 from topicx.sampling.schedule import Cell
 from topicx.schema import Array
 from topicx.variational.base import Rows, Soft
@@ -34,7 +34,7 @@ class Vb(Soft):
     def _elog_phi(self) -> Rows:
         """E log φ_kw = ψ(β + n_kw) - ψ(B + n_k)."""
         elog = np.empty_like(self.nw)
-        totals = soft.special("digamma", self.totals + self._beta_sum)
+        totals = bounds.special("digamma", self.totals + self._beta_sum)
         self._over_words(lambda part: soft.vb_words(elog, self.nw, self.state.beta, totals, *part, self.topics))
         return elog
 
@@ -61,16 +61,16 @@ class Vb(Soft):
         counts; the entropy of the assignments comes on top.
         """
         state, topics = self.state, self.topics
-        total = soft.rising(self.nd, state.alpha, state.groups, topics) - self._document_normaliser()
+        total = bounds.rising(self.nd, state.alpha, state.groups, topics) - self._document_normaliser()
         which = np.arange(state.n_words, dtype=np.uint32)
-        total += soft.rising(self.nw, np.ascontiguousarray(state.beta[:, None]), which, topics)
+        total += bounds.rising(self.nw, np.ascontiguousarray(state.beta[:, None]), which, topics)
         seeds = state.seeds
         if len(seeds):
             own = state.beta[seeds.words]
-            total -= float(np.sum(soft.special("lgamma", own + seeds.counts) - soft.special("lgamma", own)))
+            total -= float(np.sum(bounds.special("lgamma", own + seeds.counts) - bounds.special("lgamma", own)))
         prior = np.full(topics, self._beta_sum)
         np.add.at(prior, seeds.topics, seeds.counts.astype(np.float64))
-        ends = soft.special("lgamma", self.totals + self._beta_sum) - soft.special("lgamma", prior)
+        ends = bounds.special("lgamma", self.totals + self._beta_sum) - bounds.special("lgamma", prior)
         return float(total - ends.sum() + self.entropy) / max(state.n_tokens, 1)
 
     def _best(self) -> NDArray[np.uint16]:

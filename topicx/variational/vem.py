@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
-from topicx._kernels import soft
+from topicx._kernels import bounds
 from topicx.sampling.hyper import LEAST, learn_beta, rounded, usable
 from topicx.sampling.method import Method
 from topicx.variational.vb import Vb
@@ -56,11 +56,11 @@ class Vem(Vb):
         """Σ_d Ψ(ρ_jdk), and Σ_d Ψ(ρ_jd.), of each collection."""
         state, alpha = self.state, np.ascontiguousarray(self.state.alpha)
         documents = self.documents()
-        each = soft.digamma_gain(self.nd, alpha, state.groups, self.topics)
-        each = each + documents[:, None] * soft.special("digamma", alpha)
+        each = bounds.digamma_gain(self.nd, alpha, state.groups, self.topics)
+        each = each + documents[:, None] * bounds.special("digamma", alpha)
         full = state.lengths > 0
         groups = state.groups[full] if len(state.groups) else np.zeros(int(full.sum()), np.uint32)
-        sums = soft.special("digamma", alpha.sum(axis=1)[groups] + state.lengths[full])
+        sums = bounds.special("digamma", alpha.sum(axis=1)[groups] + state.lengths[full])
         return each, np.bincount(groups, sums, len(alpha)).astype(np.float64)
 
 

@@ -1,0 +1,36 @@
+"""Sorting a few topics, and many keys."""
+
+from libc.stdint cimport int64_t, uint16_t, uint64_t
+from libc.stdlib cimport qsort
+
+cdef enum:
+    SHORT = 48  # topics up to which they are sorted by insertion
+
+
+cdef inline int topics_ascend(const void *a, const void *b) noexcept nogil:
+    return <int> (<const uint16_t *> a)[0] - <int> (<const uint16_t *> b)[0]
+
+
+cdef inline void sort_topics(uint16_t *topics, int64_t n) noexcept nogil:
+    """Ascending; most lists are short, and then a call of qsort costs more than what was done to make them."""
+    cdef int64_t i, j
+    cdef uint16_t topic
+    if n > SHORT:
+        qsort(topics, n, sizeof(uint16_t), topics_ascend)
+        return
+    for i in range(1, n):
+        topic = topics[i]
+        j = i
+        while j > 0 and topics[j - 1] > topic:
+            topics[j] = topics[j - 1]
+            j -= 1
+        topics[j] = topic
+
+
+cdef inline int keys_ascend(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t x = (<const uint64_t *> a)[0], y = (<const uint64_t *> b)[0]
+    return (x > y) - (x < y)
+
+
+cdef inline void sort_keys(uint64_t *keys, int64_t n) noexcept nogil:
+    qsort(keys, n, sizeof(uint64_t), keys_ascend)
