@@ -129,6 +129,7 @@ def command(
             shares = part.theta
             if labeller is None:
                 found = inference.definition.predict(loaded, part.documents.words, part.documents.offsets, shares)
+                shares = shares * loaded.shown
             else:
                 shares, found = labels.rows_of(labeller, part)
             add(part.documents.ids, lengths, part.documents.unknown, shares, [*part.documents.values, *found])

@@ -18,6 +18,8 @@ from topicx.evaluate.chib import chib
 from topicx.evaluate.completion import completion
 from topicx.evaluate.infer import infer
 from topicx.evaluate.left_to_right import left_to_right
+from topicx.hmm import options as hmm_options
+from topicx.hmm.run import train as hmm_train
 from topicx.model import Model
 from topicx.models.definition import Priors
 from topicx.run import Run
@@ -26,6 +28,7 @@ from topicx.sampling.options import Options
 from topicx.strings import Strings
 
 MODELS = {"labeled": "labeled", "labeled-cvb0": "labeled", "vem": "compound"}
+HIDDEN = len(hmm_options.SAMPLERS) * 2
 FURTHER: list[tuple[str, str, dict[str, Any]]] = [
     ("compound", "sparse", {"pi": "ags", "pi_burn_in": 1}),
     ("compound", "sparse", {"pi": "mgs", "pi_burn_in": 1}),
@@ -73,10 +76,9 @@ def digest(*arrays: object) -> str:
 
 
 def of_model(model: Model) -> str:
-    """The score to nine decimals: NumPy and BLAS, which add it up, have other last bits on other processors."""
-    side = [model.side[name] for name in sorted(model.side)]
-    score = np.round(model.trace.get("score", np.zeros(0)), 9)
-    return digest(model.values, model.topics, model.alpha, model.beta, score, *side)
+    """All that was learnt, and the trace."""
+    more = [arrays[name] for arrays in (model.side, model.trace) for name in sorted(arrays) if name != "seconds"]
+    return digest(model.values, model.topics, model.alpha, model.beta, *more)
 
 
 def report(topics: int) -> Iterator[tuple[str, str]]:
@@ -92,6 +94,11 @@ def report(topics: int) -> Iterator[tuple[str, str]]:
         options = Options(topics=topics, sampler=sampler, model=model, own=own, iterations=3, **OFTEN)
         result = Run.start(corpus, options, engine, Priors()).train().result(examples=0)
         yield f"{model} {sampler} {own}", digest(result.state.z) + of_model(result.model)
+    for hidden in hmm_options.SAMPLERS:
+        for number in (2, 3):
+            chosen = hmm_options.Options(states=number, sampler=hidden, iterations=4, alpha=1.3, beta=1.05)
+            found = hmm_train(corpus, chosen, threads=1)
+            yield f"hmm {hidden} {number}", digest(found.emissionprob, found.trace["log_likelihood"])
     for kind in ("cgs", "cgsp"):
         rows: list[object] = []
         model = estimate(

@@ -249,6 +249,7 @@ def test_geweke(sampler, S, M, lengths):
 def test_one_path_gives_the_plain_samplers_bits(sampler, S):
     """The textbook sampler, which knows nothing of paths, from the same start and streams."""
     from topicx.sampling import streams
+    from topicx.sampling.tables import dirichlet
 
     words, offsets, _ = random_case(9, S, 5, [200, 3, 90])
     learner = learner_of(sampler, S, 1, words, [200, 3, 90], symbols=5)
@@ -259,10 +260,10 @@ def test_one_path_gives_the_plain_samplers_bits(sampler, S):
         if sampler == "collapsed":
             twin.sweep_collapsed(words, offsets, z, *counts, 0.6, 0.8, 0.5, key)
         else:
-            rng = streams.generator(streams.PHI, 1, 0, number)
-            start = rng.dirichlet(counts[0] + 0.6)
-            trans = np.array([rng.dirichlet(row + 0.8) for row in counts[1]])
-            emit = np.array([rng.dirichlet(row + 0.5) for row in counts[2].T]).T
+            own = streams.key(streams.PHI, 1, 0, number)
+            start = dirichlet(counts[0][None] + 0.6, streams.key(own, 0))[0]
+            trans = dirichlet(counts[1] + 0.8, streams.key(own, 1))
+            emit = np.ascontiguousarray(dirichlet(counts[2].T + 0.5, streams.key(own, 2)).T)
             twin.sweep_partial(words, offsets, z, start, trans, emit, key)
         learner.sweep(number)
         np.testing.assert_array_equal(learner.z[0], z)

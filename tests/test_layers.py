@@ -24,8 +24,8 @@ LAYERS = (
 )
 """From the lowest to the highest; members of one layer may import each other."""
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-UPWARDS = {("__main__", "cli"), ("model", "evaluate")}
-"""Convenience: `Model.infer` calls what works on models, when it is called."""
+UPWARDS = {("__main__", "cli"), ("model", "evaluate"), ("kinds", "models")}
+"""When they are called: `Model.infer` uses what works on models; what a model's side arrays are, the model says."""
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,15 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError, TopicxError
 from topicx.kinds import CORPUS, KINDS, STATE
 from topicx.model import Model
-from topicx.sampling.chain import Chain
+from topicx.run import Run as TrainingRun
+from topicx.sampling.chain import Chain, Checkpoints
+from topicx.sampling.options import Options
 from topicx.schema import Array, Inconsistent, Schema
-from topicx.state import State
+from topicx.state import Seeds, State, word_topics
 from topicx.strings import Strings
 
 from .conftest import Run
+from .spellings import small_corpus
 
 STORED = Path(__file__).with_name("stored")
 """Files as the first version of the format wrote them, and what became of the checkpoints then."""
@@ -410,3 +414,104 @@ def test_every_declared_size_is_learnt_somewhere() -> None:
         asked = {size for array in schema.declared() for size in (array.below, array.ends, array.total) if size}
         assert {size for size in asked if "*" not in size} <= learnt, schema.kind
     assert CORPUS.limits == {}
+
+
+# -- side arrays of models ---------------------------------------------------------------------------------------------
+
+MODELS: dict[str, dict[str, Any]] = {
+    "medlda": {"sampler": "light", "topics": 3},
+    "compound": {"sampler": "sparse", "topics": 3, "own": {"pi": "mgs"}},
+    "dependency": {"sampler": "labeled", "own": {"label_topics": 2, "label_sweeps": 3}},
+    "hdp": {"sampler": "sparse", "topics": 3},
+    "vem": {"model": "compound", "sampler": "vem", "topics": 3, "own": {"pi": "vem"}},
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """NAME.state, NAME.model and NAME.checkpoint of small runs of every model."""
+    place = tmp_path_factory.mktemp("runs")
+    with Threads(1) as engine:
+        for name, given in MODELS.items():
+            options = Options(**{"model": name, "iterations": 3, "optimize_interval": 1, "optimize_burn_in": 0} | given)
+            run = TrainingRun.start(small_corpus(), options, engine)
+            run.train((), Checkpoints(str(place / f"{name}.checkpoint"), 2))
+            result = run.result(examples=1)
+            result.state.save(place / f"{name}.state")
+            result.model.save(place / f"{name}.model")
+    return place
+
+
+SIDE_LIES: list[tuple[str, str, str]] = [
+    ("medlda.model", "side.eta_spread", "no array 'side.eta_spread'"),
+    ("medlda.model", "side.eta:nan", "side.eta[0] = nan"),
+    ("medlda.model", "side.eta:cut", "'side.eta' of 3 entries, where 4 are needed (topics+1)"),
+    ("medlda.model", "side.classes.offsets:cut", "'side.classes.bytes'|side.classes.offsets|'side.classes.offsets' of"),
+    ("medlda.state", "side.targets:cut", "'side.targets' of 23 entries, where 24"),
+    ("medlda.state", "side.task:high", "side.task[0] = 99"),
+    ("medlda.state", "side.supervised:high", "side.supervised[0] = 99"),
+    ("medlda.checkpoint", "start.side.scale:cut", "'start.side.scale' of 1 entries"),
+    ("medlda.checkpoint", "side.curve:nan", "side.curve[0] = nan"),
+    ("compound.state", "side.pi:nan", "side.pi[0] = nan"),
+    ("compound.model", "side.scale:none", "'side.scale' of 0 entries"),
+    ("compound.checkpoint", "update.proportions.step:cut", "'update.proportions.step' of 2 entries, where 3"),
+    ("dependency.model", "side.label_topic_word:nan", "side.label_topic_word[0] = nan"),
+    ("dependency.model", "side.label_frequencies:none", "side.label_"),
+    ("dependency.state", "side.topic_label:high", "side.topic_label[0] = 99, which must be below 3"),
+    ("dependency.checkpoint", "side.labelled:cut", "'side.labelled' of 23 entries, where 24"),
+    ("hdp.state", "side.concentrations:nan", "side.concentrations[0] = nan"),
+    ("vem.checkpoint", "side.precision", "no array 'side.precision'"),
+    ("vem.checkpoint", "side.concentration:none", "'side.concentration' of 0 entries"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "lie", "problem"), SIDE_LIES, ids=[f"{name} {lie}" for name, lie, _ in SIDE_LIES])
+def test_side_arrays_that_lie_are_refused(name: str, lie: str, problem: str, runs: Path, tmp_path: Path) -> None:
+    """As the model's definition declares them, by whatever reads the file."""
+    array, _, how = lie.partition(":")
+
+    def change(arrays: dict[str, Any]) -> None:
+        if not how:
+            del arrays[array]
+        elif how in ("cut", "none"):
+            arrays[array] = arrays[array][: -1 if how == "cut" else 0]
+        else:
+            arrays[array].reshape(-1)[0] = np.nan if how == "nan" else 99
+
+    path = changed(runs / name, tmp_path / "lie", change)
+    for read in (files.read, files.open_file):
+        with pytest.raises(InputError, match="|".join(re.escape(each) for each in problem.split("|"))):
+            read(path, KINDS)
+
+
+def test_options_of_a_model_that_lie_are_refused(runs: Path, tmp_path: Path) -> None:
+    file = files.read(runs / "dependency.model")
+    for lie in ({"own": 3}, {"own": {"label_topics": "x"}}, {"own": {"nothing": 1}}):
+        meta = {"options": file.meta["options"] | lie}
+        path = changed(runs / "dependency.model", tmp_path / "lie", lambda arrays: None, meta)
+        with pytest.raises(InputError, match="options"):
+            Model.load(path)
+
+
+def test_shares_sum_to_one_over_pieces() -> None:
+    schema = Schema("x", (Array("a", "float64", "rows columns", shares=True),))
+    rows = np.random.default_rng(1).dirichlet(np.ones(3001), 300)  # a row lies across the pieces' borders
+    schema.verify({"a": rows})
+    for row in (0, 87, 174, 299):
+        wrong = rows.copy()
+        wrong[row, -1] += 1e-4
+        with pytest.raises(Inconsistent, match="a row that does not sum to 1"):
+            schema.verify({"a": wrong})
+
+
+def test_pseudo_counts_are_added_without_being_written_out() -> None:
+    """A lie about them asks for no memory; equal to tokens that are written out."""
+    random = np.random.default_rng(3)
+    words, z = random.integers(0, 9, 60).astype(np.uint32), random.integers(0, 5, 60).astype(np.uint16)
+    seeds = Seeds.of([(0, 4, 3), (3, 0, 2), (3, 4, 7), (8, 2, 1), (8, 4, 1)])
+    extra = np.repeat(np.arange(len(seeds)), seeds.counts)
+    plain = word_topics(np.append(words, seeds.words[extra]), np.append(z, seeds.topics[extra]), 9, 5, Seeds())
+    for found, wanted in zip(word_topics(words, z, 9, 5, seeds), plain, strict=True):
+        assert found.tolist() == wanted.tolist() and found.dtype == wanted.dtype
+    huge = Seeds.of([(8, 4, 1 << 40)])
+    assert word_topics(words, z, 9, 5, huge)[2].max() >= 1 << 40

@@ -194,6 +194,7 @@ def _check_before_writing(
 ) -> None:
     """TopicxError, if what was computed is nothing that could be read again (numbers that are not finite, say)."""
     try:
+        schema = schema.of(meta)
         checks, sizes = schema.checks({name: (array.dtype.name, array.shape) for name, array in arrays.items()})
         for name, check in checks.items():
             array = arrays[name]
@@ -359,6 +360,7 @@ def _read_all(file: File, schema: Schema | None, keep: bool, map_from: int | Non
     """Every array once: its checksum, its values by the schema, and, to `keep`, its contents."""
     checks: dict[str, Check] = {}
     if schema is not None:
+        schema = schema.of(file.meta)
         checks, file.sizes = schema.checks({name: (file.dtype(name).name, file.shape(name)) for name in file._table})
         if schema.meta is not None:
             schema.meta(file.meta, file.sizes)
@@ -430,6 +432,8 @@ def starts_topicx(start: bytes) -> bool:
 
 
 def _open_seekable(name: str) -> IO[bytes]:
+    if name != "-" and Path(name).is_dir():
+        raise InputError(f"{name}: is a folder; 'topicx import' makes a corpus of the texts in it")
     try:
         if name == "-" and sys.stdin is None:
             raise InputError("standard input is closed")

@@ -9,11 +9,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from topicx.schema import Array, Many, Part, Ragged, Schema, Texts, lists, members, number, require, texts, whole
+from topicx.errors import InputError
+from topicx.schema import (
+    Array,
+    Inconsistent,
+    Many,
+    Part,
+    Ragged,
+    Schema,
+    Texts,
+    lists,
+    members,
+    number,
+    require,
+    texts,
+    whole,
+)
 
 LOWEST, HIGHEST = 9.99e-31, 1.001e30
 """Limits of a prior weight: those of the training options, and what rounding to single precision may add."""
 FINITE = 1.7976931348623157e308
+FLOAT, SMALLEST = 3.4028234663852886e38, 1.401298464324817e-45
+"""The largest and the smallest positive number of single precision."""
 COUNT = 1 << 53
 """Counts that a double holds exactly."""
 SEED = 1 << 24
@@ -67,6 +84,36 @@ _META = {
     "seed_counts": lambda value: isinstance(value, list) and all(number(one, 0, COUNT) for one in value),
 }
 """What members of the metadata are, where code relies on them."""
+
+
+def sides(name: Any, meta: Mapping[str, Any], finished: bool, *prefixes: str) -> tuple[Array, ...]:
+    """The side arrays that the definition of this model declares, under each of these prefixes; those of the first
+    must be there, if any is."""
+    if name in (None, "", "lda"):
+        return ()
+    from topicx.models import registry  # when such a file is read: what belongs to a model stands in its module
+
+    require(_options(meta.get("options", {})), "the metadata 'options' in a form that topicx does not write")
+    try:
+        declared = registry.side_arrays(str(name), meta, finished)
+    except (InputError, TypeError, ValueError) as error:
+        raise Inconsistent(f"options that its model refuses: {error}") from None
+    return tuple(one.under(prefix, required=at == 0) for at, prefix in enumerate(prefixes) for one in declared)
+
+
+def _state_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
+    return sides(meta.get("model"), meta, False, "side.")
+
+
+def _model_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
+    return sides(meta.get("model"), meta, True, "side.")
+
+
+def _checkpoint_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
+    options, state = meta.get("options"), meta.get("state")
+    if not isinstance(options, dict) or not isinstance(state, dict):
+        return ()  # which is refused soon
+    return sides(options.get("model"), state | {"options": options}, False, "side.", "start.side.", "side_sample.*.")
 
 
 _RUN = ("options", "model", "own", "estimator", "documents", "tokens")
@@ -127,7 +174,11 @@ _STATE: tuple[Part, ...] = (
     _SIDE,
 )
 STATE = Schema(
-    "state", _STATE, _SIZES, _common("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", *_RUN)
+    "state",
+    _STATE,
+    _SIZES,
+    _common("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", *_RUN),
+    _state_sides,
 )
 
 _EXAMPLES = "example_documents"
@@ -148,11 +199,14 @@ MODEL = Schema(
         Texts("example_columns", "topics*examples", empty=True, since=3),
         Texts("group_names", "groups", empty=True, since=2),
         Texts("topic_names", "topics", empty=True, since=2),
+        Array("hidden", "uint8", "topics", low=0, high=1, empty=0, since=3, required=False),
+        Array("merged", "uint16", "topics", below="topics", empty=0, since=3, required=False),
         _TRACE,
         _SIDE,
     ),
     _SIZES,
     _common("tokenizer", "groups", "seed_counts", *_RUN),
+    _model_sides,
 )
 
 
@@ -165,6 +219,7 @@ def _checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     require(isinstance(figures, dict) and all(number(one) for one in figures.values()), "the metadata 'figures'")
     require(_options(meta["options"]), "the metadata 'options' in a form that topicx does not write")
     require(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
+    require(lists(meta.get("trace", [])), "the metadata 'trace', which must be a list of names")
     require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
     require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
     if STATE.meta is not None:
@@ -184,12 +239,14 @@ CHECKPOINT = Schema(
         Many(
             "method.", "method", (Array("method.*", ANY, None, low=-FINITE, high=FINITE),)
         ),  # each method says what its own must be
+        Array("update.proportions.step", "float64", "groups", low=LOWEST, high=HIGHEST, empty=0, required=False),
         Many("update.", "updates", (Array("update.*", ANY, None),)),
         Many("start.", "start", (Array("start.*", ANY, None),)),  # what the next chain begins with
         Many("side_sample.", "side_samples", (Array("side_sample.*", ANY, None),)),
     ),
     _SIZES,
     _checkpoint,
+    _checkpoint_sides,
 )
 """A state, and what its chain needs beyond it."""
 
@@ -208,9 +265,9 @@ HMM = Schema(
     "hmm",
     (
         _VOCABULARY,
-        Array("startprob", "float64", "states", low=0, high=1.000001),
-        Array("transmat", "float64", "states states", low=0, high=1.000001),
-        Array("emissionprob", "float64", "states words", low=0, high=1.000001),
+        Array("startprob", "float64", "states", low=0, high=1.000001, shares=True),
+        Array("transmat", "float64", "states states", low=0, high=1.000001, shares=True),
+        Array("emissionprob", "float64", "states words", low=0, high=1.000001, shares=True),
         Many("trace.", "trace", _SWEEPS),
     ),
     {"states": (1, 256)},

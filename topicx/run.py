@@ -165,6 +165,10 @@ class Run:
         self.definition.finish(state, model, [*before, state])
         return Result(model, state)
 
+    def glance(self) -> Model:
+        """The topics as they are now, from the counts alone: a look in passing, while the chain runs."""
+        return expected(self.chain.method.word_topics(), self.chain.state, "cgs")
+
     def theta_rows(self, estimator: str = "cgsp") -> Iterator[tuple[int, NDArray[np.float64]]]:
         """θ of the corpus in batches, averaged over the chain's samples: the number of the first document, and rows."""
         chain = self.chain

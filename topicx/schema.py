@@ -12,6 +12,7 @@ Arrays that no part names are kept as they are (`extra`): a newer version's surv
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -25,6 +26,8 @@ from topicx.strings import Strings
 
 PIECE = 1 << 18
 """Values that are checked at a time: they are still in the cache from being read."""
+SHARES = 1e-6
+"""How far from 1 a sum of shares may be."""
 Table = Mapping[str, tuple[str, tuple[int, ...]]]
 """Type and shape of each array."""
 
@@ -69,6 +72,8 @@ class Array:
     since: int = 1
     """Version of the format that it came with. What came later than 1 is written only if there is something in it."""
     required: bool = True
+    shares: bool = False
+    """Whether the entries of each row (along the last dimension) sum to 1."""
 
     @property
     def place(self) -> str:
@@ -77,6 +82,12 @@ class Array:
     @property
     def arrays(self) -> tuple[Array, ...]:
         return (self,)
+
+    def under(self, prefix: str, required: bool) -> Array:
+        """The same array under a prefix, as are sizes that begin with a dot: those of arrays that stand beside it."""
+        sizes = {key: getattr(self, key) for key in ("shape", "below", "ends", "total")}
+        placed: dict[str, Any] = {key: size and re.sub(r"(?<![\w*])\.", prefix, size) for key, size in sizes.items()}
+        return replace(self, name=prefix + self.name, required=self.required and required, **placed)
 
     def put(self, value: Any) -> dict[str, Any]:
         return {} if value is None or (self.since > 1 and not len(value)) else {self.name: value}
@@ -107,9 +118,10 @@ class Array:
         return replace(self, shape=self.shape and self.shape.replace(".*", f".{part}"), **said)
 
 
-def texts(name: str, count: str, empty: bool = False, partner: str = "") -> tuple[Array, Array]:
-    """The two arrays of strings, of which there are `count` (or, where `empty`, none)."""
-    size = f"{name}.bytes"
+def texts(name: str, count: str, empty: bool = False, partner: str = "", prefix: str = "") -> tuple[Array, Array]:
+    """The two arrays of strings, of which there are `count` (or, where `empty`, none). `prefix` of their size: a dot,
+    where they are to stand under a prefix."""
+    size = f"{prefix}{name}.bytes"
     return (
         Array(f"{name}.offsets", "int64", f"{count}@1", ends=size, empty=1 if empty else None, partner=partner),
         Array(f"{name}.bytes", "uint8", size),
@@ -229,6 +241,16 @@ class Schema:
     parts: tuple[Part, ...]
     limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     meta: Callable[[Mapping[str, Any], Mapping[str, int]], None] | None = None
+    more: Callable[[Mapping[str, Any]], tuple[Array, ...]] | None = None
+    """Arrays that are there by what the metadata says: declared more closely than those that any file may have."""
+
+    def of(self, meta: Mapping[str, Any]) -> Schema:
+        """The schema of a file with this metadata."""
+        if self.more is None:
+            return self
+        fixed = [part for part in self.parts if not isinstance(part, Many)]
+        free = [part for part in self.parts if isinstance(part, Many)]
+        return replace(self, parts=(*fixed, *self.more(meta), *free), more=None)
 
     def declared(self) -> list[Array]:
         return [array for part in self.parts for array in part.arrays]
@@ -344,11 +366,14 @@ class Check:
         self.sum_wanted = sizes[one.total] if one.total else None
         self.at, self.last, self.sum = 0, 0, 0
         self.limits = (self.low, self.high) != (None, None)
+        self.row = max(sizes.get((one.shape or "").split()[-1], 1), 1) if one.shares else 0
+        self.rows = [0.0]
+        """Sums of the rows so far."""
 
     @property
     def idle(self) -> bool:
         """Whether any values will do."""
-        return not self.limits and not self.one.ends and self.sum_wanted is None
+        return not self.limits and not self.one.ends and self.sum_wanted is None and not self.row
 
     def whole(self, array: NDArray[Any]) -> None:
         if not self.idle:
@@ -366,7 +391,17 @@ class Check:
             self._rising(values)
         if self.sum_wanted is not None:
             self.sum += int(values.sum())
+        if self.row:
+            self._add_rows(values)
         self.at += len(values)
+
+    def _add_rows(self, values: NDArray[Any]) -> None:
+        begins = np.arange(-(self.at % self.row), len(values), self.row).clip(0)
+        sums = np.add.reduceat(values, begins).tolist()
+        self.rows[-1] += sums[0]
+        self.rows += sums[1:]
+        if (self.at + len(values)) % self.row == 0:
+            self.rows.append(0.0)
 
     def _range(self, values: NDArray[Any]) -> None:
         low, high = self.low, self.high
@@ -389,8 +424,8 @@ class Check:
         """The first value that is out of range."""
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
-        numbers = values.astype(np.float64) if values.dtype.kind == "f" else values
         with np.errstate(invalid="ignore"):
+            numbers = values.astype(np.float64) if values.dtype.kind == "f" else values
             bad = ~((numbers >= low) & (numbers <= high))
         if self.one.none:
             bad &= values != np.iinfo(values.dtype).max
@@ -419,6 +454,8 @@ class Check:
         if self.sum_wanted is not None and self.at and self.sum != self.sum_wanted:
             wanted = f"{self.sum_wanted:,}, the number of {self.one.total}"
             raise Inconsistent(f"{self.one.name} that sum to {self.sum:,}, not to {wanted}")
+        if self.row and any(not abs(total - 1) < SHARES for total in self.rows[:-1]):
+            raise Inconsistent(f"{self.one.name} with a row that does not sum to 1")
 
 
 def lists(value: Any, one: type | tuple[type, ...] = str) -> bool:

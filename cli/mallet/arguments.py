@@ -195,6 +195,8 @@ def _configure(parsed: Parsed, path: str) -> None:
         parts = value.split()
         if key not in known:
             continue
+        if "\0" in value:
+            raise InputError(f"{path}: --{key}: the value has a zero byte")
         try:
             _set(parsed, known[key], parts if known[key].kind == "strings" else parts[:1])
         except InputError as error:

@@ -8,10 +8,13 @@ gamma_start[d] on. Expected counts are double: nd beside the documents' topics, 
 have. slots[i] says where in nw the count for assignment i stands.
 """
 
-from libc.math cimport fabs, log
+from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
+
+cdef extern from "partial.h" nogil:
+    double tx_log(double x) noexcept
 
 cdef double LEAST = 1e-30  # rounding may leave an expected count a little below what is taken out
 
@@ -51,7 +54,7 @@ def sums(const uint32_t[::1] counts, const int64_t[::1] offsets, const int64_t[:
                 for j in range(allowed_offsets[d], allowed_offsets[d + 1]):
                     g = gamma[at]
                     for row in range(rows):
-                        value = c * g if row == 0 else c * g * (1 - g) if row == 1 else c * log(max(1 - g, LEAST))
+                        value = c * g if row == 0 else c * g * (1 - g) if row == 1 else c * tx_log(max(1 - g, LEAST))
                         nd[row, j] += value
                         nw[row, slots[at]] += value
                     at += 1
@@ -117,7 +120,7 @@ def entropy(const uint32_t[::1] counts, const int64_t[::1] offsets, const int64_
                 for j in range(allowed_offsets[d + 1] - allowed_offsets[d]):
                     g = gamma[at]
                     if g > 0:
-                        total -= counts[i] * g * log(g)
+                        total -= counts[i] * g * tx_log(g)
                     at += 1
     return total
 

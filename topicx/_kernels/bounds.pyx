@@ -24,12 +24,12 @@ cdef extern from "soft.h" nogil:
 
 
 def special(which: str, x):
-    """digamma, lgamma, trigamma, log or exp of an array, by the kernels' own arithmetic."""
+    """digamma, lgamma, trigamma, tetragamma, log or exp of an array, by the kernels' own arithmetic."""
     source = np.ascontiguousarray(x, np.float64)
     result = np.empty_like(source)
     cdef const double[::1] flat = source.reshape(-1)
     cdef double[::1] out = result.reshape(-1)
-    cdef int code = ("digamma", "lgamma", "trigamma", "log", "exp").index(which)
+    cdef int code = ("digamma", "lgamma", "trigamma", "log", "tetragamma", "exp").index(which)
     if flat.shape[0]:
         with nogil:
             soft_map(&out[0], &flat[0], code, flat.shape[0])

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "clones.h"
+#include "partial.h"
 
 #define HMM_STEP 64 /* a scale is 2^64 */
 
@@ -55,7 +56,7 @@ TX_INLINE double hmm_forward_of(const hmm_parameters *p, int64_t S, const uint32
         if (i == n) {
             sum = 0;
             for (int64_t s = 0; s < S; s++) sum += from[s];
-            return log(sum) - (double)scales * HMM_STEP * 0.69314718055994530942;
+            return tx_log(sum) - (double)scales * HMM_STEP * 0.69314718055994530942;
         }
         double *restrict to = rows + (keep ? i : i & 1) * S;
         const double *restrict emit = p->emit + words[i] * S;

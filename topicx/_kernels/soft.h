@@ -162,6 +162,19 @@ TX_INLINE double d_trigamma(double x) {
     s = 1.0 / 6 + s * q;
     return sum + f + 0.5 * q + s * q * f;
 }
+TX_INLINE double d_tetragamma(double x) { /* psi'' */
+    double sum = 0;
+    for (int i = 0; i < 8; i++) sum += 1 / ((x + i) * (x + i) * (x + i));
+    const double f = 1 / (x + 8), q = f * f;
+    double s = 35.0 / 2;
+    s = -691.0 / 210 + s * q;
+    s = 5.0 / 6 + s * q;
+    s = -3.0 / 10 + s * q;
+    s = 1.0 / 6 + s * q;
+    s = -1.0 / 6 + s * q;
+    s = 1.0 / 2 + s * q;
+    return -(2 * sum + q + f * q + s * q * q);
+}
 /* (sums of reciprocal powers need more terms for tiny x; the first of them dominates there and is exact) */
 
 /* ---- digamma of rows ---- */
@@ -189,6 +202,8 @@ static TX_CLONES void soft_map(double *restrict out, const double *restrict x, i
         for (int64_t i = 0; i < n; i++) out[i] = d_trigamma(x[i]);
     else if (which == 3)
         for (int64_t i = 0; i < n; i++) out[i] = d_log(x[i]);
+    else if (which == 4)
+        for (int64_t i = 0; i < n; i++) out[i] = d_tetragamma(x[i]);
     else
         for (int64_t i = 0; i < n; i++) out[i] = d_exp(x[i]);
 }

@@ -58,8 +58,8 @@ def widths(distances: NDArray[np.float64], clusters: NDArray[np.int32]) -> NDArr
     others[np.arange(len(member)), member] = np.inf
     nearest = others.min(axis=1)
     largest = np.maximum(own, nearest)
-    lonely = (sizes[member] == 1) | ~(largest > 0)
-    result: NDArray[np.float64] = np.where(lonely, 0.0, (nearest - own) / np.where(lonely, 1.0, largest))
+    lonely = (sizes[member] == 1) | ~(largest > 0) | (len(names) == 1)
+    result: NDArray[np.float64] = np.where(lonely, 0.0, nearest - own) / np.where(lonely, 1.0, largest)
     return result
 
 

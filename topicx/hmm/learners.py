@@ -17,6 +17,8 @@ from topicx.engines.threads import Engine
 from topicx.hmm.model import Parameters, Sequences
 from topicx.hmm.options import Options
 from topicx.sampling import streams
+from topicx.sampling.special import log
+from topicx.sampling.tables import dirichlet
 from topicx.schema import require
 
 
@@ -39,6 +41,9 @@ class Learner(ABC):
     def __init__(self, layout: Layout, restart: int, engine: Engine) -> None:
         self.layout, self.data, self.options = layout, layout.data, layout.options
         self.restart, self.engine = restart, engine
+
+    def key(self, use: int, *parts: int) -> int:
+        return streams.key(use, self.options.seed, self.restart, *parts)
 
     def generator(self, use: int, *parts: int) -> np.random.Generator:
         return streams.generator(use, self.options.seed, self.restart, *parts)
@@ -116,10 +121,10 @@ class Gibbs(Learner):
 
     def _draw(self, number: int) -> Parameters:
         """Parameters from their posterior given all paths together."""
-        o, random = self.options, self.generator(streams.PHI, number)
-        start = random.dirichlet(self.start + o.start_prior)
-        trans = np.array([random.dirichlet(row + o.alpha) for row in self.trans])
-        emit = np.array([random.dirichlet(column + o.beta) for column in self.emit.T])
+        o, key = self.options, self.key(streams.PHI, number)
+        start = dirichlet(self.start[None] + o.start_prior, streams.key(key, 0))[0]
+        trans = dirichlet(self.trans + o.alpha, streams.key(key, 1))
+        emit = dirichlet(self.emit.T + o.beta, streams.key(key, 2))
         return Parameters(start, trans, np.ascontiguousarray(emit.T))
 
     def parameters(self) -> Parameters:
@@ -151,10 +156,10 @@ class BaumWelch(Learner):
 
     def __init__(self, layout: Layout, restart: int, engine: Engine) -> None:
         super().__init__(layout, restart, engine)
-        S, random = self.options.states, self.generator(streams.START)
-        start = random.dirichlet(np.ones(S))
-        trans = random.dirichlet(np.ones(S), S)
-        emit = random.dirichlet(np.ones(layout.symbols), S) if layout.symbols else np.zeros((S, 0))
+        S, key = self.options.states, self.key(streams.START)
+        start = dirichlet(np.ones((1, S)), streams.key(key, 0))[0]
+        trans = dirichlet(np.ones((S, S)), streams.key(key, 1))
+        emit = dirichlet(np.ones((S, layout.symbols)), streams.key(key, 2))
         self.current = Parameters(start, trans, np.ascontiguousarray(emit.T))
         self.last = -np.inf
         """The objective of the round before: log-likelihood, and the priors' part."""
@@ -186,7 +191,7 @@ class BaumWelch(Learner):
         o, total = self.options, 0.0
         for prior, values in ((o.start_prior, p.start), (o.alpha, p.trans), (o.beta, p.emit)):
             if prior != 1:
-                total += (prior - 1) * float(np.log(np.maximum(values, 1e-300)).sum())
+                total += (prior - 1) * float(log(np.maximum(values, 1e-300)).sum())
         return total
 
     def parameters(self) -> Parameters:

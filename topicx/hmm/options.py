@@ -49,8 +49,8 @@ class Options:
                 raise InputError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
         for name in ("start_prior", "alpha", "beta"):
             value = getattr(self, name)
-            if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-                raise InputError(f"{name} must be a positive number, not {value!r}")
+            if not (isinstance(value, int | float) and 1e-30 <= value <= 1e30):
+                raise InputError(f"{name} must be a number from 1e-30 to 1e30, not {value!r}")
         if not (isinstance(self.tolerance, int | float) and math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise InputError(f"tolerance must be a number of at least 0, not {self.tolerance!r}")
         if self.sampler == "baum-welch" and self.paths > 1:

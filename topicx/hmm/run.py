@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine, Threads
-from topicx.errors import InputError
+from topicx.errors import InputError, TopicxError
 from topicx.hmm.learners import BaumWelch, Gibbs, Layout, Learner
 from topicx.hmm.model import HmmModel, Sequences
 from topicx.hmm.options import Options
 from topicx.kinds import HMM_CHECKPOINT
-from topicx.schema import Inconsistent
+from topicx.schema import Inconsistent, require
 from topicx.strings import Strings
 
 
@@ -119,12 +119,19 @@ class Run:
 
     def model(self) -> HmmModel:
         """The model of the restart with the highest log-likelihood."""
-        best = int(np.argmax(self.scores))
+        scores = np.where(np.isnan(self.scores), -np.inf, self.scores)
+        best = int(np.argmax(scores))
+        if not np.isfinite(scores[best]):
+            raise TopicxError(
+                "the corpus has the probability 0 after the last sweep: priors below 1 take all of what is rare "
+                "(larger --beta, --alpha and --start-prior, or another sampler, may do)"
+            )
         learner = self.learners[best]
         p = learner.parameters()
         meta: dict[str, Any] = {
             "options": self.options.to_meta(), "sequences": len(self.data.offsets) - 1, "symbols": self.data.n_symbols,
-            "sweeps": self.position, "restart": best, "log_likelihoods": self.scores,
+            "sweeps": self.position, "restart": best,
+            "log_likelihoods": [float(score) if np.isfinite(score) else None for score in scores],
         }  # fmt: skip
         if isinstance(learner, Gibbs) and self.options.paths > 1:
             meta["agreement"] = learner.agreement()
@@ -174,7 +181,9 @@ class Run:
             for restart, learner in enumerate(run.learners):
                 lead = f"restart.{restart}."
                 learner.restore({n.removeprefix(lead): a for n, a in arrays.items() if n.startswith(lead)})
-            rows = zip(arrays["trace.sweep"].tolist(), arrays["trace.log_likelihood"].tolist(), strict=True)
+            sweeps, scores = arrays["trace.sweep"], arrays["trace.log_likelihood"]
+            require(scores.shape == (len(sweeps), options.restarts), "scores of other restarts")
+            rows = zip(sweeps.tolist(), scores.tolist(), strict=True)
         except KeyError as missing:
             raise InputError(f"{file.path}: the checkpoint lacks {missing}") from None
         except Inconsistent as problem:

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import choice, positive, whole
 from topicx.errors import InputError
+from topicx.kinds import COUNT, FINITE, HIGHEST, LOWEST
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.sampling.hyper import LEAST, LearnScale
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
 from topicx.sampling.proportions import Auxiliary, Langevin
 from topicx.sampling.registry import BOUND, GROUPS, SAMPLES
+from topicx.schema import Array
 from topicx.state import State
 
 if TYPE_CHECKING:
@@ -83,6 +85,24 @@ class Compound(Definition):
             alpha = self.own.pi_alpha
             side |= {"concentration": np.array([alpha]), "precision": np.full(len(pi), pi.shape[1] * max(alpha, 1.0))}
         return side
+
+    @staticmethod
+    def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
+        found = (
+            Array("pi", "float64", "groups topics", low=0, high=1.000001),
+            Array("scale", "float64", "1", low=LOWEST, high=HIGHEST),
+            Array("times", "float64", "groups", low=-FINITE, high=FINITE, nan=True, required=False),
+            Array("pi_draws", "float32", ".draws groups topics", low=0, high=1.000001, required=False),
+            Array("phi", "float64", "groups topics", low=-HIGHEST, high=HIGHEST, required=False),
+        )
+        if finished:
+            return (*found, Array("documents", "int64", "groups", low=0, high=COUNT))
+        vem = own.pi == "vem"
+        return (
+            *found,
+            Array("concentration", "float64", "1", low=LOWEST, high=HIGHEST, required=vem),
+            Array("precision", "float64", "groups", low=LOWEST, high=FINITE, required=vem),
+        )
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         if "pi" not in state.side:  # a state of another model

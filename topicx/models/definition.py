@@ -20,6 +20,7 @@ from topicx.sampling import registry
 from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
+from topicx.schema import Array
 from topicx.state import Seeds, State, unplaced
 from topicx.strings import Strings
 
@@ -97,6 +98,12 @@ class Definition:
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         """What happens between sweeps, in this order."""
         return [LearnPriors.of(options)]
+
+    @staticmethod
+    def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
+        """What the side arrays of a state (or, finished, of a model) must be, in the sizes of `topicx.kinds`; sizes
+        that begin with a dot are the model's own. Files are verified by it."""
+        return ()
 
     def notes(self, state: State) -> list[str]:
         """What the user is told of the corpus before training."""

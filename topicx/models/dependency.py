@@ -11,7 +11,7 @@ under which the document is sampled again; `rounds` of this come before the samp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,11 +23,13 @@ from topicx.declare import whole
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate
+from topicx.kinds import FLOAT, HIGHEST, LOWEST, SMALLEST
 from topicx.model import Model
 from topicx.models.label_number import require
 from topicx.models.labeled import Labels, PriorLDA, PriorOptions
 from topicx.sampling.chain import Chain
 from topicx.sampling.options import Options
+from topicx.schema import Array
 from topicx.state import MAX_TOPICS, NONE, State
 from topicx.strings import Strings
 
@@ -81,6 +83,14 @@ class DependencyLDA(PriorLDA):
         require(fits, "label topics of another shape")
         for array in (phi, alpha):
             require(bool(np.all(np.isfinite(array)) and np.all(array > 0)), "label topics that are not positive")
+
+    @staticmethod
+    def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
+        return (
+            *PriorLDA.side_arrays(own, meta, finished),
+            Array("label_topic_word", "float32", ".label_topics .labels", low=SMALLEST, high=FLOAT),
+            Array("label_topic_alpha", "float64", ".label_topics", low=LOWEST, high=HIGHEST),
+        )
 
     # -- new documents -----------------------------------------------------------------------------------------
 

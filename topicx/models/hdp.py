@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from topicx.corpus.corpus import Corpus
 from topicx.declare import flag, positive
 from topicx.errors import InputError
+from topicx.kinds import HIGHEST, LOWEST
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.sampling.franchise import Franchise
 from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
 from topicx.sampling.registry import NEW_TOPICS
+from topicx.schema import Array
 from topicx.state import NONE, State
 
 if TYPE_CHECKING:
@@ -62,6 +64,10 @@ class HierarchicalDirichletProcess(Definition):
             corpus, options, priors, alpha=np.full((1, options.topics), alpha / (options.topics + 1)),
             side={"concentrations": np.array([alpha, gamma])},
         )  # fmt: skip
+
+    @staticmethod
+    def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
+        return (Array("concentrations", "float64", "2", low=LOWEST, high=HIGHEST),)
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         own = self.own

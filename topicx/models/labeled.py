@@ -22,11 +22,14 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import positive, whole
 from topicx.errors import InputError
+from topicx.kinds import COUNT, FINITE, FLOAT, HIGHEST, LOWEST
 from topicx.model import Model
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.label_number import LabelNumber, require
+from topicx.sampling.method import Update
 from topicx.sampling.options import Options
 from topicx.sampling.registry import ALLOWED
+from topicx.schema import Array, texts
 from topicx.state import MAX_TOPICS, State
 from topicx.strings import Strings
 
@@ -104,6 +107,27 @@ class LabeledLDA(Definition):
         state.side |= self.label_structure(labels, options)
         return state
 
+    @staticmethod
+    def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
+        found = (
+            *texts("label_names", ".labels", prefix="."),
+            Array("label_frequencies", "int64", ".labels", low=1, high=COUNT),
+            Array("topic_label", "int32", "topics", low=-1, below=".labels"),
+            Array("labelled", "uint8", ".trained" if finished else "documents", high=1),
+        )
+        if not finished:
+            return found
+        return (
+            *found,
+            Array("training_alpha", "float64", "groups topics", low=LOWEST, high=HIGHEST),
+            Array("label_number", "float64", "?", low=-FINITE, high=FINITE, required=False),
+            Array("label_number_weights", "float32", "words", low=-FLOAT, high=FLOAT, required=False),
+        )
+
+    def updates(self, options: Options, state: State) -> Sequence[Update]:
+        self._check(state)
+        return super().updates(options, state)
+
     def label_structure(self, labels: Labels, options: Options) -> dict[str, NDArray[Any]]:
         """What is learnt of the labels alone, before the words."""
         return {}
@@ -125,8 +149,7 @@ class LabeledLDA(Definition):
         check_side(model.side, model.n_topics)
 
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
-        check_side(state.side, state.n_topics)
-        require(len(state.side["labelled"]) == state.n_documents, "marks of labels for other documents")
+        self._check(state)
         side = state.side
         names, of_topic = Strings.from_arrays(side, "label_names"), side["topic_label"]
         model.topic_names = topic_names(names, of_topic)
@@ -135,6 +158,13 @@ class LabeledLDA(Definition):
         model.alpha = self.prediction_alpha(model)
         if not len(model.side.get("label_number", ())):
             model.side |= number_of_labels(state).side()
+
+    @staticmethod
+    def _check(state: State) -> None:
+        """InputError unless the labels of a state (perhaps from a damaged file) and its topics fit together."""
+        check_side(state.side, state.n_topics)
+        require(len(state.side["labelled"]) == state.n_documents, "marks of labels for other documents")
+        require(state.allowed is not None, "labels, and documents that may have any topic")
 
     def prediction_alpha(self, model: Model) -> NDArray[np.float64]:
         """α of new documents, for which every label is possible."""

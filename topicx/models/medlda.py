@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,13 +19,15 @@ from topicx.corpus.corpus import Corpus
 from topicx.declare import choice, declarations, declare, flag, number, positive, whole
 from topicx.errors import InputError
 from topicx.estimate.side_by_side import MOST_TOPICS, beside
+from topicx.kinds import FLOAT, HIGHEST
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.targets import TASKS, classes_of, read_targets
 from topicx.sampling import registry
-from topicx.sampling.classifier import Classifier, Tasks
+from topicx.sampling.classifier import Classifier, Tasks, padded
 from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
+from topicx.schema import Array, require, texts
 from topicx.schema import whole as whole_number
 from topicx.state import State
 from topicx.strings import Strings
@@ -130,6 +133,27 @@ class Medlda(Definition):
         state.meta["task"] = targets.task
         return state
 
+    @staticmethod
+    def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
+        task = meta.get("task")
+        if task not in TASKS:
+            raise InputError(f"there is no task {task!r}")
+        tasks = "1" if task in ("binary", "regression") else ".tasks"
+        classes = {"binary": "2", "regression": "0"}.get(str(task), ".tasks")
+        of_topics = partial(Array, types="float64", shape=f"topics@1 {tasks}", low=-HIGHEST, high=HIGHEST)
+        both = (Array("scale", "float64", "2", low=-HIGHEST, high=HIGHEST), *texts("classes", classes, prefix="."))
+        if finished:
+            return (of_topics("eta"), of_topics("eta_spread", low=0), *both)
+        wide = partial(of_topics, shape="topics@1 .width")
+        of_documents = partial(Array, types="float32", shape="documents .width", low=-FLOAT, high=FLOAT)
+        return (
+            Array("targets", "int8 float32", f"documents {tasks}", low=-FLOAT, high=FLOAT),
+            Array("task", "int64", "1", low=TASKS.index(str(task)), high=TASKS.index(str(task))),
+            Array("supervised", "uint8", "documents", high=1), of_documents("pull"), of_documents("curve", low=0),
+            wide("eta"), wide("eta_sum"), wide("eta_squares", low=0, high=HIGHEST**3),
+            Array("eta_kept", "int64", "1", low=0), *both,
+        )  # fmt: skip
+
     def _check_idle(self, task: str, options: Options) -> None:
         """InputError if an option was set that has no effect here."""
         given = {name for name, (_, default) in declarations(self.own).items() if getattr(self.own, name) != default}
@@ -156,6 +180,7 @@ class Medlda(Definition):
             targets = targets[:, at : at + 1]
         targets = np.ascontiguousarray(targets, np.float32)
         known = side["supervised"]
+        require(float(side["scale"][1]) > 0, "a scale of targets that is not positive")
         up = down = np.ones(0)
         if own.class_weight == "balanced" and task != "regression":
             total = max(int(known.sum()), 1)
@@ -174,7 +199,9 @@ class Medlda(Definition):
         return int(state.side["targets"].shape[1]) if self._alone(task_of(state.side)) else 1
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
-        own = self.own
+        own, side = self.own, state.side
+        width = padded(1 if self._alone(task_of(side)) else side["targets"].shape[1])
+        require(side["eta"].shape[1] == side["pull"].shape[1] == width, "weights for another number of targets")
         keep = range(options.iterations, 0, -own.weight_lag)[: own.weight_samples]
         return [LearnPriors.of(options), Classifier(self.tasks(state, options), frozenset(keep))]
 
@@ -248,7 +275,10 @@ def task_of(side: dict[str, NDArray[Any]]) -> str:
 def decision(model: Model, theta: NDArray[Any]) -> NDArray[np.float64]:
     """The scores of documents with these topic shares: a column per task; of a regression the values."""
     eta = model.side["eta"]
-    scores = np.asarray(theta, np.float64) @ eta[:-1] + eta[-1]
+    shares = np.asarray(theta, np.float64)
+    scores = np.repeat(eta[-1:], len(shares), axis=0)
+    for topic in range(shares.shape[1]):  # not a matrix product: its last bits depend on the processor and the batch
+        scores += shares[:, topic, None] * eta[topic]
     if str(model.meta["task"]) == "regression":
         mean, spread = model.side["scale"]
         scores = mean + spread * scores

@@ -10,6 +10,7 @@ from topicx.declare import check_known
 from topicx.errors import InputError
 from topicx.models.definition import Definition
 from topicx.sampling.options import Options
+from topicx.schema import Array
 
 HOMES: dict[str, str] = {
     "lda": "topicx.models.lda:LatentDirichletAllocation",
@@ -53,6 +54,14 @@ def of_meta(meta: Mapping[str, Any]) -> Definition:
     options = meta.get("options", {})
     own = options.get("own", {}) if isinstance(options, dict) else {}
     return make(str(meta.get("model", "lda")), dict(own))
+
+
+def side_arrays(name: str, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
+    """What the side arrays of a state (or, finished, of a model) must be; of a model that a later version has, any."""
+    if name not in HOMES:
+        return ()
+    definition = find(name)
+    return definition.side_arrays(of_meta(dict(meta) | {"model": name}).own, meta, finished)
 
 
 def with_defaults(name: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ MOST = 8
 def strongest(model: Model, words: int = 10) -> list[dict[str, Any]]:
     """A row per class (binary: for each of the two; regression: for high and low values): its topics by falling weight
     η, with the spread of η's draws and the topics' words."""
-    if "eta" not in model.side:
+    if model.meta.get("model") != "medlda" or "eta" not in model.side:
         raise InputError("the model has no weights: it was not trained with targets (train --model medlda)")
     eta, spread = model.side["eta"][:-1], model.side["eta_spread"][:-1]
     top = model.top_words(words)

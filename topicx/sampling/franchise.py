@@ -25,6 +25,7 @@ from topicx._kernels import antoniak
 from topicx.errors import TopicxError
 from topicx.sampling import streams
 from topicx.sampling.hyper import LEAST, usable
+from topicx.sampling.special import exp, log
 from topicx.sampling.tables import Occupancy, dirichlet, gamma, log_betas
 from topicx.state import MAX_TOPICS, NONE
 
@@ -90,13 +91,13 @@ class Franchise:
 
 def broken(rest: float, scale: float, least: float, columns: int, key: int) -> tuple[Floats, int]:
     """`rest` broken into sticks, at least as many as there are columns, and how many leave less than `least`."""
-    number = max(columns, int(np.ceil(np.log(max(rest / least, 2.0)) * scale * 1.2)) + 16)
+    number = max(columns, int(np.ceil(log(max(rest / least, 2.0)) * scale * 1.2)) + 16)
     while True:  # a second time the same numbers again, and more
         logs = np.cumsum(log_betas(np.full(number, scale), np.ones(number), key))  # of what is left after each stick
-        if rest * np.exp(logs[-1]) < least or number > 2 * MAX_TOPICS:
+        if rest * exp(logs[-1]) < least or number > 2 * MAX_TOPICS:
             break
         number *= 2
-    left = rest * np.exp(np.concatenate([[0.0], logs]))
+    left = rest * exp(np.concatenate([[0.0], logs]))
     need = int(np.count_nonzero(left[1:] >= least)) + 1
     sticks: Floats = -np.diff(left)[: max(need, columns)]
     return sticks, need

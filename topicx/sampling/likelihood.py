@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from topicx.engines.threads import Engine, Threads
+from topicx.sampling.special import gammaln
 from topicx.state import Csr, Seeds, document_batches, document_topics
 
 _ENTRIES = 1 << 19
@@ -78,5 +78,5 @@ def _rising(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
     if np.ptp(prior) == 0:
         times = np.bincount(counts)
         values = np.flatnonzero(times)
-        return float(times[values] @ (gammaln(prior[0] + values) - gammaln(prior[0])))
+        return float(np.sum(times[values] * (gammaln(prior[0] + values) - gammaln(float(prior[0])))))
     return float(np.sum(gammaln(prior + counts) - gammaln(prior)))

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from topicx.sampling import streams
 from topicx.sampling.hyper import LEAST, usable
+from topicx.sampling.special import exp, log
 from topicx.sampling.tables import Occupancy, dirichlet
+from topicx.schema import require
 
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
@@ -77,7 +79,9 @@ class Proportions(ABC):
         return {"sweeps": np.array([self.sweeps, self.interval])}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        require(arrays["sweeps"].shape == (2,), "numbers of sweeps of another shape")
         self.sweeps, self.interval = (int(value) for value in arrays["sweeps"])
+        require(self.sweeps >= 0 and 0 < self.interval < 1 << 40, f"draws that are {self.interval} sweeps apart")
 
 
 def occupancy(method: Method) -> Occupancy:
@@ -112,7 +116,7 @@ class Langevin(Proportions):
         side["phi"], accepted = langevin(target, side["phi"], self.step, streams.generator(key))
         side["pi"] = np.maximum(shares(side["phi"]), LEAST)
         if self.sweeps <= self.burn_in:
-            self.step = self.step * np.exp((accepted - TARGET) * min(0.5, 10 / (self.sweeps + 10)))
+            self.step = self.step * exp((accepted - TARGET) * min(0.5, 10 / (self.sweeps + 10)))
         return {"acceptance": float(accepted.mean()), "step": float(self.step.mean())}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -143,7 +147,7 @@ class Target:
     def log_density(self, phi: Floats) -> Floats:
         """Its logarithm, up to a constant."""
         size = np.abs(phi)
-        prior = (self.concentration - 1) * np.log(size) - size
+        prior = (self.concentration - 1) * log(size) - size
         result: Floats = (prior + self.counts.log_rising(self._alpha(phi))).sum(axis=1)
         return result
 
@@ -173,18 +177,23 @@ def log_proposal(to: Floats, mean: Floats, origin: Floats, step: Floats) -> Floa
     """log q(to ← origin) up to a constant (eq. 38): a normal with variances ε² |origin|."""
     size = np.abs(origin)
     scaled = (to - mean) ** 2 / (step[:, None] ** 2 * size)
-    result: Floats = -0.5 * (np.log(size) + scaled).sum(axis=1)
+    result: Floats = -0.5 * (log(size) + scaled).sum(axis=1)
     return result
 
 
 def langevin(target: Target, phi: Floats, step: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
     """A Metropolis-Hastings step for each row with the proposal of eq. 34: the new φ, and the chances of acceptance."""
+    with np.errstate(all="ignore"):  # a ratio that is no number is a chance of 0
+        return _langevin(target, phi, step, random)
+
+
+def _langevin(target: Target, phi: Floats, step: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
     mean = target.drift(phi, step)
     proposed = mean + step[:, None] * np.sqrt(np.abs(phi)) * random.standard_normal(phi.shape)
     proposed = np.where(np.abs(proposed) < 1e-300, 1e-300, proposed)
     back = target.drift(proposed, step)
     log_ratio = target.log_density(proposed) - target.log_density(phi)
     log_ratio += log_proposal(phi, back, proposed, step) - log_proposal(proposed, mean, phi, step)
-    chance = np.exp(np.minimum(np.nan_to_num(log_ratio, nan=-np.inf), 0.0))
+    chance = exp(np.minimum(np.nan_to_num(log_ratio, nan=-np.inf), 0.0))
     taken = random.random(len(phi)) < chance
     return np.where(taken[:, None], proposed, phi), chance

@@ -14,9 +14,9 @@ from topicx.errors import InputError
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
 
-GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NEW_TOPICS, BOUND = (
+GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NEW_TOPICS, BOUND, SOFTENS = (
     "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "proposals", "new-topics",
-    "bound",
+    "bound", "softens",
 )  # fmt: skip
 LACKS = {
     GROUPS: "knows one α for all documents",
@@ -30,6 +30,7 @@ LACKS = {
     PROPOSALS: "makes no proposals",
     NEW_TOPICS: "has a fixed number of topics",
     BOUND: "has no bound for collections",
+    SOFTENS: "cannot begin with the assignments of cvb0",
 }
 """The capabilities, and what is said of a sampler without one.
 
@@ -37,7 +38,8 @@ groups: a row of α for each group of documents. grows: can sweep over a part of
 conditional modes. samples: its states are samples, of which an average makes sense. partitions: the schedule's cells
 decide how much can run at once. paths: several assignments of the corpus share the counts. allowed: a document may
 have some of the topics only. factor: f_d(k) in the token's distribution. proposals: of several kinds. new-topics: K can
-change between sweeps. bound: the proportions of collections are in its bound.
+change between sweeps. bound: the proportions of collections are in its bound. softens: can begin with topics drawn from
+soft assignments.
 """
 
 
@@ -67,8 +69,8 @@ EXACT, MH, APPROXIMATE, VARIATIONAL = (
 )  # fmt: skip
 KINDS = (EXACT, MH, APPROXIMATE, VARIATIONAL)
 
-_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, NEW_TOPICS})
-_WHOLE = frozenset({GROUPS, GROWS, SAMPLES})
+_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, NEW_TOPICS, SOFTENS})
+_WHOLE = frozenset({GROUPS, GROWS, SAMPLES, SOFTENS})
 _SOFT = frozenset({GROUPS, PARTITIONS})
 ENTRIES: dict[str, Entry] = {}
 VARIANTS: list[Entry] = []
@@ -103,7 +105,7 @@ for _name, _group, _summary, _home, _capabilities in (
     ("labeled-cvb0", VARIATIONAL, "CVB0 over the topics that a document may have",
      "variational.restricted:RestrictedCvb0", frozenset({GROUPS, PARTITIONS, ALLOWED})),
     ("warp", APPROXIMATE, "WarpLDA: two phases with delayed counts; the fastest sweep, not the best",
-     "sampling.warp:Warp", _WHOLE),
+     "sampling.warp:Warp", _WHOLE | {PATHS}),
 ):  # fmt: skip
     add(Entry(_name, _group, _summary, f"topicx.{_home}", _capabilities, exact=_group in (EXACT, MH)))
 

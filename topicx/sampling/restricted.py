@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln
+from scipy.special import digamma
 
 from topicx._kernels import allowed as kernel
 from topicx.allowed import (
@@ -27,6 +27,7 @@ from topicx.sampling.hyper import DocumentStatistics
 from topicx.sampling.likelihood import words_log_likelihood
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell
+from topicx.sampling.special import gammaln
 from topicx.schema import Array
 from topicx.state import Csr, State, topic_totals
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import antoniak
 from topicx.engines.threads import Engine
+from topicx.sampling.special import exp, log
 from topicx.state import Csr
 
 PIECES = 16
@@ -97,7 +98,7 @@ def gamma(shape: float, rate: float, key: int) -> float:
     """A gamma variate."""
     out = np.empty(1)
     antoniak.log_gammas(np.array([shape]), key, out)
-    return float(np.exp(out[0])) / rate
+    return exp(float(out[0])) / rate
 
 
 def log_betas(a: Floats, b: Floats, key: int) -> Floats:
@@ -106,5 +107,6 @@ def log_betas(a: Floats, b: Floats, key: int) -> Floats:
     logs = np.empty(shapes.size)
     antoniak.log_gammas(shapes.ravel(), key, logs)
     pairs = logs.reshape(shapes.shape)
-    result: Floats = pairs[:, 0] - np.logaddexp(pairs[:, 0], pairs[:, 1])
+    top = pairs.max(axis=1)
+    result: Floats = pairs[:, 0] - top - log(exp(pairs[:, 0] - top) + exp(pairs[:, 1] - top))
     return result

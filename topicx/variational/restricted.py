@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from topicx._kernels import allowed_soft as kernel
 from topicx._kernels import bounds, pairs
@@ -23,6 +22,7 @@ from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.sampling.restricted import AllowedDocuments
 from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.sampling.special import gammaln
 from topicx.schema import Array
 from topicx.state import NONE, Csr, State
 from topicx.variational.base import pair_up, require_memory

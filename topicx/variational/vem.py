@@ -18,11 +18,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, polygamma, psi
 
 from topicx._kernels import bounds
 from topicx.sampling.hyper import LEAST, learn_beta, rounded, usable
 from topicx.sampling.method import Method
+from topicx.sampling.special import gammaln, log, polygamma, psi
+from topicx.schema import require
 from topicx.variational.vb import Vb
 
 Floats = NDArray[np.float64]
@@ -68,7 +69,7 @@ def bound_of_collection(documents: int, omega: Floats, a: float, scale: float, c
     """What the bound has beyond VB's with α = γω: eq. 65 for each document, E log p(π_j) and the entropy of q(π_j)."""
     K, tau = len(omega), a * omega
     elog = psi(tau) - psi(a)
-    each = scale / a * (1 - omega) + (1 - scale * omega) * (np.log(omega) - elog)
+    each = scale / a * (1 - omega) + (1 - scale * omega) * (log(omega) - elog)
     prior = gammaln(K * concentration) - K * gammaln(concentration) + float(np.sum((concentration - 1) * elog))
     entropy = float(gammaln(tau).sum()) - gammaln(a) - float(np.sum((tau - 1) * elog))
     return float(prior + entropy - documents * each.sum())
@@ -89,7 +90,7 @@ class Collection:
         D, g = self.documents, self.scale
         weight = self.concentration + D - a * omega - g * D * omega
         value = psi(a * omega) * weight + g * omega * self.digammas + gammaln(a * omega)
-        value -= D * (gammaln(g * omega) + (1 - g * omega) * np.log(a * omega))
+        value -= D * (gammaln(g * omega) + (1 - g * omega) * log(a * omega))
         return float(value.sum())
 
     def omega_slope(self, omega: Floats, a: float) -> Floats:
@@ -97,7 +98,7 @@ class Collection:
         D, g = self.documents, self.scale
         weight = self.concentration + D - a * omega - g * D * omega
         slope = a * polygamma(1, a * omega) * weight - g * D * psi(a * omega) + g * self.digammas
-        result: Floats = slope - D * (g * psi(g * omega) + 1 / omega - g - g * np.log(a * omega))
+        result: Floats = slope - D * (g * psi(g * omega) + 1 / omega - g - g * log(a * omega))
         return result
 
     def omega_curvature(self, omega: Floats, a: float) -> Floats:
@@ -164,7 +165,7 @@ def renew_collection(known: Collection, omega: Floats, a: float) -> tuple[Floats
         along = newton_direction(slope, known.omega_curvature(omega, a), omega)
         falling = along < 0
         room = float(np.min(omega[falling] / -along[falling])) if falling.any() else 1.0
-        t = search(lambda t: known.of_omega(omega + t * along, a), min(1.0, 0.9 * room), float(slope @ along))  # noqa: B023
+        t = search(lambda t: known.of_omega(omega + t * along, a), min(1.0, 0.9 * room), float(np.sum(slope * along)))  # noqa: B023
         omega = np.maximum(omega + t * along, LEAST)
         omega = omega / omega.sum()
         a = _climb(
@@ -211,8 +212,8 @@ class Scale:
 
     def _linear(self) -> float:
         D, K, tau = self.documents, self.omega.shape[1], self.a[:, None] * self.omega
-        result = -np.sum(D * (K - 1) / self.a + D * (np.log(self.a) - psi(self.a)) + self.sums)
-        result += np.sum(self.omega * (D[:, None] * (np.log(tau) - psi(tau)) + self.digammas))
+        result = -np.sum(D * (K - 1) / self.a + D * (log(self.a) - psi(self.a)) + self.sums)
+        result += np.sum(self.omega * (D[:, None] * (log(tau) - psi(tau)) + self.digammas))
         return float(result)
 
 
@@ -278,6 +279,7 @@ class Maximise:
         return {"sweeps": np.array([self.sweeps])}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        require(arrays["sweeps"].shape == (1,), "numbers of sweeps of another shape")
         self.sweeps = int(arrays["sweeps"][0])
 
 
