@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 chain = stack(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
            help="Sweeps over each document in all; settles whichever of the next two is left out."),
-    option("--burn-in", type=click.IntRange(1), default=None, show_default="10",
+    option("--burn-in", type=click.IntRange(1), default=None, show_default="10; medlda: 20",
            help="Sweeps before the first sample."),
     option("--samples", type=click.IntRange(1), default=None, show_default="10", help="Samples that are averaged."),
     option("--lag", type=click.IntRange(1), default=1, help="Sweeps from one sample to the next."),
-    option("--chains", type=click.IntRange(1), default=1, help="Chains of these sweeps, whose θ is averaged."),
+    option("--chains", type=click.IntRange(1), default=None, show_default="1; medlda: 5",
+           help="Chains of these sweeps, whose θ is averaged."),
     option("--theta", type=click.Choice(["cgs", "cgsp", "cvb0"]), default=None,
            show_default="as the model was made; else cgsp",
            help="Estimator: counts of topics (cgs), or the probabilities behind them (cgsp; one sample says more); "
@@ -66,7 +67,7 @@ input_options = stack(
 @quiet
 def command(
     model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int, metadata: str,
-    state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int,
+    state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int | None,
     theta: str | None, group: str | None, join_chunks: bool, what: str | None, ranking: int, score: str, seed: int,
     threads: int, quiet: bool, **reading_options: Any,
 ) -> None:  # fmt: skip
@@ -100,7 +101,8 @@ def command(
         seed=seed, threads=threads, group=group,
     )  # fmt: skip
     labeller = labels.labeller_of(loaded, what, threshold, top, score)
-    about: dict[str, Any] = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag, "chains": chains}
+    about: dict[str, Any] = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag}
+    about["chains"] = inference.chains
     about |= {"theta": inference.theta, "seed": seed}
     seen = Seen()
     with contextlib.ExitStack() as open_things:

@@ -1,7 +1,7 @@
 """Zheng, Yu & Xing 2015: "Linear Time Samplers for Supervised Topic Models using Compositional Proposals".
 
     python benchmarks/papers/medlda.py --data DIR --out DIR [--part binary|classes|losses|proposals|steps|regression|
-                                       labels|scaling|beyond|all] [--quick]
+                                       labels|scaling|beyond|rivals|all] [--quick]
 
 binary      Figure 1: 20 Newsgroups, alt.atheism against talk.religion.misc, both samplers
 classes     Figure 2: all 20 classes, multi-task, both samplers, and one-vs-all; TF-IDF with a linear SVM beside them
@@ -12,6 +12,7 @@ regression  Figure 5's form: ratings of IMDB; LDA-then-ridge with the same K and
 labels      F1 on Delicious
 scaling     seconds a sweep against documents, their length and topics, each varied alone
 beyond      averaged weights, θ^p, several chains: how far towards the SVM
+rivals      tomotopy's supervised LDA, where it is installed
 
 DIR holds a folder per corpus, `NAME/docs.tsv.gz` (id, label, words) and `split.tsv.gz` (id, train or test). Seconds are
 those of the processor, with one thread, training alone, so that other programs disturb them little. Every finished run
@@ -267,6 +268,66 @@ def labels(args: argparse.Namespace, runs: Runs) -> None:
     show(f"Delicious: {len(train)} and {len(test)} documents", rows)
 
 
+# -- another program ------------------------------------------------------------------------------------------------
+
+
+def rivals(args: argparse.Namespace, runs: Runs) -> None:
+    """tomotopy's supervised LDA beside ours: two classes, and ratings; one thread, the same topics, α, β and sweeps."""
+    if not find_spec("tomotopy"):
+        print("\nrivals: tomotopy is not installed")
+        return
+    for title, name, chosen, settings in (
+        ("two classes", "20news-lda", BINARY, {"lambda_": 262.4}),
+        ("ratings", "imdb", (), {"target": "label", "task": "regression", "lambda_": 30.0}),
+    ):
+        train, test = load(args.data, name, 5, chosen, args.documents or 2000)
+        for topics in args.topics or [20, 100]:
+            sweeps = min(args.sweeps, args.rival_sweeps)
+            ours = over_seeds(
+                runs, f"rivals ours {name} {topics}", args, train, test, topics, iterations=sweeps, alpha_sum=6.4,
+                **settings,
+            )  # fmt: skip
+            each = [
+                runs.get(
+                    f"rivals tomotopy {name} {topics} seed {seed}",
+                    lambda s=seed, k=topics, n=sweeps, parts=(train, test, title): tomotopy_slda(*parts, k, n, s),
+                )
+                for seed in range(1, args.seeds + 1)
+            ]
+            theirs = {
+                figure: (np.mean([e[figure] for e in each]), np.std([e[figure] for e in each])) for figure in each[0]
+            }
+            show(f"{title}, {len(train)} and {len(test)} documents, {sweeps} sweeps, K = {topics}",
+                 [("ours", ours), ("tomotopy", theirs)])  # fmt: skip
+
+
+def tomotopy_slda(train: Corpus, test: Corpus, kind: str, topics: int, sweeps: int, seed: int) -> dict[str, Any]:
+    """Processor seconds of training; accuracy, or R² of standardised ratings' predictions."""
+    import tomotopy
+
+    binary = kind == "two classes"
+    targets = [
+        np.array(
+            [corpus.labels(d)[0] == BINARY[1] if binary else float(corpus.labels(d)[0]) for d in range(len(corpus))]
+        )
+        for corpus in (train, test)
+    ]
+    shift, scale = (0.0, 1.0) if binary else (targets[0].mean(), targets[0].std())
+    model = tomotopy.SLDAModel(k=topics, vars="b" if binary else "l", alpha=6.4 / topics, eta=0.01, seed=seed)
+    known = set(train.vocabulary)
+    for document in range(len(train)):
+        model.add_doc(train.document(document), [float((targets[0][document] - shift) / scale)])
+    begin = time.process_time()
+    model.train(sweeps, workers=1)
+    seconds = time.process_time() - begin
+    docs = [model.make_doc([word for word in test.document(d) if word in known]) for d in range(len(test))]
+    model.infer(docs, iterations=100, workers=1)
+    found = shift + scale * np.array([model.estimate(doc)[0] for doc in docs])
+    if binary:
+        return {"seconds": seconds, "accuracy": float(np.mean((found > 0.5) == targets[1]))}
+    return {"seconds": seconds} | of_values(targets[1], found)
+
+
 # -- cost ------------------------------------------------------------------------------------------------------------
 
 
@@ -296,7 +357,7 @@ def scaling(args: argparse.Namespace, runs: Runs) -> None:
 
 PARTS: dict[str, Callable[[argparse.Namespace, Runs], None]] = {
     "binary": binary, "classes": classes, "losses": losses, "proposals": proposals, "steps": steps,
-    "regression": regression, "labels": labels, "scaling": scaling, "beyond": beyond,
+    "regression": regression, "labels": labels, "scaling": scaling, "beyond": beyond, "rivals": rivals,
 }  # fmt: skip
 
 
@@ -311,6 +372,7 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=1000, help="at most so many sweeps")
     parser.add_argument("--alone", type=numbers, default=[20], help="numbers of topics of each class, one-vs-all")
     parser.add_argument("--class-sweeps", type=int, default=25, help="sweeps of the part classes")
+    parser.add_argument("--rival-sweeps", type=int, default=50)
     parser.add_argument("--regression-sweeps", type=int, default=50)
     parser.add_argument("--documents", type=int, default=0, help="at most so many of each kind (0: all)")
     parser.add_argument("--quick", action="store_true", help="a few documents and sweeps, to see that it runs")

@@ -89,21 +89,26 @@ class Inference:
         burn_in: int | None = None,
         samples: int | None = None,
         lag: int = 1,
-        chains: int = 1,
+        chains: int | None = None,
         theta: str | None = None,
         seed: int = 1,
         threads: int | Engine = 0,
         group: str | int | None = None,
     ) -> None:
         """`burn_in` sweeps come before the first of `samples` samples, which are `lag` sweeps apart; `iterations` is
-        the number of all sweeps, and settles one of the others. So many `chains` are averaged. `theta`: cgsp or cgs
+        the number of all sweeps, and settles one of the others. So many `chains` are averaged (what is not given is as
+        the model's definition has it: 10 + 10 sweeps of a chain, or medlda's 20 + 10 of five). `theta`: cgsp or cgs
         (None: as the model was made). `group` chooses a row of α, where the model has several: a collection's name or
         a number."""
         self.model = model
+        self.definition = definition_of(model)
+        blocks = self.definition.blocks(model)
+        if chains is None:  # several models side by side are an average already
+            chains = 1 if theta == "cvb0" or blocks > 1 else self.definition.chains
         if chains < 1:
             raise InputError(f"chains: {chains} must be at least 1")
         self.chains = chains
-        self.burn_in, self.samples, self.lag = sweeps(iterations, burn_in, samples, lag)
+        self.burn_in, self.samples, self.lag = sweeps(iterations, burn_in, samples, lag, self.definition.burn_in)
         if theta is None:
             theta = str(model.meta.get("estimator", {}).get("theta", "cgsp"))
             theta = theta if theta in ("cgs", "cgsp") else "cgsp"
@@ -121,27 +126,25 @@ class Inference:
         # Documents of no known collection get the mean of all rows of α.
         alpha = model.alpha if len(model.alpha) == 1 else np.vstack([model.alpha, model.alpha.mean(axis=0)])
         self.topics = FixedTopics(model, alpha)
-        self.definition = definition_of(model)
         self.strangers = 0
         """Documents so far of collections that the model does not know."""
         self.carried: Kinds = {}
         """The columns that documents shall bring along."""
         self.group_names = list(model.group_names)
         self.group = self._group_number(group) if group is not None else None
-        number = self.definition.blocks(model)
         self.blocks: list[Inference] = []
         """The inference of each block, where the model has several sets of topics side by side."""
-        if number > 1:
+        if blocks > 1:
             self.topics.memory = 0  # nobody asks for rows of all topics
             self.blocks = [
                 Inference(
                     block, burn_in=self.burn_in, samples=self.samples, lag=self.lag, chains=chains, theta=self.theta,
                     seed=chain_seed(seed, chains * at), threads=1,
                 )
-                for at, block in enumerate(blocks_of(model, number))
+                for at, block in enumerate(blocks_of(model, blocks))
             ]  # fmt: skip
             for one in self.blocks:
-                one.topics.memory = one.topics.memory // number
+                one.topics.memory = one.topics.memory // blocks
 
     @property
     def iterations(self) -> int:
@@ -326,13 +329,16 @@ def infer(model: Model, corpus: Corpus, **options: Any) -> NDArray[np.float32]:
     return np.concatenate(parts) if parts else np.zeros((0, model.n_topics), np.float32)
 
 
-def sweeps(iterations: int | None, burn_in: int | None, samples: int | None, lag: int) -> tuple[int, int, int]:
-    """Burn-in, samples and lag, from whichever of them and of `iterations` (all sweeps) are given."""
+def sweeps(
+    iterations: int | None, burn_in: int | None, samples: int | None, lag: int, usual: int = 10
+) -> tuple[int, int, int]:
+    """Burn-in, samples and lag, from whichever of them and of `iterations` (all sweeps) are given; `usual`: the burn-in
+    of the model's kind."""
     for name, value in (("iterations", iterations), ("burn-in", burn_in), ("samples", samples), ("lag", lag)):
         if value is not None and value < 1:
             raise InputError(f"{name}: {value} must be at least 1")
     if iterations is None:
-        return burn_in or 10, samples or 10, lag
+        return burn_in or usual, samples or 10, lag
     if burn_in is None:
         number = samples or max(min(10, (iterations - 1) // lag), 1)
         burn_in = iterations - (number - 1) * lag

@@ -71,6 +71,10 @@ class Definition:
     """Values of general options that this model begins with instead of their own; what is given goes before."""
     labelled: ClassVar[bool] = False
     """Whether its topics are labels, of which new documents get a ranking."""
+    burn_in: ClassVar[int] = 10
+    """Sweeps over a new document before samples are taken, unless others are asked for,"""
+    chains: ClassVar[int] = 1
+    """and the chains that are averaged."""
     joins: ClassVar[bool] = False
     """Whether models of several chains become one by standing side by side (`joined`)."""
 

@@ -60,7 +60,7 @@ class MedldaOptions:
     )  # fmt: skip
     lambda_: float = positive(102.4, flags=("--lambda",), help="λ: how much the targets weigh against the words.")
     nu: float | None = positive(
-        None, optional=True, shown="(λ / 1.6)²",
+        None, optional=True, shown="(λ / 1.6)²; logistic: λ / 2",
         help="ν: the precision of a weight's prior; larger keeps weights smaller.",
     )  # fmt: skip
     epsilon: float = number(0.001, 0, help="Errors up to here cost nothing (epsilon), in the target's own unit.")
@@ -76,10 +76,12 @@ class MedldaOptions:
     weight_samples: int = whole(10, 1, 100_000, help="The draws of the weights, of the last sweeps, that are averaged.")
     weight_lag: int = whole(1, 1, help="Sweeps from one of these draws to the next.")
 
-    @property
-    def precision(self) -> float:
-        """ν. Without one: that of weights of precision 1 and a margin of λ / 1.6, as in the paper's runs."""
-        return self.nu if self.nu is not None else (self.lambda_ / 1.6) ** 2
+    def precision(self, loss: str) -> float:
+        """ν. Without one: that of weights of precision 1 and a margin of λ / 1.6, as in the paper's runs; the logistic
+        loss has no margin, and wants larger scores."""
+        if self.nu is not None:
+            return self.nu
+        return self.lambda_ / 2 if loss == "logistic" else (self.lambda_ / 1.6) ** 2
 
     def loss_of(self, task: str) -> str:
         """The loss that is meant for a task, or InputError."""
@@ -102,6 +104,9 @@ class Medlda(Definition):
     capabilities: ClassVar[frozenset[str]] = frozenset({registry.FACTOR})
     defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
     unfit: ClassVar[Mapping[str, str]] = {"paths": "its samplers have one assignment of the corpus"}
+    # Topics that tell classes apart are left slowly: where a chain starts matters more than its length.
+    burn_in: ClassVar[int] = 20
+    chains: ClassVar[int] = 5
     joins: ClassVar[bool] = True
 
     def needs(self, options: Options) -> frozenset[str]:
@@ -183,7 +188,7 @@ class Medlda(Definition):
             up, down = total / (2 * positive), total / (2 * np.maximum(total - positive, 1))
         return Tasks(
             targets, known, own.loss_of(task), own.lambda_, up, down, own.epsilon / float(side["scale"][1]),
-            own.precision, own.bias, own.gibbs_steps, sampler.name == "dense",
+            own.precision(own.loss_of(task)), own.bias, own.gibbs_steps, sampler.name == "dense",
         )  # fmt: skip
 
     def _alone(self, task: str) -> bool:
