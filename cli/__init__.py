@@ -67,9 +67,15 @@ class LazyGroup(click.Group):
         except click.UsageError:
             from difflib import get_close_matches
 
-            close = get_close_matches(args[0], COMMANDS, n=1)
+            from topicx.cli.mallet import COMMANDS as MALLETS
+
+            name = args[0]
+            first = "import" if name == "bulk-load" else name.split("-")[0]
+            close = [first] if name in MALLETS else get_close_matches(name, COMMANDS, n=1)
             hint = f"; did you mean '{close[0]}'?" if close else ""
-            raise click.UsageError(f"there is no command '{args[0]}'{hint}", ctx) from None
+            if name in MALLETS:
+                hint = f", which is MALLET's: '{first}' does it here, 'mallet {name}' takes MALLET's options"
+            raise click.UsageError(f"there is no command '{name}'{hint}", ctx) from None
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -113,7 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
     except TopicxError as error:
-        _fail(_spelt(str(error)), error.exit_status)
+        _fail(spelt(str(error)), error.exit_status)
     except (BrokenPipeError, _ReaderLeft):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(128 + signal.SIGPIPE)
@@ -154,7 +160,7 @@ def _open_standard_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
 
 
-def _spelt(message: str) -> str:
+def spelt(message: str) -> str:
     """Python's names of training options as the command line spells them."""
     from topicx.declare import declarations
     from topicx.sampling.options import Options

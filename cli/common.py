@@ -9,9 +9,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from topicx.model import Model
+    from topicx.state import State
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -85,6 +89,21 @@ metadata = option(
     help="What documents carry beside their words, and stands beside their topics: all (label, collection, time, and "
     "the columns that import has kept), none, or names with commas between (`snippet` too).",
 )  # fmt: skip
+
+
+any_state = option(
+    "--any-state", is_flag=True, show_default=False,
+    help="Take a state though it is not the one that MODEL was made with.",
+)  # fmt: skip
+
+
+def check_state(model: Model, state: State, name: str, anyway: bool) -> None:
+    """Refuse a state that is not of this model's run: its figures would be of neither."""
+    from topicx.errors import InputError
+
+    why = model.unlike(state)
+    if why and not anyway:
+        raise InputError(f"{name}: is not a state of this model: {why} (--any-state takes it all the same)")
 
 
 def stack(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli import labels
-from topicx.cli.common import check_fit, json_output, option, positive, print_json, quiet, say, seed, stack, threads
+from topicx.cli.common import (
+    any_state,
+    check_fit,
+    check_state,
+    json_output,
+    option,
+    positive,
+    print_json,
+    quiet,
+    say,
+    seed,
+    stack,
+    threads,
+)
 from topicx.cli.reading import is_corpus, read_corpus, reading
 
 if TYPE_CHECKING:
@@ -98,7 +111,8 @@ class Span(click.ParamType):
            help="clusters: numbers of clusters (may be repeated)."),
     option("--target", metavar="COLUMN", show_default="as in training",
            help="prediction: the column that holds what is to be predicted."),
-    option("--times", metavar="CORPUS", default=None, help="time: the corpus with the times of a state's documents."),
+    option("--times", metavar="CORPUS", default=None, show_default="the state's own",
+           help="time: a corpus with the times of a state's documents."),
     option("--span", type=Span(), default=None, metavar="day|month|year|WIDTH", show_default="year; of numbers 1",
            help="time: the spans that are compared: of the calendar, or so long (in days, where times are dates)."),
     option("--buckets", type=click.IntRange(2), default=20,
@@ -109,14 +123,15 @@ class Span(click.ParamType):
 )  # fmt: skip
 @reading("--input-format", "corpus")
 @labels.evaluate_options
+@any_state
 @json_output
 @seed
 @threads
 @quiet
 @click.pass_context
 def command(
-    context: click.Context, model: str, inputs: tuple[str, ...], methods: tuple[str, ...], as_json: bool, quiet: bool,
-    **options: Any,
+    context: click.Context, model: str, inputs: tuple[str, ...], methods: tuple[str, ...], any_state: bool,
+    as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Measure MODEL on CORPUS: a corpus file, a state file of its training, or text in any format that 'topicx import'
     reads, which is then split into words as the model's own corpus was.
@@ -143,15 +158,20 @@ def command(
       topicx evaluate news.model news.state -m likelihood -m diagnostics
     """
     from topicx.cli.measures import METHODS as MEASURED
-    from topicx.cli.measures import Question, show
+    from topicx.cli.measures import Question, Watched, show
     from topicx.errors import InputError
     from topicx.model import Model
+    from topicx.progress import for_terminal
 
     if model == "-" and "-" in inputs:
         raise InputError("MODEL and CORPUS: only one of them can be standard input")
     check_fit(context, USES, "--method", methods)
     loaded = Model.load(model)
     documents, state = _load(inputs, loaded, options, quiet)
+    if state is not None and set(methods) - {"predictive"}:  # which takes φ of the states themselves
+        check_state(loaded, state, inputs[0], any_state)
+    if state is None and any_state:
+        raise InputError(f"--any-state: is for states, and {inputs[0]} is none")
     asked = Question(
         loaded, documents, state, inputs[0], options, lambda name: _load((name,), loaded, options, quiet)[0]
     )
@@ -160,7 +180,9 @@ def command(
         raise InputError(f"--{stray}: nothing is sampled where {inputs[0]} is a state")
     results: dict[str, Any] = {}
     for method in dict.fromkeys(methods):
-        results[method] = MEASURED[method](asked)
+        with for_terminal(method, documents.n_documents, "documents", quiet=quiet) as bar:
+            asked.engine = Watched(options["threads"], bar)
+            results[method] = MEASURED[method](asked)
         if not as_json:
             show(method, results[method])
     if as_json:

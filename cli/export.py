@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from topicx.cli.common import Number, check_fit, check_outputs, option, quiet, say, threads
+from topicx.cli.common import Number, any_state, check_fit, check_outputs, check_state, option, quiet, say, threads
 from topicx.errors import InputError
 from topicx.interop.formats import MODEL, STATE
 
@@ -30,6 +30,7 @@ USES = {
     "documents": ("mallet-topic-docs",),
     "path": STATE,
     "threads": (*STATE, *MODEL),
+    "any_state": ("mallet-diagnostics", "pyldavis", *TOKENS),
 }
 """The formats that an option is for."""
 
@@ -54,6 +55,7 @@ USES = {
 @option("--path", type=click.IntRange(1), default=None, show_default=False,
         help="The assignment to write, of a state with several (train --paths).")  # fmt: skip
 @option("--documents", type=click.IntRange(1), default=100, help="Documents a topic (mallet-topic-docs).")
+@any_state
 @threads
 @quiet
 @click.pass_context
@@ -61,7 +63,7 @@ def command(
     context: click.Context,
     file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None,
     doc_topics_threshold: float, doc_topics_max: int | None, words: int, path: int | None, documents: int,
-    threads: int, quiet: bool,
+    threads: int, quiet: bool, any_state: bool,
 ) -> None:  # fmt: skip
     """Write FILE, a corpus, a model or a state (any program's that 'topicx estimate' reads), in another format.
 
@@ -88,14 +90,14 @@ def command(
     check_outputs(written, [*inputs, state_path])
     written = _export(
         file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, documents, threads,
-        path,
+        path, any_state,
     )  # fmt: skip
     say(f"wrote {', '.join(written)}", quiet=quiet or output == "-")
 
 
 def _export(
     file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None, threshold: float,
-    most: int | None, words: int, documents: int, threads: int, path: int | None = None,
+    most: int | None, words: int, documents: int, threads: int, path: int | None, any_state: bool,
 ) -> list[str]:  # fmt: skip
     if format in CORPUS:
         from topicx.corpus.corpus import Corpus
@@ -107,7 +109,7 @@ def _export(
         raise InputError(f"--format {format}: writes a state or a model, and {file} is a corpus")
     from topicx.interop import export
 
-    model, state = _load(file, kind, state_path, phi, threads, path)
+    model, state = _load(file, kind, state_path, phi, threads, path, any_state)
     if format in TOKENS:
         if kind == "model" and state_path is None:
             raise InputError(f"--format {format}: needs every token's topic, and {file} is a model; give its state")
@@ -162,9 +164,10 @@ def _kind(file: str) -> str:
 
 
 def _load(
-    file: str, kind: str, state_path: str | None, phi: str | None, threads: int, path: int | None
+    file: str, kind: str, state_path: str | None, phi: str | None, threads: int, path: int | None, any_state: bool
 ) -> tuple[Model | None, State | None]:
     from topicx.estimate import estimate
+    from topicx.estimate.edit import follow
     from topicx.interop import read_state
 
     if kind == "state":
@@ -181,10 +184,11 @@ def _load(
         if path is not None:
             raise InputError(f"--path: {file} is a model, which has no assignments; paths are of a state")
         return model, None
-    state = _one(read_state(state_path), state_path, path)
+    state = read_state(state_path)
     if (state.n_topics, state.vocabulary) != (model.n_topics, model.vocabulary):
         raise InputError(f"{state_path}: is not the state of {file} (its topics or its words are others)")
-    return model, state
+    check_state(model, state, state_path, any_state)
+    return model, follow(_one(state, state_path, path), model)
 
 
 def _one(state: State, name: str, path: int | None) -> State:

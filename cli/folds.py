@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import option, refuse, say, stack
+from topicx.cli.common import option, refuse, stack
+from topicx.cli.log import Log
 from topicx.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,16 +41,17 @@ def listed(name: str, text: str | None, kind: type) -> list[Any]:
 
 def best(
     corpus: Corpus, options: Options, engine: Any, folds: int, try_topics: str | None, try_lambda: str | None,
-    quiet: bool,
+    log: Log,
 ) -> Options:  # fmt: skip
     """The options with the best number of topics and λ; the table goes to standard error as it grows."""
     from topicx.evaluate.folds import cross_validate
 
-    say(f"{'topics':>6} {'lambda':>8}  mean ± spread over {folds} folds", quiet=quiet)
+    log.tell(f"{'topics':>6} {'lambda':>8}  mean ± spread over {folds} folds")
 
     def tell(row: dict[str, Any]) -> None:
         weight = "-" if row["lambda"] is None else f"{row['lambda']:g}"
-        say(f"{row['topics']:>6} {weight:>8}  {row['figure']} {row['mean']:.4f} ± {row['spread']:.4f}", quiet=quiet)
+        log.tell(f"{row['topics']:>6} {weight:>8}  {row['figure']} {row['mean']:.4f} ± {row['spread']:.4f}", "fold",
+                 **row)  # fmt: skip
 
     rows = cross_validate(
         corpus, options, engine, folds=folds, topics=listed("try-topics", try_topics, int),
@@ -58,5 +60,5 @@ def best(
     weight = rows[0]["lambda"]
     own = options.own if weight is None else options.own | {"lambda_": weight}
     chosen = "" if weight is None else f", lambda {weight:g}"
-    say(f"chosen: {rows[0]['topics']} topics{chosen}", quiet=quiet)
+    log.tell(f"chosen: {rows[0]['topics']} topics{chosen}", "chosen", topics=rows[0]["topics"], **{"lambda": weight})
     return replace(options, topics=rows[0]["topics"], own=own)

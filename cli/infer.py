@@ -107,6 +107,7 @@ def command(
         )
         saved = None
         if state is not None:
+            inference.need_assignments()
             saved = open_things.enter_context(
                 contextlib.closing(StateWriter(state, loaded, inference.topics.alpha, about))
             )
@@ -126,6 +127,7 @@ def command(
             shares = part.theta
             if labeller is None:
                 found = inference.definition.predict(loaded, part.documents.words, part.documents.offsets, shares)
+                shares = shares * loaded.shown
             else:
                 shares, found = labels.rows_of(labeller, part)
             add(part.documents.ids, lengths, part.documents.unknown, shares, [*part.documents.values, *found])

@@ -60,7 +60,7 @@ def layout(
     from topicx.report.document_topics import Selection as Chosen
 
     if labeller is None:
-        return model.n_topics, selection, columns, list(model.topic_names)
+        return model.n_topics, selection, columns, model.called
     names = list(labeller.names)
     return len(names), Chosen(0, ranking or len(names)), {"labels": list}, names, "ranking"
 

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from topicx.cli import labels
+from topicx.cli import show as lines
+from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.strings import one_line
+from topicx.progress import Progress
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
     from topicx.model import Model
     from topicx.state import State
+
+
+class Watched(Threads):
+    """Threads that tell a progress of every batch of documents that is done."""
+
+    def __init__(self, threads: int, progress: Progress) -> None:
+        super().__init__(threads)
+        self.progress = progress
+
+    def stream(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        sizes: deque[int] = deque()
+
+        def counted() -> Iterator[Any]:
+            for item in items:  # documents, or the numbers of the first and of the one after the last
+                sizes.append(item[1] - item[0] if isinstance(item, tuple) else len(item))
+                yield item
+
+        for result in super().stream(work, counted()):
+            self.progress.advance(sizes.popleft())
+            yield result
 
 
 @dataclass
@@ -33,6 +56,8 @@ class Question:
     """The options of the command, by name."""
     other: Callable[[str], Corpus]
     """Reads another corpus."""
+    engine: Watched | None = None
+    """Runs what is done document by document, and reports on it."""
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -41,7 +66,7 @@ class Question:
 
     @property
     def usual(self) -> dict[str, Any]:
-        return {"seed": self.options["seed"], "threads": self.options["threads"]}
+        return {"seed": self.options["seed"], "threads": self.engine or self.options["threads"]}
 
     @property
     def sampled(self) -> dict[str, Any]:
@@ -190,8 +215,8 @@ def by_time(asked: Question) -> dict[str, Any]:
         plots.check_plot(options["plot"])
     if state is None and (options["times"] or options["path"]):
         raise InputError(f"--{'times' if options['times'] else 'path'} is for a state; {asked.name} is a corpus")
-    if state is not None and options["times"] is None:
-        raise InputError("--method time: a state holds no times; give the corpus that has them: --times CORPUS")
+    if state is not None and options["times"] is None and "time" not in state.columns:
+        raise InputError(f"--method time: {asked.name} holds no times; give the corpus that has them: --times CORPUS")
     if state is not None and (options["path"] or 1) > state.paths:
         raise InputError(f"--path {options['path']}: the state has {state.paths}")
     times = None if options["times"] is None else asked.other(options["times"])
@@ -265,7 +290,7 @@ def show_agreement(found: dict[str, Any]) -> None:
     click.echo("topic  agreement  top words")
     rows = [row for row in found["topics"] if row["agreement"] is not None]
     for row in sorted(rows, key=lambda row: row["agreement"]):
-        click.echo(f"{row['topic']:>5} {row['agreement']:>10.3f}  {one_line(' '.join(row['words']))}")
+        lines.show(f"{row['topic']:>5} {row['agreement']:>10.3f}  ", " ".join(row["words"]))
 
 
 def show_time(found: dict[str, Any]) -> None:
@@ -289,7 +314,7 @@ def show_time(found: dict[str, Any]) -> None:
     for row in sorted(rows, key=lambda row: row["half"]["length"]):
         half = row["half"]
         within = f"{half['length']:7.2f}: {half['from']} to {half['to']}"
-        click.echo(f"{row['topic']:>5} {row['share']:>7.2%}  {within:<30}  {one_line(' '.join(row['words']))}")
+        lines.show(f"{row['topic']:>5} {row['share']:>7.2%}  {within:<30}  ", " ".join(row["words"]))
 
 
 def show_clusters(result: dict[str, Any]) -> None:
@@ -313,12 +338,12 @@ def show_diagnostics(result: list[dict[str, Any]]) -> None:
     click.echo("topic   tokens  coherence  exclusivity  eff_words  corpus_dist  rank_1  nearest        top words")
     for row in result:
         near = f"{row['nearest']['topic']} ({row['nearest']['cosine']:.2f})"
-        words = one_line(" ".join(word["word"] for word in row["words"][:6]))
-        click.echo(
+        lines.show(
             f"{row['topic']:>5} {row['tokens']:>8.0f} {row['coherence']:>10.1f} {row['exclusivity']:>12.3f} "
             f"{row['eff_num_words']:>10.1f} {row['corpus_dist']:>12.3f} {row['rank_1_docs']:>7.3f}  "
-            f"{near:<13}  {words}"
-        )
+            f"{near:<13}  ",
+            " ".join(word["word"] for word in row["words"][:6]), colour=None,
+        )  # fmt: skip
 
 
 SHOWN: dict[str, Callable[[Any], None]] = {

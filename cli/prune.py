@@ -25,7 +25,7 @@ from topicx.cli.import_ import ImportCommand, limits, stop_options
 @stop_options
 @quiet
 def command(corpus: str, output: str, words: str | None, quiet: bool, **chosen: Any) -> None:
-    """Drop words that are too rare or too common from a corpus.
+    """Drop words that are too rare or too common from a corpus, or from a state, whose other tokens keep their topics.
 
     The words that stay keep their order. Words that are in no document are always dropped.
 
@@ -34,31 +34,62 @@ def command(corpus: str, output: str, words: str | None, quiet: bool, **chosen: 
       topicx prune texts.corpus -o small.corpus --min-count 5 --max-doc-freq 0.5
       topicx prune texts.corpus -o small.corpus --keep-most 10000 --remove-stopwords de
     """
-    from dataclasses import replace
-
+    from topicx import files
     from topicx.cli.import_ import chosen_stopwords, say_empty
     from topicx.corpus.corpus import Corpus
     from topicx.corpus.source import read_words
-    from topicx.corpus.tokenize import Tokenizer
 
     check_outputs([output], [corpus, words])
     stop = chosen_stopwords(chosen)
     wanted = None if words is None else read_words(words)
+    limits = {"stopwords": stop, "words": wanted} | {
+        name: chosen[name]
+        for name in ("min_count", "min_doc_freq", "max_doc_freq", "drop_empty", "keep_most", "drop_most", "min_length",
+                     "drop_numbers")
+    }  # fmt: skip
+    if corpus != "-" and files.is_topicx(corpus) and files.kind_of(corpus) == "state":
+        _prune_state(corpus, output, limits, quiet)
+        return
     whole = Corpus.load(corpus)
-    pruned = whole.prune(
-        min_count=chosen["min_count"], min_doc_freq=chosen["min_doc_freq"], max_doc_freq=chosen["max_doc_freq"],
-        drop_empty=chosen["drop_empty"], stopwords=stop, words=wanted, keep_most=chosen["keep_most"],
-        drop_most=chosen["drop_most"], min_length=chosen["min_length"], drop_numbers=chosen["drop_numbers"],
-    )  # fmt: skip
-    if pruned.meta.get("tokenizer"):
-        tokenizer = Tokenizer.from_meta(pruned.meta["tokenizer"])
-        pruned.meta["tokenizer"] = replace(
-            tokenizer, stopwords=frozenset(tokenizer.stopwords) | stop,
-            min_length=max(tokenizer.min_length or 1, chosen["min_length"]),
-            keep_numbers=tokenizer.keep_numbers and not chosen["drop_numbers"],
-        ).to_meta()  # fmt: skip
+    pruned = whole.prune(**limits)
+    _remember(pruned.meta, limits)
     pruned.save(output, {"corpus": whole.digest})
     say(f"{output}: {pruned.n_documents:,} documents, {pruned.n_tokens:,} tokens, {pruned.n_words:,} words; left out "
         f"{whole.n_words - pruned.n_words:,} words, {whole.n_tokens - pruned.n_tokens:,} tokens, "
         f"{whole.n_documents - pruned.n_documents:,} documents", quiet=quiet)  # fmt: skip
     say_empty(pruned.meta["counts"]["empty_documents"], quiet)
+
+
+def _remember(meta: dict[str, Any], limits: dict[str, Any]) -> None:
+    """New text that is read as this was loses the same words."""
+    from dataclasses import replace
+
+    from topicx.corpus.tokenize import Tokenizer
+
+    if not meta.get("tokenizer"):
+        return
+    tokenizer = Tokenizer.from_meta(meta["tokenizer"])
+    meta["tokenizer"] = replace(
+        tokenizer, stopwords=frozenset(tokenizer.stopwords) | limits["stopwords"],
+        min_length=max(tokenizer.min_length or 1, limits["min_length"]),
+        keep_numbers=tokenizer.keep_numbers and not limits["drop_numbers"],
+    ).to_meta()  # fmt: skip
+
+
+def _prune_state(path: str, output: str, limits: dict[str, Any], quiet: bool) -> None:
+    from topicx.errors import InputError
+    from topicx.estimate.edit import pruned_state
+    from topicx.state import State
+
+    if limits["drop_empty"]:
+        raise InputError("--drop-empty: the documents of a state stay")
+    whole = State.load(path)
+    left = pruned_state(whole, **limits)
+    _remember(left.meta, limits)
+    left.parents = dict(whole.parents) | {"state": whole.digest}
+    left.save(output)
+    say(
+        f"{output}: {left.n_documents:,} documents, {left.n_tokens:,} tokens, {left.n_words:,} words, with their "
+        f"topics; left out {whole.n_words - left.n_words:,} words, {whole.n_tokens - left.n_tokens:,} tokens",
+        quiet=quiet,
+    )

@@ -145,8 +145,13 @@ def is_corpus(inputs: tuple[str, ...]) -> bool:
     from topicx import files
     from topicx.errors import InputError
 
-    piped = len(inputs) == 1 and (inputs[0] == "-" or (Path(inputs[0]).exists() and not Path(inputs[0]).is_file()))
-    if piped and click.get_current_context().params["input_format"] == "auto":
+    first = Path(inputs[0])
+    special = first.exists() and not first.is_file() and not first.is_dir()
+    if (
+        len(inputs) == 1
+        and (inputs[0] == "-" or special)
+        and click.get_current_context().params["input_format"] == "auto"
+    ):
         return True  # as other commands write it; a pipe can be read only once
     ours = [name != "-" and files.is_topicx(name) for name in inputs]
     if any(ours) and not all(ours):

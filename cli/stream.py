@@ -6,12 +6,12 @@ from dataclasses import fields
 from typing import Any
 
 from topicx.cli import priors
-from topicx.cli.common import say
+from topicx.cli.log import Log
 from topicx.errors import InputError
 
 
 def train_stream(
-    corpus: str | None, output: str, given: list[str], threads: int, quiet: bool, settings: dict[str, Any]
+    corpus: str | None, output: str, given: list[str], threads: int, log: Log, settings: dict[str, Any]
 ) -> None:
     """SCVB0 over a corpus that stays on disk: only φ is in memory, so nothing by document or token is written."""
     from topicx.engines.threads import Threads
@@ -32,7 +32,7 @@ def train_stream(
         "keep": "--keep", "trace_path": "--trace", "seed_words": "--seed-words", "seed_weight": "--seed-weight",
         "word_prior": "--word-prior", "icm": "--icm", "start": "--start", "theta": "--theta",
         "phi": "--phi", "estimator": "--estimator", "verbose": "--verbose", "partitions": "--partitions",
-        "samples": "--samples", "lag": "--lag",
+        "samples": "--samples", "lag": "--lag", "show_topics_interval": "--show-topics-interval", "log_form": "--log",
     }  # fmt: skip
     for name, spelling in unfit.items():
         if name in given:
@@ -43,7 +43,7 @@ def train_stream(
     options = Options(**settings)
     options.check_sampler(registry.find("scvb0"), given)
     done = 0
-    with Threads(threads) as engine, for_terminal("training", unit="documents", quiet=quiet) as progress:
+    with Threads(threads) as engine, for_terminal("training", unit="documents", quiet=log.quiet) as progress:
 
         def report(sweep: int, documents: int, fit: float) -> None:
             nonlocal done
@@ -53,4 +53,4 @@ def train_stream(
 
         model = train_file(corpus, options, engine, report)
     model.save(output)
-    say(f"wrote the model to {output}", quiet=quiet)
+    log.tell(f"wrote the model to {output}", "wrote", what="model", file=output)

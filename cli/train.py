@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +21,11 @@ from topicx.cli.common import (
     option,
     quiet,
     refuse,
-    say,
     stack,
     threads,
     verbose,
 )
+from topicx.cli.log import JsonLog, Log
 from topicx.cli.training import Series, Stopper, Wanted, train_one
 from topicx.declare import declarations
 from topicx.errors import InputError
@@ -31,7 +33,9 @@ from topicx.models import registry as models
 from topicx.sampling.options import Options
 
 if TYPE_CHECKING:
+    from topicx.engines.threads import Threads
     from topicx.run import Run
+    from topicx.sampling.chain import Checkpoints
 
 OWN = {name: models.find(name).Own for name in models.names()}
 """The options that each model has of its own."""
@@ -60,7 +64,7 @@ model_options = stack(
     "--keep", type=click.Choice(["best", "all", "average"]), default=None,
     show_default="best; models of labels: average",
     help="Of several chains: the one with the best score, all (with their numbers: news.0.model), or their average "
-    "(models of labels, whose topics are the same in all chains).",
+    "(models of labels, whose topics are the same in all chains; medlda: all topics side by side, scores averaged).",
 )  # fmt: skip
 @option("--estimator", type=click.Choice(["cgs", "cgsp"]), default=None, help="Sets both --theta and --phi.")
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgsp", help="Estimator of θ.")
@@ -84,7 +88,7 @@ model_options = stack(
 @option("--checkpoint", default=None, metavar="FILE", show_default="MODEL.checkpoint", help="Where to save the chain.")
 @option(
     "--checkpoint-interval", type=click.IntRange(0), default=0,
-    help="Save the chain every N sweeps, those of a growing start included, and at the end (0: only when interrupted).",
+    help="Save the chain every N sweeps, those of its start included, and at the end (0: only when interrupted).",
 )  # fmt: skip
 @option(
     "--stream", is_flag=True, show_default=False,
@@ -95,6 +99,19 @@ model_options = stack(
     default=None,
     metavar="FILE",
     help="Go on from a checkpoint; of its options only --iterations may change.",
+)
+@option(
+    "--show-topics-interval",
+    type=click.IntRange(0),
+    default=0,
+    help="Show the topics, as they are then, every N sweeps (0: never).",
+)
+@option(
+    "--log",
+    "log_form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="What is said while it runs: lines for people, or a JSON object a line for programs.",
 )
 @folds.fold_options
 @stack(*declared.of_models({name: models.find(name).Own for name in models.names()}))
@@ -107,7 +124,8 @@ def command(
     context: click.Context, corpus: str | None, output: str, chains: int, keep: str | None, estimator: str | None,
     theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, join_chunks: bool,
     metadata: str, trace_path: str | None, init_state: str | None, checkpoint: str | None, checkpoint_interval: int,
-    stream: bool, resume: str | None, threads: int, memory: int | None, quiet: bool, verbose: bool, **settings: Any,
+    stream: bool, resume: str | None, show_topics_interval: int, log_form: str, threads: int, memory: int | None,
+    quiet: bool, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Learn a topic model from CORPUS (a file that 'topicx import' wrote).
 
@@ -117,64 +135,99 @@ def command(
       topicx train --resume news.model.checkpoint -o news.model
 
     The same corpus, options and seed give the same model, whatever the threads, and whether or not the run was
-    interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint and says how to go on.
+    interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint, writes the model so far and says how to go
+    on.
     """
+    if log_form == "json":
+        refuse(("quiet", "verbose"), "does not go with --log json")
+    log = JsonLog() if log_form == "json" else Log(quiet, verbose)
+    with log.errors():
+        from topicx.engines.threads import Threads
+        from topicx.sampling.chain import Checkpoints
+
+        given = on_command_line(context)
+        keep = _keep(keep, chains, settings, resume)
+        wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
+        wanted.join_chunks, wanted.metadata = join_chunks, metadata
+        if not doc_topics:
+            refuse(("join_chunks", "metadata"), "is for --doc-topics")
+        _check(corpus, init_state, resume, chains, keep, wanted)
+        tried = {name: settings.pop(name) for name in ("folds", "try_topics", "try_lambda")}
+        folds.check(tried["folds"], settings["model"], resume or init_state)
+        side_inputs = [settings[name] for name in ("alpha", "seed_words", "word_prior")]
+        check_outputs([*wanted.files(), checkpoint if checkpoint != resume else None],
+                      [corpus, init_state, resume, *side_inputs])  # fmt: skip
+        if stream:
+            refuse(("memory",), "is for runs that keep their tokens in memory, not for --stream")
+            from topicx.cli.stream import train_stream
+
+            train_stream(corpus, output, given, threads, log, settings)
+            return
+        _refuse_idle(settings, resume)
+        default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
+        checkpoints = Checkpoints(checkpoint or default, checkpoint_interval, warn=partial(log.tell, always=True))
+        again = [("checkpoint", checkpoint), ("checkpoint-interval", checkpoint_interval)]
+        again += [("show-topics-interval", show_topics_interval), ("log", "json" if log_form == "json" else None)]
+        wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
+        source = Source(corpus, init_state, resume, settings, given, tried)
+        _train(source, Series(chains, keep), wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
+    ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
+    if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
+        Path(default).unlink(missing_ok=True)
+
+
+@dataclass
+class Source:
+    """What a run begins with."""
+
+    corpus: str | None
+    init_state: str | None
+    resume: str | None
+    settings: dict[str, Any]
+    given: list[str]
+    """The settings that stand on the command line."""
+    tried: dict[str, Any]
+    """What cross-validation is to choose among."""
+
+
+def _train(
+    source: Source, series: Series, wanted: Wanted, checkpoints: Checkpoints, log: Log, engine: Threads,
+    show_topics: int,
+) -> None:  # fmt: skip
+    """All chains, one after another."""
     from topicx.corpus.chunks import parent
     from topicx.corpus.columns import chosen
-    from topicx.engines.threads import Threads
     from topicx.report.document_topics import carried_kinds
-    from topicx.sampling.chain import Checkpoints
 
-    given = on_command_line(context)
-    keep = _keep(keep, chains, settings["model"], resume)
-    wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
-    wanted.join_chunks, wanted.metadata = join_chunks, metadata
-    if not doc_topics:
-        refuse(("join_chunks", "metadata"), "is for --doc-topics")
-    _check(corpus, init_state, resume, chains, keep, wanted)
-    tried = {name: settings.pop(name) for name in ("folds", "try_topics", "try_lambda")}
-    folds.check(tried["folds"], settings["model"], resume or init_state)
-    side_inputs = [settings[name] for name in ("alpha", "seed_words", "word_prior")]
-    check_outputs([*wanted.files(), checkpoint if checkpoint != resume else None],
-                  [corpus, init_state, resume, *side_inputs])  # fmt: skip
-    if stream:
-        refuse(("memory",), "is for runs that keep their tokens in memory, not for --stream")
-        from topicx.cli.stream import train_stream
-
-        train_stream(corpus, output, given, threads, quiet, settings)
-        return
-    _refuse_idle(settings, resume)
-    default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
-    checkpoints = Checkpoints(checkpoint or default, checkpoint_interval, warn=say)
-    wanted.checkpoint = f" --checkpoint {shlex.quote(checkpoint)}" if checkpoint else ""
-    wanted.checkpoint += f" --checkpoint-interval {checkpoint_interval}" if checkpoint_interval else ""
-    series = Series(chains, keep)
-    with Threads(threads, memory) as engine, Stopper(quiet) as stopper:
+    with engine, Stopper(log) as stopper:
         run: Run | None = None
-        if resume:
-            run = _resumed(resume, settings, given, engine)
+        if source.resume:
+            run = _resumed(source.resume, source.settings, source.given, engine)
             notes = run.chain.notes  # empty, if a Python program saved it
             before = run.options.chain
             series = Series.of(notes) if notes else Series(before + 1, "best", [-math.inf] * before)
             wanted.theta, wanted.phi = wanted.theta or notes.get("theta"), wanted.phi or notes.get("phi")
         wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
-        for number in range(len(series.scores), series.chains):
+        while len(series.scores) < series.chains:
+            number = len(series.scores)
             if run is None:
-                run = _new_run(corpus, init_state, number, settings, given, engine, quiet, tried)
+                run = _new_run(source, number, engine, log)
             elif run.options.chain != number:
                 run = run.next(number)
+            parts = run.definition.parts(run.chain.state)
+            if parts > 1 and number == 0 and not source.resume:
+                series.chains *= parts
+            if run.definition.joins and series.keep == "average" and series.chains > 1:
+                wanted.check_joined()
             run.check_phi(wanted.phi)
-            if join_chunks:
+            if wanted.join_chunks:
                 parent(run.chain.state.ids[0])  # before hours of work: are there chunks?
-            if doc_topics:
-                chosen(metadata, carried_kinds(run.chain.state))
+            if wanted.doc_topics:
+                chosen(wanted.metadata, carried_kinds(run.chain.state))
             run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
-            train_one(run, checkpoints, wanted, stopper, quiet, verbose)
-            series.add(run, number, wanted, quiet)
-        series.tell(run, quiet)
-    ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
-    if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
-        Path(default).unlink(missing_ok=True)
+            train_one(run, checkpoints, wanted, stopper, log, show_topics)
+            series.add(run, number, wanted, log)
+        series.tell(run, log)
 
 
 def _check(
@@ -185,17 +238,24 @@ def _check(
         raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS, --init-state or --chains")
     if keep == "all" and chains == 1:
         raise InputError("--keep all is for several chains: give --chains")
-    if keep in ("all", "average") and chains > 1 and "-" in wanted.files():
+    if ((keep == "all" and chains > 1) or keep == "average") and "-" in wanted.files():
         raise InputError(f"--keep {keep}: several models cannot go to standard output")
     if chains > 1 and init_state:
         raise InputError("--chains: chains that begin with one state are not independent (--init-state)")
 
 
-def _keep(keep: str | None, chains: int, model: str, resume: str | None) -> str:
+def _keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: str | None) -> str:
     """What is kept of several chains."""
-    labelled = models.find(model).labelled
-    if keep == "average" and not labelled and not resume:
-        raise InputError(f"--keep average: is for models of labels; topics of {model} are numbered anew in each chain")
+    model = settings["model"]
+    labelled, joins = models.find(model).labelled, models.find(model).joins
+    if keep == "average" and not (labelled or joins) and not resume:
+        raise InputError(
+            f"--keep average: is for models of labels and medlda; topics of {model} are numbered anew in each chain"
+        )
+    if settings["strategy"] == "one-vs-all":
+        if keep not in (None, "average"):
+            raise InputError(f"--keep {keep}: the models of one-vs-all make one model together")
+        return "average"
     return keep or ("average" if labelled and chains > 1 else "best")
 
 
@@ -235,22 +295,19 @@ def _own_options(settings: dict[str, Any], given: list[str]) -> dict[str, Any]:
     return own
 
 
-def _new_run(
-    corpus: str | None, init_state: str | None, number: int, settings: dict[str, Any], given: list[str], engine: Any,
-    quiet: bool, tried: dict[str, Any],
-) -> Run:  # fmt: skip
+def _new_run(source: Source, number: int, engine: Any, log: Log) -> Run:
     from topicx.corpus.corpus import Corpus
     from topicx.models.definition import Priors
     from topicx.run import Run
 
-    settings = dict(settings)
+    settings, given, tried = dict(source.settings), source.given, source.tried
     seed_words, word_prior = settings.pop("seed_words"), settings.pop("word_prior")
     seed_weight = settings.pop("seed_weight")
     settings["own"] = _own_options(settings, given)
-    if init_state:
-        run = _from_state(corpus, init_state, number, settings, given, engine, quiet)
+    if source.init_state:
+        run = _from_state(source.corpus, source.init_state, number, settings, given, engine, log)
     else:
-        if not corpus:
+        if not source.corpus:
             raise InputError("give a CORPUS to train on (or --init-state, or --resume)")
         unfit = models.find(settings["model"]).unfit
         for name in given:
@@ -264,31 +321,32 @@ def _new_run(
             priors.seed_words(seed_words) if seed_words else {}, seed_weight,
             priors.word_prior(word_prior) if word_prior else {},
         )  # fmt: skip
-        loaded, options = Corpus.load(corpus), Options(**settings, chain=number)
+        loaded, options = Corpus.load(source.corpus), Options(**settings, chain=number)
         if tried["folds"]:
-            options = folds.best(loaded, options, engine, **tried, quiet=quiet)
+            options = folds.best(loaded, options, engine, **tried, log=log)
         run = Run.start(loaded, options, engine, taken)
     run.options.check_sampler(run.chain.sampler, given)
     return run
 
 
 def _from_state(
-    corpus: str | None, path: str, number: int, settings: dict[str, Any], given: list[str], engine: Any, quiet: bool
+    corpus: str | None, path: str, number: int, settings: dict[str, Any], given: list[str], engine: Any, log: Log
 ) -> Run:  # fmt: skip
     """A run that goes on from a state's assignments."""
+    from topicx.corpus.corpus import Corpus
     from topicx.interop.read import read_state
     from topicx.run import Run
 
-    if corpus:
-        raise InputError("--init-state brings its own corpus: give no CORPUS beside it")
     own = ("topics", "alpha_sum", "word_prior", "seed_words", "seed_weight", "start")
     stray = [name for name in own if name in given]
     if stray:
         raise InputError(f"--{stray[0].replace('_', '-')} does not go with --init-state: a state has its own")
     alpha, beta = (settings[name] if name in given else None for name in ("alpha", "beta"))
     state = read_state(path, alpha=priors.one_alpha(alpha), beta=beta)
+    if corpus and not state.is_of(Corpus.load(corpus)):
+        raise InputError(f"--init-state: {path} is not a state of {corpus}; without CORPUS it brings its own documents")
     for note in state.meta.pop("notes", []):
-        say(f"note: {note}", quiet=quiet)
+        log.tell(f"note: {note}")
     if "model" not in given:
         settings["model"] = state.meta.get("model", "lda")
         settings["own"] = settings["own"] or state.meta.get("options", {}).get("own", {})

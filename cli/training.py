@@ -6,14 +6,14 @@ import math
 import shlex
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import say
+from topicx.cli.log import Log
 from topicx.engines.memory import told_size
 from topicx.errors import InputError
 from topicx.sampling.registry import GROWS
@@ -53,26 +53,26 @@ class Series:
             raise InputError("--resume: the checkpoint has notes that are not those of 'topicx train'")
         return cls(series["chains"], series["keep"], [float(score) for score in series["scores"]])
 
-    def add(self, run: Run, number: int, wanted: Wanted, quiet: bool) -> None:
+    def add(self, run: Run, number: int, wanted: Wanted, log: Log) -> None:
         """A chain has ended: write it, if it is to be kept."""
         score = run.score
         if self.chains > 1:
-            say(f"chain {number}: {run.chain.method.objective} {score:.5f}", quiet=quiet)
+            log.tell(f"chain {number}: {run.chain.method.objective} {score:.5f}", "chain", chain=number, score=score)
         if self.keep == "all":
-            write(run, wanted.numbered(number), quiet)
+            write(run, wanted.numbered(number), log)
         elif self.keep == "average":
-            write(run, wanted, quiet, number)
+            write(run, wanted, log, number)
         elif score > max(self.scores, default=-math.inf):  # the best so far: an interruption loses nothing
-            write(run, wanted, quiet)
+            write(run, wanted, log)
         self.scores.append(score)
 
-    def tell(self, run: Run | None, quiet: bool) -> None:
+    def tell(self, run: Run | None, log: Log) -> None:
         from topicx.report.histogram import histogram
 
         known = [score for score in self.scores if math.isfinite(score)]
         if len(known) > 1 and run is not None:
             objective = run.chain.method.objective
-            say("\n".join([f"{len(known)} chains by {objective}:", *histogram(known)]), quiet=quiet)
+            log.tell("\n".join([f"{len(known)} chains by {objective}:", *histogram(known)]), "chains", scores=known)
 
 
 @dataclass
@@ -85,8 +85,8 @@ class Wanted:
     trace: str | None
     theta: str | None
     phi: str | None
-    checkpoint: str = ""
-    """The options that say where and how often the chain is saved."""
+    further: str = ""
+    """The options that say where the chain is saved, and what is said while it runs."""
     join_chunks: bool = False
     """Whether θ is that of whole texts, where documents are chunks of them."""
     metadata: str = "all"
@@ -104,11 +104,17 @@ class Wanted:
         numbered.join_chunks, numbered.metadata = self.join_chunks, self.metadata
         return numbered
 
+    def check_joined(self) -> None:
+        """InputError if a file is wanted that chains side by side have each for itself."""
+        for name, path in (("state", self.state), ("doc-topics", self.doc_topics)):
+            if path:
+                raise InputError(f"--{name}: the chains that the model is made of have one each")
+
     def options(self) -> str:
         """The options that name them, as a shell takes them."""
         pairs = {"-o": self.model, "--state": self.state, "--doc-topics": self.doc_topics, "--trace": self.trace}
         pairs["--metadata"] = self.metadata if self.metadata != "all" else None
-        return " ".join(f"{option} {shlex.quote(name)}" for option, name in pairs.items() if name) + self.checkpoint
+        return " ".join(f"{option} {shlex.quote(name)}" for option, name in pairs.items() if name) + self.further
 
 
 def _numbered(name: str, number: int) -> str:
@@ -123,37 +129,48 @@ TOLD_MEMORY = 500_000_000
 """Bytes from which the user is told what a run will take, without asking."""
 
 
-def _announce(run: Run) -> None:
+def _announce(run: Run, log: Log) -> None:
     chain = run.chain
     state, options, threads = chain.state, chain.options, chain.engine.threads
     starts = {"state": "the state's assignments as"}
     start = starts.get(chain.start) or (chain.start if GROWS in chain.sampler.capabilities else "its own")
     how = chain.sampler.name + (f" ({chain.sampler.group})" if options.sampler == "auto" else "")
-    say(
+    log.tell(
         f"{state.n_documents:,} documents, {state.n_tokens:,} tokens, {state.n_words:,} words; "
         f"{state.n_topics} topics, "
-        f"sampler {how}, {start} start, {options.iterations} iterations, seed {options.seed}"
-    )
+        f"sampler {how}, {start} start, {options.iterations} iterations, seed {options.seed}",
+        "start", documents=state.n_documents, tokens=state.n_tokens, words=state.n_words, topics=state.n_topics,
+        model=options.model, sampler=chain.sampler.name, start=chain.start, iterations=options.iterations,
+        seed=options.seed, chain=options.chain, objective=chain.method.objective,
+    )  # fmt: skip
     if chain.memory >= TOLD_MEMORY or getattr(chain.engine, "memory", None) is not None:
-        say(f"it takes about {told_size(chain.memory)} of memory, the corpus included")
+        taken = told_size(chain.memory)
+        log.tell(f"it takes about {taken} of memory, the corpus included", "memory", bytes=chain.memory)
+    if chain.start == "growing" and chain.position == 0:
+        log.tell("note: a growing start begins with a few documents, whose score falls as others come")
+    if chain.start == "soft" and chain.position == 0:
+        log.tell(
+            f"note: {chain.soft} sweeps of cvb0 come first, then every token's topic is drawn from what they found; "
+            "from there the likelihood may fall for some sweeps while the topics get better"
+        )
     if state.n_topics > state.n_words:
-        say(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
+        log.tell(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
     schedule = getattr(chain.method, "schedule", None)
     if schedule is not None and threads > schedule.partitions > 1:
-        say(f"note: {schedule.partitions} partitions keep as many threads busy; --partitions N allows more")
+        log.tell(f"note: {schedule.partitions} partitions keep as many threads busy; --partitions N allows more")
     for note in run.definition.notes(state):
-        say(f"note: {note}")
+        log.tell(f"note: {note}")
     empty = int((state.lengths == 0).sum())
     if empty:
-        say(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
+        log.tell(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
 
 
 class Stopper:
     """Hears SIGINT, SIGTERM and SIGHUP while chains run and their files are written: the chain at hand (or the next, if
     files are being written) ends after its sweep, with a checkpoint. A second signal stops at once."""
 
-    def __init__(self, quiet: bool) -> None:
-        self.quiet, self.asked = quiet, False
+    def __init__(self, log: Log) -> None:
+        self.log, self.asked = log, False
 
     def __enter__(self) -> Stopper:
         heard = [n for n in STOPPING if n != HANGUP or signal.getsignal(n) != signal.SIG_IGN]  # nohup
@@ -168,56 +185,92 @@ class Stopper:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        say("finishing the sweep (once more: stop at once) …", quiet=self.quiet)
+        self.log.tell("finishing the sweep (once more: stop at once) …")
 
 
 def train_one(
-    run: Run, checkpoints: Checkpoints, wanted: Wanted, stopper: Stopper, quiet: bool, verbose: bool
+    run: Run, checkpoints: Checkpoints, wanted: Wanted, stopper: Stopper, log: Log, show_topics: int = 0
 ) -> None:  # fmt: skip
-    """Run the chain with progress until it ends or is stopped."""
-    from topicx.progress import for_terminal
+    """Run the chain with progress until it ends or is stopped; its topics are shown every so many sweeps."""
+    from topicx.cli.topics import describe
     from topicx.sampling.chain import Interrupted
 
     chain = run.chain
-    total = sum(step.share for step in chain.steps)
     try:
-        if not quiet:
-            _announce(run)
-        with for_terminal("training", total, "sweeps", quiet=quiet) as progress:
-            progress.advance(sum(step.share for step in chain.steps[: chain.position]))
+        if not log.quiet:
+            _announce(run, log)
+        with log.progress(sum(step.share for step in chain.steps)) as progress:
+            progress.begin(sum(step.share for step in chain.steps[: chain.position]))
 
             def report(event: Event) -> None:
-                note = f"{chain.method.objective} {event.score:.4f}" if event.score is not None else ""
-                progress.advance(event.work, note)
-                if verbose and event.score is not None:
-                    figures = "".join(f", {name} {value:.4g}" for name, value in event.figures.items())
-                    progress.message(f"sweep {event.step.sweep}: {note}, {chain.seconds:.1f} s{figures}")
+                log.swept(progress, event, chain.method.objective, chain.seconds)
+                sweep = event.step.sweep
+                if show_topics and sweep and sweep % show_topics == 0:
+                    log.topics(progress, sweep, describe(run.glance(), 10, 0))
 
             run.train([report], checkpoints, lambda: stopper.asked)
     except Interrupted:
-        done = max((step.sweep for step in chain.steps[: chain.position]), default=0)
-        chains = chain.notes["series"]["chains"]
-        which = f" in chain {chain.options.chain} of {chains}, counted from 0," if chains > 1 else ""
-        say(f"stopped{which} after {done} of {chain.options.iterations} sweeps; the chain is saved. To go on with it:")
-        say(f"  topicx train --resume {shlex.quote(checkpoints.path)} {wanted.options()}")
+        _tell_stopped(run, checkpoints, wanted, log)
         raise click.exceptions.Exit(130) from None
-    _tell_end(run, quiet)
+    _tell_end(run, log)
 
 
-def _tell_end(run: Run, quiet: bool) -> None:
+def _tell_stopped(run: Run, checkpoints: Checkpoints, wanted: Wanted, log: Log) -> None:
+    """How to go on, and a model of what was done to read meanwhile."""
+    chain = run.chain
+    done = max((step.sweep for step in chain.steps[: chain.position]), default=0)
+    series = chain.notes["series"]
+    which = f" in chain {chain.options.chain} of {series['chains']}, counted from 0," if series["chains"] > 1 else ""
+    resume = f"topicx train --resume {shlex.quote(checkpoints.path)}"
+    log.tell(
+        f"stopped{which} after {done} of {chain.options.iterations} sweeps; the chain is saved. To go on with it:\n"
+        f"  {resume} {wanted.options()}",
+        "stopped", always=True, sweep=done, of=chain.options.iterations, checkpoint=checkpoints.path,
+        resume=f"{resume} {wanted.options()}",
+    )  # fmt: skip
+    if chain.steps[chain.position - 1].kind == "grow":
+        log.tell("there is no model of it yet: the start was still growing")
+        return
+    only = wanted.numbered(chain.options.chain) if series["keep"] == "all" else wanted
+    if series["keep"] != "all" and series["scores"]:
+        return  # a chain before has left its model
+    if only.model == "-" or not _unfinished(only.model):
+        other = shlex.quote(_numbered("topicx.model" if only.model == "-" else only.model, done))
+        kept = "" if only.model == "-" else f"{only.model} stays as it was. "
+        log.tell(f"{kept}For a model of what was done:\n  {resume} --iterations {done} -o {other}", always=True)
+        return
+    chain.state.meta["stopped_after"] = done
+    write(run, replace(only, state=None, doc_topics=None, trace=None), log)
+
+
+def _unfinished(path: str) -> bool:
+    """Whether no model stands there, or one of a run that was stopped: what a stopped run may write to."""
+    from topicx.model import Model
+
+    try:
+        return not Path(path).exists() or "stopped_after" in Model.load(path).meta
+    except InputError:
+        return False
+
+
+def _tell_end(run: Run, log: Log) -> None:
     chain = run.chain
     tokens = chain.state.n_tokens * sum(step.share for step in chain.steps[: chain.position])
-    say(f"{chain.seconds:.1f} s, {tokens / max(chain.seconds, 1e-9) / 1e6:.1f} million tokens a second; "
-        f"{chain.method.objective} {run.score:.4f}", quiet=quiet)  # fmt: skip
-    options, alpha = chain.options, chain.state.alpha
+    speed = tokens / max(chain.seconds, 1e-9)
+    log.tell(
+        f"{chain.seconds:.1f} s, {speed / 1e6:.1f} million tokens a second; {chain.method.objective} {run.score:.4f}",
+        "end", seconds=chain.seconds, tokens_per_second=speed, score=run.score,
+    )  # fmt: skip
+    options, alpha, beta = chain.options, chain.state.alpha, float(chain.state.beta.mean())
     if options.optimize_interval and max(options.optimize_burn_in, options.optimize_interval) > options.iterations:
-        say("note: the priors stay as given: no re-estimation was due (--optimize-burn-in)", quiet=quiet)
+        log.tell("note: the priors stay as given: no re-estimation was due (--optimize-burn-in)")
     elif options.optimize_interval:
-        say(f"priors: Σα {alpha.sum(axis=1).mean():.4g} ({alpha.min():.3g} to {alpha.max():.3g}), "
-            f"β {chain.state.beta.mean():.3g}", quiet=quiet)  # fmt: skip
+        total = float(alpha.sum(axis=1).mean())
+        log.tell(f"priors: Σα {total:.4g} ({alpha.min():.3g} to {alpha.max():.3g}), β {beta:.3g}", "priors",
+                 alpha_sum=total, alpha=alpha.tolist(), beta=beta)  # fmt: skip
 
 
-def write(run: Run, wanted: Wanted, quiet: bool, before: int | None = None) -> None:
+def write(run: Run, wanted: Wanted, log: Log, before: int | None = None) -> None:
     """The files that are wanted of a chain that has ended; the model is averaged with that of so many chains before."""
     import contextlib
 
@@ -237,9 +290,10 @@ def write(run: Run, wanted: Wanted, quiet: bool, before: int | None = None) -> N
         result = run.result(theta=wanted.theta or "cgsp", phi=wanted.phi or "auto", documents=add)
     if wanted.state:
         result.model.parents["state"] = result.state.save(wanted.state)
-        say(f"wrote the state to {wanted.state}", quiet=quiet)
+        log.tell(f"wrote the state to {wanted.state}", "wrote", what="state", file=wanted.state)
     if wanted.doc_topics:
-        say(f"wrote θ of {state.n_documents:,} documents to {wanted.doc_topics}", quiet=quiet)
+        log.tell(f"wrote θ of {state.n_documents:,} documents to {wanted.doc_topics}", "wrote",
+                 what="doc-topics", file=wanted.doc_topics)  # fmt: skip
     if wanted.trace:
         run.chain.trace.write(wanted.trace)
     model, chains = result.model, ""
@@ -252,15 +306,16 @@ def write(run: Run, wanted: Wanted, quiet: bool, before: int | None = None) -> N
             raise InputError(f"{wanted.model}: is not the average of {before} chains that this run goes on with")
         model, chains = pooled(earlier, before, model), f" of {before + 1} chains"
     model.save(wanted.model)
-    if not quiet:
-        _tell_noise(model)
-    say(f"wrote the model{chains} to {wanted.model}", quiet=quiet)
+    _tell_noise(model, log)
+    stopped = model.meta.get("stopped_after")
+    done = f" so far ({stopped} sweeps)" if stopped is not None else ""
+    log.tell(f"wrote the model{chains}{done} to {wanted.model}", "wrote", what="model", file=wanted.model)
 
 
-def _tell_noise(model: Model) -> None:
+def _tell_noise(model: Model, log: Log) -> None:
     """A line, if top words look like noise: and which option of import helps."""
     from topicx.report.noise import noise_message
 
     noise = noise_message([[word for word, _ in topic] for topic in model.top_words(10)], model.meta)
     if noise:
-        say(noise)
+        log.tell(noise)

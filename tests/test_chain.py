@@ -15,12 +15,13 @@ from topicx.datasets import make
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.models.definition import Priors, initial_state
-from topicx.sampling import hyper, registry, streams
-from topicx.sampling.chain import Chain, Checkpoints, Event, Interrupted, choose_start, plan
+from topicx.sampling import hyper, registry, starts, streams
+from topicx.sampling.chain import Chain, Checkpoints, Event, Interrupted, plan
 from topicx.sampling.gibbs import Dense
 from topicx.sampling.likelihood import joint_log_likelihood
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Schedule, balanced_blocks
+from topicx.sampling.starts import choose_start
 from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
@@ -208,7 +209,11 @@ def test_auto_start_is_random_for_small_corpora() -> None:
     ("documents", "length", "topics", "start"),
     [(400, 2600, 2, "growing"), (4000, 260, 2, "random"), (400, 2600, 200, "random")],
 )
-def test_auto_start_grows_large_corpora_of_long_documents(documents: int, length: int, topics: int, start: str) -> None:
+def test_auto_start_grows_large_corpora_of_long_documents(
+    documents: int, length: int, topics: int, start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a soft start has no room."""
+    monkeypatch.setattr(starts, "SOFT_ROOM", 0)
     words = np.zeros(documents * length, np.uint32)
     offsets = np.arange(documents + 1, dtype=np.int64) * length
     state = initial_state(Corpus(words, offsets, Strings.of(["word"])), Options(topics=topics))

@@ -72,7 +72,10 @@ WRONG: list[tuple[str, str]] = [
     ("train -o out.model", "give a CORPUS"),
     ("train good.corpus -k 5", "--output"),
     ("train nowhere.corpus -k 5 -o out.model", "nowhere.corpus: cannot be read: No such file"),
-    ("train adirectory -k 5 -o out.model", "adirectory: cannot be read"),
+    (
+        "train adirectory -k 5 -o out.model",
+        "adirectory: is a folder; 'topicx import' makes a corpus of the texts",
+    ),
     ("train empty.corpus -k 5 -o out.model", "no tokens"),
     ("train nothing -k 5 -o out.model", "nothing: not a topicx file"),
     ("train text.txt -k 5 -o out.model", "text.txt: not a topicx file"),
@@ -131,6 +134,19 @@ WRONG: list[tuple[str, str]] = [
     (f"{TRAIN} --seed-words seeds.comma", "seeds.comma:1: a line is"),
     (f"{TRAIN} --seed-words seeds.digits", "seeds.digits:1: a line is"),
     (f"{TRAIN} --sampler scvb0 --stream --phi cgs", "--phi does not go with --stream"),
+    (
+        "train adirectory -k 5 -o out.model",
+        "adirectory: is a folder; 'topicx import' makes a corpus of",
+    ),
+    ("train empty.corpus --init-state good.state -o out.model", "good.state is not a state of empty.corpus"),
+    (
+        "train-topics --input x",
+        "there is no command 'train-topics', which is MALLET's: 'train' does it here, 'mallet",
+    ),
+    ("bulk-load --input x", "'import' does it here, 'mallet bulk-load' takes MALLET's options"),
+    ("trian x", "there is no command 'trian'; did you mean 'train'?"),
+    (f"{TRAIN} --sampler scvb0 --stream --show-topics-interval 2", "--show-topics-interval does not go with --stream"),
+    (f"{TRAIN} --log json --quiet", "--quiet: does not go with --log json"),
     ("train --init-state good.state -k 9 -o out.model", "--topics does not go with --init-state"),
     ("train --init-state good.state --alpha 0.5 -o out.model", "--alpha, --beta and --topics are for LightLDA"),
     ("infer good.model good.corpus -o good.model", "good.model: is an input, too"),
@@ -382,8 +398,10 @@ def test_interruption_saves_and_says_how_to_go_on(number: signal.Signals, tmp_pa
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "topicx train --resume m.checkpoint -o m" in err
-    assert not (tmp_path / "m").exists()
     assert (tmp_path / "m.checkpoint").exists()
+    stopped = Model.load(tmp_path / "m").meta["stopped_after"]
+    assert f"wrote the model so far ({stopped} sweeps) to m" in err
+    assert len(run_topicx("topics", "m", cwd=tmp_path).stdout.splitlines()) == 8  # it can be read
 
 
 def test_a_resumed_run_keeps_its_estimators_and_removes_only_its_own_checkpoint(topicx: Run, tmp_path: Path) -> None:
@@ -456,7 +474,7 @@ def test_interrupted_chains_go_on_with_the_others(keep: str, tmp_path: Path) -> 
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
-    again = shlex.split(err.splitlines()[-1])
+    again = shlex.split(next(line for line in err.splitlines() if "--resume" in line))
     assert again[:2] == ["topicx", "train"]
     assert start_training(tmp_path, *again[2:]).wait(timeout=120) == 0
     for number in ["", ".0", ".1", ".2"]:

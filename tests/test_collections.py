@@ -86,7 +86,7 @@ def test_topics_by_collection_on_the_command_line(tmp_path: Path) -> None:
     shown = run_topicx("topics", place["model"], "--by", "time", "--json", "--contrast", place["state"],
                        "--plot", place["b.svg"])  # fmt: skip
     found = json.loads(shown.stdout)
-    assert [row["time"] for row in found["collections"]] == [1990, 1995, 2001]
+    assert [row["time"] for row in found["groups"]] == [1990, 1995, 2001]
     assert found["trends"][0]["slope"] >= found["trends"][-1]["slope"] and len(found["contrasts"]) == 12
     run_topicx("infer", place["model"], place["corpus"], "--collection", "c1", "-o", place["theta.tsv"], "--quiet")
     run_topicx("train", place["corpus"], *common, "-o", place["plain"])
@@ -101,7 +101,7 @@ def test_topics_by_collection_on_the_command_line(tmp_path: Path) -> None:
     said = run_topicx("infer", place["model"], place["corpus"], "-o", place["theta.tsv"]).stderr
     assert "30 documents are of collections that the model does not know" in said
     for arguments, message in (
-        (("topics", place["plain"], "--by", "time"), "no collections"),
+        (("topics", place["plain"], "--by", "time"), "--by: give the documents"),
         (("topics", place["model"], "--by", "time", "--documents", "2"), "--by"),
         (("topics", place["model"], "--top", "2"), "--by"),
         (("topics", place["model"], "--by", "time", "--plot", "x.gif"), "x.gif"),

@@ -118,6 +118,7 @@ topicx export news.state --format warplda -o train.z.estimate -q
 topicx datasets texts -o new.jsonl --format jsonl -q
 topicx export texts.corpus --format lines -o texts.txt -q
 topicx export texts.test.corpus --format lines -o new.txt -q
+echo one > seen.txt
 topicx train --model dependency texts.train.corpus --iterations 3 --label-sweeps 3 -o tags.model -q
 """
 COPIES = {

@@ -27,6 +27,7 @@ from topicx.evaluate.diagnostics import MALLET, duplicates, infer_state, topic_d
 from topicx.evaluate.infer import infer
 from topicx.evaluate.left_to_right import left_to_right
 from topicx.evaluate.likelihood import joint_log_likelihood, training_likelihood
+from topicx.model import Model
 from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
@@ -401,3 +402,32 @@ def test_evaluate_on_the_command_line(topicx: Run, tmp_path: Path) -> None:
         done = topicx("evaluate", *arguments)
         assert done.returncode == 2 and "Traceback" not in done.stderr
         assert message in done.stderr.replace("a topicx ", "a ") or message.split()[-1] in done.stderr
+
+
+def test_a_state_of_another_run_is_refused(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus().save(tmp_path / "c")
+    lda_corpus(seed=1).save(tmp_path / "other.c")
+    common = ("-k", 3, "--iterations", 4, "-q")
+    assert topicx("train", "c", *common, "-o", "m", "--state", "s").returncode == 0
+    assert topicx("train", "c", *common, "-o", "alone", "--seed", 1).returncode == 0  # without a record of its state
+    assert topicx("train", "c", *common, "-o", "m2", "--state", "seed.s", "--seed", 2).returncode == 0
+    assert topicx("train", "other.c", *common, "-o", "m3", "--state", "other.s").returncode == 0
+    assert topicx("infer", "m", "other.c", "-o", "theta.tsv", "--state", "inferred.s", "-q").returncode == 0
+    measure = ("-m", "diagnostics", "-q")
+    assert all(topicx("evaluate", "m", state, *measure).returncode == 0 for state in ("s", "inferred.s"))
+    assert topicx("evaluate", "alone", "s", *measure).returncode == 0
+    for model, state, why in (
+        ("m", "seed.s", "its run had another seed"), ("m", "other.s", "it is of another corpus"),
+        ("alone", "seed.s", "its run had another seed"), ("alone", "other.s", "it is of another corpus"),
+    ):  # fmt: skip
+        calls = [("evaluate", model, state, *measure)]
+        calls += [("export", model, "--state", state, "--format", "mallet-diagnostics", "-o", "x.xml")]
+        for call in calls:
+            done = topicx(*call)
+            assert done.returncode == 2 and f"{state}: is not a state of this model: {why}" in done.stderr
+            assert topicx(*call, "--any-state").returncode == 0
+    assert "--any-state: is for states" in topicx("evaluate", "m", "c", "--any-state").stderr
+    model, state = Model.load(tmp_path / "m"), State.load(tmp_path / "s")
+    state.z[0] = (state.z[0] + 1) % 3
+    state.save(tmp_path / "changed.s")
+    assert model.unlike(State.load(tmp_path / "changed.s")) == "the model was made of another state"

@@ -52,6 +52,7 @@ RUNS = {
     + " --optimize-interval 3 --optimize-burn-in 3 --optimize symmetric-alpha",
     "growing start": TRAIN.format(corpus="z") + " --start growing",
     "progressive start": TRAIN.format(corpus="z") + " --start progressive",
+    "soft start": TRAIN.format(corpus="z") + " --start soft",
     "modes": TRAIN.format(corpus="z") + " --icm 5",
     "samples": TRAIN.format(corpus="z") + " --samples 3 --lag 2",
     "steps": TRAIN.format(corpus="z") + " --sampler light --mh-steps 5",

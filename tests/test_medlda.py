@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,12 +14,17 @@ import numpy as np
 import pytest
 
 from tests.conftest import Run as CommandLine
+from tests.test_cli import start_training
 from topicx import Corpus, InputError, MedLDA, Model
 from topicx.engines.threads import Threads
+from topicx.evaluate.diagnostics import infer_state
 from topicx.evaluate.folds import cross_validate
+from topicx.evaluate.infer import chain_seed, infer
 from topicx.evaluate.prediction import of_classes, of_labels, of_values, predictions
+from topicx.models.medlda import decision
 from topicx.models.targets import read_targets
-from topicx.run import Run
+from topicx.report.weights import strongest
+from topicx.run import Result, Run
 from topicx.sampling.chain import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 
@@ -136,9 +143,9 @@ def test_the_command_line(topicx: CommandLine, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     done = topicx("infer", "m.model", "new.corpus", "-q", "--top", 2)
     lines = [line.split("\t") for line in done.stdout.splitlines()]
-    assert lines[0] == ["id", "tokens", "unknown", "class", "score", "topics"]
+    assert lines[0] == ["id", "tokens", "unknown", "label", "class", "score", "topics"]
     right = [corpus(30, seed=1).labels(d)[0] for d in range(30)]
-    assert np.mean([line[3] == label for line, label in zip(lines[1:], right, strict=True)]) > 0.9
+    assert np.mean([line[4] == label for line, label in zip(lines[1:], right, strict=True)]) > 0.9
     done = topicx("evaluate", "m.model", "new.corpus", "-m", "prediction", "--json", "-q")
     assert json.loads(done.stdout)["prediction"]["accuracy"] > 0.9
     done = topicx("evaluate", "m.model", "new.corpus", "-m", "prediction", "-q")
@@ -156,6 +163,7 @@ OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "--task": ({"task": "multilabel", "lambda_": 5.5}, {}),
     "--gibbs-steps": ({"gibbs_steps": 5}, {}),
     "--proposals": ({"proposals": "doc"}, {}),
+    "--strategy": ({"strategy": "one-vs-all"}, {}),
     "--class-weight": ({"class_weight": "balanced"}, {}),
     "--bias": ({"bias": True}, {}),
     "--weight-samples": ({"weight_samples": 2}, {}),
@@ -193,6 +201,91 @@ def test_options_without_effect_are_refused(own: dict[str, Any], sampler: str, m
         Run.start(
             corpus(12), options(sampler=sampler, own=own | ({} if "weight_lag" in own else {"weight_lag": 1})), engine
         )
+
+
+def test_the_sampler_that_fits() -> None:
+    """auto: dense up to some hundred topics; light beyond them, and for whoever says how to propose."""
+
+    def chosen(topics: int = 5, own: dict[str, Any] | None = None, **more: Any) -> str:
+        with Threads(1) as engine:
+            run = Run.start(corpus(12), options(topics=topics, own=own or {}, iterations=2, **more), engine).train()
+            return run.chain.sampler.name
+
+    assert chosen() == "dense"
+    assert chosen(201) == "light"
+    assert chosen(own={"proposals": "cycle"}) == chosen(own={"gibbs_steps": 1}) == chosen(mh_steps=1) == "light"
+
+
+def scores_of(results: list[Result], new: Corpus) -> list[np.ndarray]:
+    """The scores of each model alone, with the stream of random numbers that its block has beside others."""
+    return [decision(one.model, infer(one.model, new, seed=chain_seed(1, at))) for at, one in enumerate(results)]
+
+
+def test_several_chains_score_together() -> None:
+    new, chosen = corpus(20, seed=1), SETTINGS | {"lambda_": 20.0, "bias": True}
+    model = MedLDA(**chosen, chains=3).fit(corpus())
+    run = MedLDA(**chosen).fit(corpus())._run
+    assert run is not None
+    alone = [(run if chain == 0 else run.next(chain).train()).result() for chain in range(3)]
+    assert model.model.n_topics == 18
+    np.testing.assert_allclose(model.decision_function(new), np.mean(scores_of(alone, new), axis=0), atol=1e-5)
+    np.testing.assert_allclose(model.transform(new).sum(axis=1), 1, atol=1e-5)
+    assert model.model.top_words(3)[6:12] == alone[1].model.top_words(3)
+    assert model.model.example_ids[6 * 20] == alone[1].model.example_ids[0]
+    with pytest.raises(InputError, match="each of the chains has its own"):
+        _ = model.document_topic
+    with pytest.raises(InputError, match="side by side"):
+        infer_state(model.model, new)
+
+
+def test_one_against_all_others_is_a_binary_model_for_each_class() -> None:
+    new, chosen = corpus(20, seed=1), {name: SETTINGS[name] for name in ("topics", "iterations", "alpha_sum")}
+    model = MedLDA(**SETTINGS, lambda_=20.0, strategy="one-vs-all").fit(corpus())
+    assert model.model.n_topics == 18 and model.score(new) > 0.9
+    docs, subjects = documents()
+    alone = []
+    for chain, name in enumerate(model.classes):
+        two = Corpus.from_documents(docs, labels=[name if subject == name else "-" for subject in subjects])
+        own = {"lambda_": 20.0, "nu": 1.0}
+        with Threads(1) as engine:
+            asked = Options(**chosen, seed=3, chain=chain, model="medlda", own=own)
+            alone.append(Run.start(two, asked, engine).train().result())
+    with pytest.raises(InputError, match="strategy one-vs-all is for several classes"):
+        MedLDA(**SETTINGS, strategy="one-vs-all").fit(two)
+    expected = np.hstack(scores_of(alone, new))
+    np.testing.assert_allclose(model.decision_function(new), expected, rtol=1e-4, atol=1e-4)
+    assert [row["topics"][0]["topic"] // 6 for row in strongest(model.model)] == [0, 1, 2]
+    assert all(len(row["topics"]) <= 6 for row in strongest(model.model))
+
+
+def test_one_against_all_others_on_the_command_line(topicx: CommandLine, tmp_path: Path) -> None:
+    """Interrupted in the second class; the command that is printed finishes it and goes on with the third."""
+    corpus(900).save(tmp_path / "c")
+    corpus(30, seed=1).save(tmp_path / "new")
+    call = ("train", "c", "--model", "medlda", "-k", 6, "--iterations", 60, "--strategy", "one-vs-all", "--lambda", 20)
+    assert topicx(*call, "-o", "whole").returncode == 0
+    process = start_training(tmp_path, *call[1:], "-o", "some")
+    assert process.stderr is not None
+    while "chain 0:" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    done = topicx(*shlex.split(err.splitlines()[-1])[1:])
+    assert done.returncode == 0 and "model of 3 chains" in done.stderr
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "some").read_bytes()
+    done = topicx("evaluate", "whole", "new", "-m", "prediction", "--json", "-q")
+    assert json.loads(done.stdout)["prediction"]["accuracy"] > 0.9
+    assert topicx("infer", "whole", "new", "-o", "theta.tsv").returncode == 0
+    for more, message in (
+        (["--state", "s"], "--state: the chains that the model is made of have one each"),
+        (["--keep", "best"], "the models of one-vs-all make one model together"),
+        (["-k", 30_000], "more than a model can have"),
+    ):
+        done = topicx(*call, "-o", "m", *more)
+        assert done.returncode == 2 and message in done.stderr, done.stderr
+    done = topicx("infer", "whole", "new", "-o", "x", "--state", "y")
+    assert done.returncode == 2 and "side by side" in done.stderr and not (tmp_path / "x").exists()
 
 
 def test_columns_that_hold_targets() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import lda_corpus, run_topicx
-from topicx.cli import COMMANDS, _spelt
+from topicx.cli import COMMANDS, spelt
 from topicx.declare import declarations
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
@@ -99,7 +99,7 @@ def test_no_option_is_ignored(sampler: str, option: str) -> None:
         else declared.capability in registry.find(sampler).capabilities
     )
     assert not able, other
-    assert _spelt(other.removeprefix("refused: ")).startswith("--" + option.replace("_", "-"))
+    assert spelt(other.removeprefix("refused: ")).startswith("--" + option.replace("_", "-"))
 
 
 @pytest.mark.parametrize("option", ["phi"])
@@ -186,7 +186,7 @@ def test_a_benchmark_ends_at_its_limit(made: Path) -> None:
     assert run_topicx(*call.split(), cwd=made).returncode == 0
 
 
-def test_every_option_is_spelt_by_a_test() -> None:
+def test_every_option_isspelt_by_a_test() -> None:
     """Here or in another file: what no test has typed has never run."""
     here = Path(__file__).parent
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(here.rglob("test_*.py")))

@@ -25,6 +25,7 @@ from topicx.corpus.read import Batch, ReadOptions, read_documents
 from topicx.corpus.split import random_parts
 from topicx.corpus.tokenize import Tokenizer
 from topicx.errors import InputError
+from topicx.lda import LDA
 from topicx.strings import Strings
 
 ENGLISH = "this is what the people of the old town said when they had been there for a while and it was over "
@@ -468,6 +469,99 @@ def test_the_same_reading_everywhere(run: Run) -> None:  # noqa: F811
     status, out, err = run("infer", "m", "e.csv", *reading)
     assert status == 0 and out.splitlines()[1].split("\t")[:3] == ["1", "0", "3"] and "knows none of the words" in err
     assert run("import", "e.csv", "--like", "c", "-o", "d", *reading)[0] == 0 and corpus_of("d").n_tokens == 0
+
+
+TABLE = "key;body;kind;when;set\n1;some words here;x,y;1990;old\n2;other body café;none;1991;new\n"
+OPTIONS: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
+    # option: (files, input, arguments); what the arguments before its own do is needed for it to mean something
+    "input_format": ({"a.x": "one\ttwo\tsome words here\n"}, "a.x", ["--input-format", "text"]),
+    "encoding": ({"a.txt": b"some caf\xe9 words\n"}, "a.txt", ["--encoding", "latin-1"]),
+    "encoding_errors": ({"a.txt": b"some caf\xe9 words\n"}, "a.txt", ["--encoding-errors", "replace"]),
+    "bad_documents": ({"a.txt": b"some words\nbad \0\nother body\n"}, "a.txt", ["--bad-documents", "skip"]),
+    "line_regex": (
+        {"a.txt": "d1|x|some words here\n"},
+        "a.txt",
+        ["--input-format", "lines", "--line-regex", r"^(\w+)\|(\w+)\|(.*)$"],
+    ),
+    "name": ({"a.tsv": "d1\tx\tsome words here\n"}, "a.tsv", ["--name", "0"]),
+    "label": ({"a.tsv": "d1\tx\tsome words here\n"}, "a.tsv", ["--label", "0"]),
+    "data": ({"a.tsv": "d1\tsome words\tother body\n"}, "a.tsv", ["--data", "2"]),
+    "no_label": ({"a.tsv": "d1\tnone\tsome words here\nd2\tx\tother body\n"}, "a.tsv", ["--no-label", "none"]),
+    "delimiter": ({"a.csv": TABLE}, "a.csv", ["--text-field", "body", "--delimiter", ";"]),
+    "text_field": ({"a.csv": TABLE}, "a.csv", ["--delimiter", ";", "--text-field", "body"]),
+    "id_field": ({"a.csv": TABLE}, "a.csv", ["--delimiter", ";", "--text-field", "body", "--id-field", "key"]),
+    "label_field": ({"a.csv": TABLE}, "a.csv", ["--delimiter", ";", "--text-field", "body", "--label-field", "kind"]),
+    "label_delimiter": (
+        {"a.csv": TABLE},
+        "a.csv",
+        ["--delimiter", ";", "--text-field", "body", "--label-field", "kind", "--label-delimiter", ","],
+    ),
+    "collection_field": (
+        {"a.csv": TABLE},
+        "a.csv",
+        ["--delimiter", ";", "--text-field", "body", "--collection-field", "set"],
+    ),
+    "time_field": ({"a.csv": TABLE}, "a.csv", ["--delimiter", ";", "--text-field", "body", "--time-field", "when"]),
+    "columns": ({"a.csv": TABLE}, "a.csv", ["--delimiter", ";", "--text-field", "body", "--column", "set"]),
+    "no_header": ({"a.csv": "some words here,1\nother body,2\n"}, "a.csv", ["--text-field", "1", "--no-header"]),
+    "no_quotes": ({"a.csv": 'text\n"some ""words\n'}, "a.csv", ["--no-quotes"]),
+    "vocab": ({"docword.a": "2\n2\n2\n1 1 1\n2 2 3\n", "w.txt": "some\nbody\n"}, "docword.a", ["--vocab", "w.txt"]),
+    "index_base": ({"a.ldac": "1 1:3\n2 1:1 2:1\n", "a.vocab": "some\nbody\nother\n"}, "a.ldac", ["--index-base", "1"]),
+    "label_names": (
+        {"a.svm": "1 1:2 2:1\n2 2:3\n", "a.vocab": "some\nbody\n", "n.txt": "red\nblue\n"},
+        "a.svm",
+        ["--label-names", "n.txt"],
+    ),
+    "skip_header": ({"d/1": "From: some\n\nbody words\n", "d/2": "To: other\n\nhere café\n"}, "d", ["--skip-header"]),
+    "follow_links": ({"d/1": "some words\n", "e/2": "other body\n"}, "d", ["--follow-links"]),
+    "chunk": ({"a.tsv": f"d1\tx\t{'some words here other body ' * 8}\n"}, "a.tsv", ["--chunk", "10"]),
+}
+
+
+def test_no_option_of_reading_is_missing_here() -> None:
+    from topicx.cli.reading import NAMES
+
+    assert set(OPTIONS) == set(NAMES)
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that knows the words of the texts below."""
+    documents = [["some", "words", "here"], ["other", "body", "café"], ["bad", "words", "1", "2"]] * 5
+    path = tmp_path_factory.mktemp("judge") / "m"
+    model = LDA(2, iterations=5, verbose=False).fit(documents).model
+    model.meta["tokenizer"] = Tokenizer().to_meta()
+    model.save(path)
+    return path
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_option_of_reading_in_every_command_that_reads(option: str, judge: Path, run: Run) -> None:  # noqa: F811
+    """infer, evaluate and split read a text with these options as import does, and without the last one otherwise."""
+    contents, source, arguments = OPTIONS[option]
+    for name, content in contents.items():
+        write(name, content)
+    if option == "follow_links":
+        Path("d/link").symlink_to("../e/2")
+
+    def imported(name: str, chosen: list[str]) -> tuple[int, Any]:
+        renamed = [word.replace("--input-format", "--format") for word in chosen]
+        status, _, err = run("import", source, "-o", name, *renamed)
+        return status, corpus_of(name) if status == 0 else err
+
+    status, corpus = imported("c", arguments)
+    assert status == 0, corpus
+    own = len(arguments) - (1 if option in ("no_header", "no_quotes", "skip_header", "follow_links") else 2)
+    status, other = imported("without", arguments[:own])
+    assert status != 0 or corpus != other, "the option does nothing here"
+    few = ["--burn-in", "1", "--samples", "1", "-q"]
+    for command, more in (("infer", few), ("evaluate", ["-m", "likelihood", *few])):
+        by_corpus, by_text = (run(command, str(judge), *what, *more) for what in (["c"], [source, *arguments]))
+        assert by_corpus[0] == by_text[0] == 0, by_text[2]
+        assert by_corpus[1] == by_text[1] and by_text[1].count("\n") >= 1
+    assert run("split", source, "-o", "s", "--fractions", "1", "--names", "all", "-q", *arguments)[0] == 0
+    assert corpus_of("s.all.corpus").ids == corpus.ids and words_of(corpus_of("s.all.corpus")) == words_of(corpus)
+    assert corpus_of("s.all.corpus").label_names == corpus.label_names
 
 
 # -- small inputs that grow -------------------------------------------------------------------------------------------

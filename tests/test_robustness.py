@@ -99,7 +99,7 @@ def test_a_hangup_saves_the_chain_unless_it_is_ignored(ignored: bool, tmp_path: 
     process.stderr.read()
     assert process.wait(60) == (0 if ignored else 130)
     process.stderr.close()
-    assert sorted(path.name for path in tmp_path.iterdir()) == (["m"] if ignored else ["m.checkpoint"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == (["m"] if ignored else ["m", "m.checkpoint"])
 
 
 # -- messages ----------------------------------------------------------------------------------------------------------

@@ -160,6 +160,23 @@ def test_a_token_moves_as_its_twin(mode: str | None, steps: int) -> None:
     assert stats.chi2.sf(chi, 6) > LEVEL / len(MODES)
 
 
+def test_a_token_moves_as_its_twin_where_factors_are_far_apart() -> None:
+    """A loss so steep that a topic's factor, times another's, would be lost below the smallest number."""
+    at, token = 2, Token()
+    score = np.bincount([0, 1, 2, 0], minlength=3) @ token.eta + token.eta[[0, 2]].mean(axis=0)
+    token.curve = token.curve * 400
+    token.linear = token.curve * (score / 5 + token.bias)  # half way between two topics
+    p = token.conditional(at)
+    overlap = token.eta @ (token.curve[:, None] / 25 * token.eta.T)
+    assert (np.ptp(overlap, axis=1) > 80).any()
+    assert 0.02 < p.max() < 0.98
+    seen = token.frequencies(at, None, 1, 1800)
+    common = p > 1e-3
+    assert not seen[:, p < 1e-9].any()
+    chi = ((seen - 600 * p)[:, common] ** 2 / (600 * p[common])).sum()
+    assert stats.chi2.sf(chi, 3 * (common.sum() - 1)) > LEVEL
+
+
 # -- weights ------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from topicx.errors import InputError
 from topicx.evaluate.infer import infer
 from topicx.evaluate.time import TimeConcentration, quantiles, spans, time_concentration
 from topicx.model import Model
-from topicx.report import bench
+from topicx.report import plots
 from topicx.run import Run
 from topicx.sampling.options import Options
 from topicx.state import State
@@ -58,6 +58,8 @@ def test_a_states_weights_by_hand(path: int | None) -> None:
         np.testing.assert_allclose(found.weights[y], expected, rtol=1e-12)
         positive = expected[expected > 0]
         assert found.entropy[y] == pytest.approx(-(positive * np.log(positive)).sum())
+    own = time_concentration(model, state, buckets=4, path=path)
+    assert np.array_equal(own.weights, found.weights) and own.names == found.names
     np.testing.assert_allclose(found.totals, found.weights.sum(axis=0))
     np.testing.assert_allclose(found.totals.sum(), 3)
 
@@ -137,6 +139,14 @@ def test_spans_of_dates(span: str | float | None, names: list[str], numbers: lis
     assert (begins[of_document] <= days).all()
 
 
+def test_dates_of_a_state() -> None:
+    corpus = small(["2000-02-29", "1999-12-31", None, "2001-01-01", "2000-01-01"])
+    model, state = trained(corpus)
+    own = time_concentration(model, state)
+    assert own.dates and own.names == ["1999", "2000"]
+    assert np.array_equal(own.weights, time_concentration(model, state, corpus).weights)
+
+
 def test_spans_of_numbers() -> None:
     begins, names, of_document = spans(np.array([1805.7, 1790.0, 1799.9, 1800.0]), False, 10.0)
     assert (begins.tolist(), names, of_document.tolist()) == ([1790, 1800], ["1790", "1800"], [1, 0, 0, 1])
@@ -153,7 +163,7 @@ def test_what_cannot_be_is_refused() -> None:
         "for dates": lambda: time_concentration(model, corpus, span="month"),
         "neither": lambda: time_concentration(model, corpus, span="week"),
         "above 0": lambda: time_concentration(model, corpus, span=-1.0),
-        "holds no times": lambda: time_concentration(model, state),
+        "holds no times": lambda: time_concentration(model, unplaced(state)),
         "not those of the state": lambda: time_concentration(model, state, corpus[::-1]),
         "topics": lambda: time_concentration(trained(corpus, topics=4)[0], state, corpus),
         "no document has": lambda: time_concentration(model, timeless),
@@ -178,11 +188,11 @@ def test_time_of_the_command_line(run: Called, tmp_path: Path) -> None:  # noqa:
     state.save("a.state")
     asked = ["evaluate", "a.model", "a.state", "-m", "time", "--times", "a.corpus"]
     chosen = [*asked, "--path", "2", "--buckets", "4", "--span", "5", "--top", "2", "--json"]
-    if bench.can_plot():
+    if plots.can_plot():
         chosen += ["--plot", "a.svg"]
     status, out, err = run(*chosen)
     assert status == 0, err
-    if bench.can_plot():
+    if plots.can_plot():
         assert (tmp_path / "a.svg").read_text().startswith("<?xml")
     found = json.loads(out)["time"]
     expected = time_concentration(model, state, corpus, span=5, buckets=4, path=1)
@@ -193,6 +203,7 @@ def test_time_of_the_command_line(run: Called, tmp_path: Path) -> None:  # noqa:
         np.testing.assert_allclose(row["lengths"], expected.lengths[row["topic"]])
         assert len(row["words"]) == 2 and row["half"]["length"] > 0
     text = run(*asked)[1]
+    assert run(*asked[:-2])[1] == text
     assert "3 spans, 1800 to 1805, of 17 documents (3 without time or words left out)" in text
     assert run("evaluate", "a.model", "a.corpus", "-m", "time", "--samples", "3")[0] == 0
 
@@ -200,7 +211,7 @@ def test_time_of_the_command_line(run: Called, tmp_path: Path) -> None:  # noqa:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ("a.state -m time", "--times CORPUS"),
+        ("b.state -m time", "--times CORPUS"),
         ("a.state -m time --times a.corpus --path 3", "--path 3: the state has 2"),
         ("a.corpus -m time --times a.corpus", "--times is for a state"),
         ("a.corpus -m time --path 1", "--path is for a state"),
@@ -215,5 +226,7 @@ def test_what_the_command_line_refuses(arguments: str, named: str, run: Called) 
     model, state = trained(corpus, paths=2)
     model.save("a.model")
     state.save("a.state")
+    state.columns = {}
+    state.save("b.state")
     status, _, err = run("evaluate", "a.model", *arguments.split())
     assert status == 2 and named in err and err.strip().count("\n") == 0

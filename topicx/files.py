@@ -432,6 +432,8 @@ def starts_topicx(start: bytes) -> bool:
 
 
 def _open_seekable(name: str) -> IO[bytes]:
+    if name != "-" and Path(name).is_dir():
+        raise InputError(f"{name}: is a folder; 'topicx import' makes a corpus of the texts in it")
     try:
         if name == "-" and sys.stdin is None:
             raise InputError("standard input is closed")

@@ -12,7 +12,7 @@ from typing import Any
 from topicx.errors import InputError
 from topicx.progress import Progress, for_person, for_terminal
 from topicx.run import Run
-from topicx.sampling.chain import Event, Interrupted
+from topicx.sampling.chain import BEFORE, Event, Interrupted
 
 Callback = Callable[[Event], object]
 
@@ -65,16 +65,16 @@ class Fitting:
 
         def hear(event: Event) -> None:
             nonlocal placed
-            note = f"{chain.method.objective} {event.score:.4f}" if event.score is not None else ""
+            note = f"score {event.score:.4f}" if event.score is not None else ""
             progress.advance(event.work, note)
-            placed = event.step.kind != "grow"
+            placed = event.step.kind not in BEFORE
             for callback in self.callbacks:
                 if callback(event) is True:
                     self._asked = True
 
         with self._progress(sum(step.share for step in chain.steps)) as progress:
             try:
-                # While a start grows, not every token has a topic: there is no model yet.
+                # While a start grows or is soft, not every token has a topic: there is no model yet.
                 run.train([hear], stop=lambda: self._asked and placed)
             except Interrupted:
                 self.stopped = True

@@ -199,6 +199,8 @@ MODEL = Schema(
         Texts("example_columns", "topics*examples", empty=True, since=3),
         Texts("group_names", "groups", empty=True, since=2),
         Texts("topic_names", "topics", empty=True, since=2),
+        Array("hidden", "uint8", "topics", low=0, high=1, empty=0, since=3, required=False),
+        Array("merged", "uint16", "topics", below="topics", empty=0, since=3, required=False),
         _TRACE,
         _SIDE,
     ),
@@ -217,6 +219,7 @@ def _checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     require(isinstance(figures, dict) and all(number(one) for one in figures.values()), "the metadata 'figures'")
     require(_options(meta["options"]), "the metadata 'options' in a form that topicx does not write")
     require(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
+    require(lists(meta.get("trace", [])), "the metadata 'trace', which must be a list of names")
     require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
     require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
     if STATE.meta is not None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.declare import check_known
+from topicx.declare import check_known, check_whole
+from topicx.errors import InputError
+from topicx.fitting import Fitting
 from topicx.lda import FURTHER, LDA
 from topicx.models import registry as models
 from topicx.models.medlda import Medlda, MedldaOptions, decision
 from topicx.models.targets import classes_of
+from topicx.run import Result, Run, pooled
 from topicx.sampling.options import Options
 
 
@@ -25,11 +29,14 @@ class MedLDA(LDA):
 
     The arguments are those of `LDA`, and the model's own: task, target, loss, lambda_, nu, epsilon, gibbs_steps,
     proposals, class_weight, bias, weight_samples … (`topicx.models.medlda.MedldaOptions`). `fit` takes a corpus
-    with targets; documents without a target shape topics only.
+    with targets; documents without a target shape topics only. Of several `chains` all topics are kept, side by side,
+    and scores are averaged; `strategy="one-vs-all"` trains a chain for each class.
     """
 
-    def __init__(self, topics: int = 100, **options: Any) -> None:
-        given = dict(options)
+    def __init__(self, topics: int = 100, *, chains: int = 1, **options: Any) -> None:
+        given = dict(options, chains=chains)
+        check_whole("chains", chains, 1, 1000)
+        self.chains = chains
         names = {each.name for each in fields(MedldaOptions)}
         theirs = {each.name: each.default for each in fields(MedldaOptions)}
         own = {name: value for name, value in options.items() if name in names and value != theirs[name]}
@@ -39,6 +46,25 @@ class MedLDA(LDA):
         super().__init__(topics, model="medlda", own=own, **models.with_defaults("medlda", rest))
         self._parameters = {name: self._parameters[name] for name in self._parameters if name not in ("model", "own")}
         self._parameters |= theirs | given
+
+    def _learn(self, run: Run, fitting: Fitting) -> tuple[Run, Result]:
+        joined, number = None, 0
+        while joined is None or number < self.chains * run.definition.parts(run.chain.state):
+            run = run if number == 0 else run.next(number)
+            result = fitting.train(run).result(theta=self.theta, phi=self.phi)
+            joined = pooled(joined, number, result.model)
+            number += 1
+            if fitting.stopped:
+                break
+        return run, replace(result, model=joined)
+
+    @cached_property
+    def document_topic(self) -> NDArray[np.float64]:
+        """θ of the training documents; where models stand side by side each has its own: see `transform`."""
+        if self.model.meta["chains"] > 1:
+            raise InputError("document_topic: each of the chains has its own; transform(corpus) gives θ in all of them")
+        assert self._run is not None
+        return np.concatenate([rows for _, rows in self._run.theta_rows(self.theta)])
 
     @property
     def task(self) -> str:

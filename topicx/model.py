@@ -63,7 +63,11 @@ class Model(OfTopics, Kept):
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the rows of `alpha` are called (collections); empty: they have no names."""
     topic_names: Strings = field(default_factory=lambda: Strings.of([]))
-    """What the topics are called (labels); empty: they are numbers."""
+    """What the topics are called (labels, or names that a user gave; '': by its number); empty: they are numbers."""
+    hidden: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    """1: a topic that is not to be shown; empty: all are."""
+    merged: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
+    """Where each topic's words have gone, by number (to itself, if it was not merged); empty: none was merged."""
 
     def __repr__(self) -> str:
         kind = str(self.meta.get("model", "lda"))
@@ -96,6 +100,16 @@ class Model(OfTopics, Kept):
         tokens = self.totals - np.asarray(self.meta.get("seed_counts", 0.0), dtype=np.float64)
         total = tokens.sum()
         return tokens / total if total > 0 else np.full(self.n_topics, 1 / self.n_topics)
+
+    @property
+    def called(self) -> list[str]:
+        """A name of each topic for tables, where any has one: those without are topic_0 …"""
+        return [name or f"topic_{k}" for k, name in enumerate(self.topic_names)]
+
+    @property
+    def shown(self) -> NDArray[np.bool_]:
+        """Which topics are to be shown."""
+        return self.hidden == 0 if len(self.hidden) else np.ones(self.n_topics, bool)
 
     def counts(self) -> scipy.sparse.csr_array:
         """The stored expected counts as a words × topics CSR array."""
@@ -162,6 +176,23 @@ class Model(OfTopics, Kept):
         """Read a model file, every byte verified."""
         file = files.read(path, MODEL)
         return cls(**MODEL.unpack(file.arrays), meta=file.meta, parents=file.parents, digest=file.digest)
+
+    def unlike(self, state: State) -> str | None:
+        """What says that this is no state of the model's own: of its run, or of documents whose topics it inferred.
+        None: nothing does (states of other programs do not say where they come from)."""
+        made_of = {digest for role, digest in self.parents.items() if role.startswith("state") and digest}
+        if state.digest in made_of or (self.digest and state.parents.get("model") == self.digest):
+            return None
+        if (state.n_topics, state.vocabulary) != (self.n_topics, self.vocabulary):
+            return "its topics or its words are others"
+        corpora = self.parents.get("corpus"), state.parents.get("corpus")
+        if all(corpora) and corpora[0] != corpora[1]:
+            return "it is of another corpus"
+        ours, theirs = self.meta.get("options"), state.meta.get("options")
+        if isinstance(ours, dict) and isinstance(theirs, dict) and ours != theirs:
+            other = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+            return f"its run had another {other[0].replace('_', ' ')}"
+        return "the model was made of another state" if made_of and state.digest else None
 
     def add_examples(self, state: State, number: int = 20) -> None:
         """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""

@@ -10,6 +10,17 @@ import time
 from types import TracebackType
 from typing import Any
 
+NOTE = 16
+"""Columns that a bar leaves to its note."""
+
+
+def span(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
 
 class Progress:
     """Reports on one task at a time: `with Progress("training", total=1000) as progress: progress.advance(1, ...)`.
@@ -21,7 +32,17 @@ class Progress:
         self.title = title
         self.total = total
         self.unit = unit
-        self.done = 0.0
+        self.done = self._before = 0.0
+        self._start = time.monotonic()
+
+    def begin(self, done: float) -> None:
+        """So much was done before (a run goes on)."""
+        self._before = self.done = done
+
+    def left(self) -> float | None:
+        """Seconds until the end, if it goes on as it has gone; None: there is no telling."""
+        did = self.done - self._before
+        return (time.monotonic() - self._start) * (self.total - self.done) / did if self.total and did > 0 else None
 
     def __enter__(self) -> Progress:
         return self
@@ -45,7 +66,7 @@ class LineProgress(Progress):
     def __init__(self, title: str, total: float | None = None, unit: str = "", interval: float = 10.0) -> None:
         super().__init__(title, total, unit)
         self.interval = interval
-        self._last = self._start = time.monotonic()
+        self._last = self._start
 
     def advance(self, amount: float = 1, note: str = "") -> None:
         super().advance(amount, note)
@@ -55,7 +76,9 @@ class LineProgress(Progress):
             of = f" of {self.total:,.0f}" if self.total else ""
             unit = f" {self.unit}" if self.unit else ""
             extra = f", {note}" if note else ""
-            self.message(f"{self.title}: {self.done:,.0f}{of}{unit}{extra}, {now - self._start:.0f} s")
+            left = self.left()
+            to_go = f", {span(left)} left" if left else ""
+            self.message(f"{self.title}: {self.done:,.0f}{of}{unit}{extra}, {span(now - self._start)}{to_go}")
 
     def message(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -69,14 +92,21 @@ class BarProgress(Progress):
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=30)]
+        console = Console(stderr=True)
+        done = f"{self.total:,.0f}/{self.total:,.0f}" if self.total else f"{0:16}"
+        room = console.width - len(f"{self.title} {done} {self.unit} 0:00:00 ") - NOTE
+        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=min(max(room, 4), 30))]
         columns += [MofNCompleteColumn()] if self.total else [TextColumn("{task.completed:,.0f}")]
         columns += [TextColumn(self.unit), TextColumn("{task.fields[note]}", style="cyan"), TimeRemainingColumn()]
-        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._bar = Bar(*columns, console=console, transient=True)
         self._note = ""
         self._bar.start()
-        self._task = self._bar.add_task(self.title, total=self.total, note="")
+        self._task = self._bar.add_task(self.title, total=self.total, completed=int(self.done), note="")
         return self
+
+    def begin(self, done: float) -> None:
+        super().begin(done)
+        self._bar.update(self._task, completed=int(done))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -98,7 +128,7 @@ class NotebookProgress(Progress):
     def __enter__(self) -> Progress:
         from IPython.display import display
 
-        self._note, self._last, self._start = "", 0.0, time.monotonic()
+        self._note, self._last = "", 0.0
         self._shown = display(self._bar(), display_id=True)
         return self
 

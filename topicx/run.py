@@ -165,6 +165,10 @@ class Run:
         self.definition.finish(state, model, [*before, state])
         return Result(model, state)
 
+    def glance(self) -> Model:
+        """The topics as they are now, from the counts alone: a look in passing, while the chain runs."""
+        return expected(self.chain.method.word_topics(), self.chain.state, "cgs")
+
     def theta_rows(self, estimator: str = "cgsp") -> Iterator[tuple[int, NDArray[np.float64]]]:
         """θ of the corpus in batches, averaged over the chain's samples: the number of the first document, and rows."""
         chain = self.chain
@@ -198,10 +202,14 @@ def check_fit(definition: Definition, options: Options) -> None:
 
 
 def pooled(before: Model | None, chains: int, model: Model) -> Model:
-    """The mean of a model of so many chains and of another chain's: for models whose topics mean the same in all."""
+    """The mean of a model of so many chains and of another chain's: of topics that mean the same in all; or of scores,
+    with the topics side by side (`Definition.joins`)."""
     if before is None:
         model.meta["chains"] = 1
         return model
+    definition = models.of_meta(model.meta)
+    if definition.joins:
+        return definition.joined(before, chains, model)
     order = np.arange(model.n_topics)
     mean = average([before, model], [order, order], [chains, 1])
     mean.meta = model.meta | {"chains": chains + 1}

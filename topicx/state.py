@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from topicx import files
 from topicx._kernels import counts as kernel
 from topicx.artefact import Kept, OfDocuments, OfTopics
 from topicx.corpus.columns import Column, in_order, rows_of
-from topicx.corpus.corpus import take_rows
+from topicx.corpus.corpus import Corpus, take_rows
 from topicx.errors import InputError
 from topicx.kinds import KINDS, STATE
 from topicx.schema import Inconsistent, require
@@ -27,6 +27,7 @@ from topicx.strings import Strings, same_arrays
 NONE = 0xFFFF
 """The topic of a token that has not been placed yet."""
 MAX_TOPICS = 0xFFFF
+Token = TypeVar("Token", bound=np.generic)
 
 Csr = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.int64]]
 """Row offsets, topics (ascending within a row) and counts."""
@@ -108,6 +109,16 @@ class State(OfDocuments, OfTopics, Kept):
         piece = 1 << 22
         return any(bool((self.z[at : at + piece] != NONE).any()) for at in range(0, len(self.z), piece))
 
+    def is_of(self, corpus: Corpus) -> bool:
+        """Whether these are the tokens of this corpus, in their order (their words may have other numbers)."""
+        if not np.array_equal(self.offsets, corpus.offsets):
+            return False
+        if self.vocabulary == corpus.vocabulary:
+            return np.array_equal(self.words, corpus.words)
+        number = {word: at for at, word in enumerate(corpus.vocabulary)}
+        ours = np.array([number.get(word, -1) for word in self.vocabulary], np.int64)
+        return np.array_equal(ours[self.words], corpus.words)
+
     def __repr__(self) -> str:
         paths = f", {self.paths} paths" if self.paths > 1 else ""
         return f"State({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_topics} topics{paths})"
@@ -135,8 +146,7 @@ class State(OfDocuments, OfTopics, Kept):
 
     def word_topics(self) -> Csr:
         """n_kw as row offsets (a row a word), topics and counts; pseudo-counts of seed words included."""
-        words = np.tile(self.words, self.paths) if self.paths > 1 else self.words
-        return word_topics(words, self.z, self.n_words, self.n_topics, self.seeds)
+        return word_topics(self.words, self.z, self.n_words, self.n_topics, self.seeds)
 
     def topic_totals(self) -> NDArray[np.int64]:
         """n_k, pseudo-counts of seed words included."""
@@ -148,8 +158,7 @@ class State(OfDocuments, OfTopics, Kept):
         """Topics document after document, those of a document's paths together, and where each document's begin."""
         if self.paths == 1:
             return self.z, self.offsets
-        z, _ = take_rows(self.z, over_paths(self.offsets, self.paths), self._interleaved())
-        return z, self.paths * self.offsets
+        return self._interleave(self.z.reshape(self.paths, -1)), self.paths * self.offsets
 
     def part(self, first: int, last: int) -> State:
         """The documents first..last of a state with one path, as they are: not copied, and without names."""
@@ -173,7 +182,8 @@ class State(OfDocuments, OfTopics, Kept):
             return self
         rows = self._interleaved()
         source = rows % self.n_documents
-        words, offsets = take_rows(self.words, self.offsets, source)
+        words = self._interleave(np.broadcast_to(self.words, (self.paths, self.n_tokens)))
+        offsets = np.append(0, np.cumsum(self.lengths[source]))
         groups = self.groups[source] if len(self.groups) else self.groups
         snippets = self.snippets.take(source) if len(self.snippets) else self.snippets
         columns = {name: rows_of(column, source) for name, column in self.columns.items()}
@@ -181,6 +191,18 @@ class State(OfDocuments, OfTopics, Kept):
             self, words=words, offsets=offsets, z=self.gathered()[0], ids=self.ids.take(source), groups=groups,
             snippets=snippets, columns=columns, paths=1, extra={}, meta=dict(self.meta), digest="",
         )  # fmt: skip
+
+    def _interleave(self, values: NDArray[Token]) -> NDArray[Token]:
+        """Token values, a row for each path, as one row: a document's of all paths together. In batches, since an index
+        of all tokens would be larger than they are."""
+        out = np.empty(values.size, values.dtype)
+        for begin, end in document_batches(self.offsets, 1 << 18):
+            bounds = self.offsets[begin : end + 1]
+            part = np.ascontiguousarray(values[:, bounds[0] : bounds[-1]]).reshape(-1)
+            rows = np.arange(self.paths * (end - begin)).reshape(self.paths, -1).T.reshape(-1)
+            where = slice(self.paths * bounds[0], self.paths * bounds[-1])
+            out[where], _ = take_rows(part, over_paths(bounds - bounds[0], self.paths), rows)
+        return out
 
     def _interleaved(self) -> NDArray[np.int64]:
         """The documents of all paths (number m·D + d), a document's one after another."""
@@ -262,12 +284,16 @@ def document_topics(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: i
 
 
 def word_topics(words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, topics: int, seeds: Seeds) -> Csr:
-    """n_kw, seeds included, in linear time: the tokens are grouped by word, then counted as documents are."""
+    """n_kw, seeds included, in linear time: the tokens are grouped by word, then counted as documents are. z may hold
+    the topics of several paths over these words, one after another."""
+    paths = len(z) // max(len(words), 1)
     offsets = np.zeros(n_words + 1, np.int64)
     kernel.frequencies(np.ascontiguousarray(words), offsets[1:])
-    np.cumsum(offsets, out=offsets)
-    grouped = np.empty(len(z), np.uint16)
-    kernel.group_by_word(words, np.ascontiguousarray(z), offsets.copy(), grouped)
+    offsets = paths * np.cumsum(offsets)
+    grouped, position = np.empty(len(z), np.uint16), offsets.copy()
+    for path in range(paths):
+        part = np.ascontiguousarray(z[path * len(words) : (path + 1) * len(words)])
+        kernel.group_by_word(words, part, position, grouped)
     found = document_topics(grouped, offsets, topics)
     return _with_seeds(found, topics, seeds) if len(seeds) else found
 

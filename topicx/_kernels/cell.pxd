@@ -49,8 +49,9 @@ cdef class Factor:
     cdef void enter(self, int64_t number, const uint16_t *z, int64_t begin, int64_t end) noexcept nogil
     """The document of this number is next; its topics are z[begin] … z[end - 1]."""
 
-    cdef void weigh(self, int64_t old, float *f, int64_t topics) noexcept nogil
-    """f[k] of a token that now has topic `old` (-1: none) and is left out."""
+    cdef float times(self, int64_t old, const float *q, float q_old, int64_t topics, float *weighed) noexcept nogil
+    """q[k] f[k] of a token that now has topic `old` (-1: none) and is left out; returns q_old f[old] (0 if none). Of all
+    arrays here the 16 numbers that hold the last topic may be read and written."""
 
     cdef void move(self, int64_t old, int64_t new) noexcept nogil
     """That token goes to another topic."""

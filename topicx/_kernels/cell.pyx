@@ -72,10 +72,11 @@ cdef class Factor:
     cdef void enter(self, int64_t number, const uint16_t *z, int64_t begin, int64_t end) noexcept nogil:
         pass
 
-    cdef void weigh(self, int64_t old, float *f, int64_t topics) noexcept nogil:
+    cdef float times(self, int64_t old, const float *q, float q_old, int64_t topics, float *weighed) noexcept nogil:
         cdef int64_t k
         for k in range(topics):
-            f[k] = 1
+            weighed[k] = q[k]
+        return q_old if old >= 0 else 0
 
     cdef void move(self, int64_t old, int64_t new) noexcept nogil:
         pass
@@ -93,10 +94,11 @@ cdef class FixedFactor(Factor):
     cdef void enter(self, int64_t number, const uint16_t *z, int64_t begin, int64_t end) noexcept nogil:
         self.number = number
 
-    cdef void weigh(self, int64_t old, float *f, int64_t topics) noexcept nogil:
+    cdef float times(self, int64_t old, const float *q, float q_old, int64_t topics, float *weighed) noexcept nogil:
         cdef int64_t k
         for k in range(topics):
-            f[k] = self.rows[self.number, k]
+            weighed[k] = q[k] * self.rows[self.number, k]
+        return q_old * self.rows[self.number, old] if old >= 0 else 0
 
 
 cdef given(array, kind):

@@ -23,6 +23,7 @@ typedef int32_t tx_i16 __attribute__((vector_size(64)));
 TX_INLINE tx_f16 tx_load(const float *p) { tx_f16 v; memcpy(&v, p, 64); return v; }
 TX_INLINE void tx_store(float *p, tx_f16 v) { memcpy(p, &v, 64); }
 TX_INLINE tx_i16 tx_load_int(const void *p) { tx_i16 v; memcpy(&v, p, 64); return v; }
+TX_INLINE tx_f16 tx_all(float x) { return x - (tx_f16){0}; }
 TX_INLINE tx_f16 tx_float(tx_i16 n) { return __builtin_convertvector(n, tx_f16); }
 /* y where the mask is set, else x */
 TX_INLINE tx_f16 tx_where(tx_i16 mask, tx_f16 x, tx_f16 y) { return (tx_f16)(((tx_i16)x & ~mask) | ((tx_i16)y & mask)); }

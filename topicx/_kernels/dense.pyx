@@ -16,7 +16,7 @@ The draw itself (running sums within each of 16 lanes, sums across lanes, one co
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from topicx._kernels.cell cimport UNPLACED, Cell, Factor, count_topics, inverse_of
+from topicx._kernels.cell cimport UNPLACED, Cell, count_topics, inverse_of
 from topicx._kernels.lanes cimport tx_lanes, tx_lanes_choose
 from topicx._kernels.portable cimport tx_prefetch
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_seed
@@ -48,16 +48,6 @@ cdef int64_t best(const float *q, const uint32_t *row, float beta, int64_t n_top
     return found
 
 
-cdef float times_factor(Factor factor, const float *q, int64_t n_topics, int64_t old, float q_old, float *f,
-                        float *weighed) noexcept nogil:
-    """q f over all topics, and q_old f_old."""
-    cdef int64_t k
-    factor.weigh(old, f, n_topics)
-    for k in range(n_topics):
-        weighed[k] = q[k] * f[k]
-    return q_old * f[old] if old >= 0 else 0
-
-
 def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint64_t key) -> int:
     """Draw every token of the cell once (see cell.pxd)."""
     cdef int64_t K = cell.totals.shape[0], chunks = (K + 15) // 16, padded = chunks * 16
@@ -84,7 +74,6 @@ def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint
     cdef float *scratch = cell.arena.floats(padded)
     cdef float *counts = cell.arena.floats(padded)
     cdef uint32_t *spread = cell.arena.words(padded)
-    cdef float *f = cell.arena.floats(padded)
     cdef float *weighed = cell.arena.floats(padded)
     cdef const float *weights
     cdef tx_rng rng = tx_rng_seed(key)
@@ -118,7 +107,7 @@ def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint
                     source = spread
                 weights, weight_old = q, q_old
                 if factored:
-                    weights, weight_old = weighed, times_factor(cell.factor, q, K, old, q_old, f, weighed)
+                    weights, weight_old = weighed, cell.factor.times(old, q, q_old, K, weighed)
                 if maximise:
                     new = best(weights, source, beta[w], K, old, weight_old)
                 else:

@@ -12,8 +12,10 @@ paper's exp-proposal is a table made from the document as it was, and so it know
 correction is not quite one. Here a document's tokens are cut into runs, at least two, and a run's table is made from the
 tokens outside of it: while the run is sampled it depends on nothing that moves.
 
-The dense kernel asks `Margins` for the factors of all topics (Zhu, Chen, Perkins & Zhang 2014), in O(K) a token: what a
-topic would gain is kept for all topics, and what leaving a topic takes back is kept for the topics met in the document.
+The dense kernel asks `Margins` for the factors of all topics (Zhu, Chen, Perkins & Zhang 2014), in O(K) a token whatever
+the number of tasks: what a topic would gain is kept for all topics, and what leaving a topic takes back is kept for the
+topics met in the document (the paper's bookkeeping of §4.1, of the topics that are there), both as logarithms and as the
+factors that they are; so a token is weighed by a multiplication a topic.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -31,14 +33,20 @@ cdef extern from "factor.h" nogil:
     uint32_t tx_sparse_count(const uint32_t *row, int64_t length, int bits, uint32_t topic) noexcept
     float tx_expf(float x) noexcept
     float tx_gain(const float *source, const float *to, const float *lin, const float *half, int64_t width) noexcept
-    void tx_moved(const float *source, const float *to, float *lin, const float *half, int64_t width) noexcept
+    void tx_moved(const float *source, const float *to, float *lin, const float *half, int64_t width, float length,
+                  float *pull) noexcept
     void tx_frozen(const float *eta, const int32_t *counts, int64_t tokens, int64_t K, const float *constant,
                    const float *half, double length, int64_t width, float *frozen) noexcept
-    void tx_exp_weights(const float *eta, const float *lin, const float *half, int64_t K, int64_t width, float *logs,
+    void tx_exp_weights(const float *blocks, const float *lin, const float *half, int64_t K, int64_t tasks, float *logs,
                         float *weights) noexcept
-    void tx_reach(const float *eta, const float *lin, const float *half, int64_t K, int64_t width, float *out) noexcept
-    void tx_overlap(const float *eta, int64_t k, const float *half, int64_t K, int64_t width, float *out) noexcept
-    void tx_factors(const float *reach, const float *overlap, int64_t K, float *f) noexcept
+    void tx_reach_all(const float *blocks, const float *lin, const float *half, int64_t K, int64_t tasks, float *reach,
+                      float *factors) noexcept
+    float tx_overlap(const float *blocks, const float *own, const float *half, int64_t K, int64_t tasks, float *out,
+                     float *factors) noexcept
+    void tx_reach_moved(const float *source, const float *to, int64_t K, float *reach, float *factors) noexcept
+    void tx_times(const float *q, const float *reached, const float *taken, int64_t K, float *out) noexcept
+    void tx_times_far(const float *q, const float *reach, const float *overlap, int64_t K, float *f,
+                      float *out) noexcept
 
 cdef enum:
     RUN = 32  # tokens whose proposals are drawn together
@@ -52,14 +60,21 @@ modes = {"mixture": MIXTURE, "cycle": CYCLE, "doc": 2 + DOCUMENT, "word": 2 + WO
 """The numbers of the ways to combine proposals."""
 
 
+cdef float FAR = 30
+"""Overlaps that are further apart than this are added to reach before the exponential is taken: else the heaviest topic's
+factor could be lost below the smallest number."""
+
+
 cdef class Margins(Factor):
     """The factor of documents with targets: eta has a row a topic, pull and curve a row a document."""
 
     cdef const float[:, ::1] eta
+    cdef const float[:, :, ::1] blocks
+    """The same, for all topics at a time (factor.h): of the tasks that there are."""
     cdef float[:, ::1] pull
     cdef const float[:, ::1] curve
     cdef const uint8_t[::1] supervised
-    cdef int64_t width
+    cdef int64_t width, topics, tasks, padded
     cdef int mode
     cdef Arena arena
     # the document at hand
@@ -68,15 +83,23 @@ cdef class Margins(Factor):
     """Whether it has a target."""
     cdef float *lin
     cdef float *half
-    # for the dense kernel
+    # for the dense kernel: of all topics, and a row a topic of those met in the document
     cdef float *reach
+    cdef float *reached
     cdef float *overlap
+    cdef float *taken
+    cdef float *apart
+    cdef float *scratch
     cdef int64_t *met
 
-    def __init__(self, eta, pull, curve, supervised, mode=MIXTURE):
-        """mode: one of `modes`, for the light kernel."""
+    def __init__(self, eta, pull, curve, supervised, mode=MIXTURE, tasks=0):
+        """mode: one of `modes`, for the light kernel. tasks: the columns that are in use (0: all)."""
         self.eta, self.pull, self.curve, self.supervised = eta, pull, curve, supervised
-        self.width, self.mode = self.eta.shape[1], mode
+        self.topics, self.width, self.mode = self.eta.shape[0], self.eta.shape[1], mode
+        self.tasks, self.padded = tasks or self.width, (self.topics + 15) // 16 * 16
+        every = np.zeros((self.padded, self.tasks), np.float32)
+        every[: self.topics] = eta[:, : self.tasks]
+        self.blocks = np.ascontiguousarray(every.reshape(-1, 16, self.tasks).transpose(0, 2, 1))
         self.arena = Arena()
         self.lin, self.half = self.arena.floats(self.width), self.arena.floats(self.width)
 
@@ -91,52 +114,52 @@ cdef class Margins(Factor):
 
     cdef void moved(self, int64_t old, int64_t new) noexcept nogil:
         """A token went from one topic to another."""
-        cdef int64_t c
-        tx_moved(&self.eta[old, 0], &self.eta[new, 0], self.lin, self.half, self.width)
-        for c in range(self.width):
-            self.pull[self.document, c] = self.lin[c] * <float> self.length
+        tx_moved(&self.eta[old, 0], &self.eta[new, 0], self.lin, self.half, self.width, <float> self.length,
+                 &self.pull[self.document, 0])
 
-    cdef const float *taken(self, int64_t topic) noexcept nogil:
-        """What a token of this topic takes from every topic's reach: made when the document first has one."""
-        cdef float *row = self.overlap + topic * self.eta.shape[0]
+    cdef int64_t row(self, int64_t topic) noexcept nogil:
+        """Where `overlap` and `taken` have a topic: made when the document first has a token of it."""
+        cdef int64_t at = topic * self.padded
         if self.met[topic] != self.document:
             self.met[topic] = self.document
-            tx_overlap(&self.eta[0, 0], topic, self.half, self.eta.shape[0], self.width, row)
-        return row
+            self.apart[topic] = tx_overlap(&self.blocks[0, 0, 0], &self.eta[topic, 0], self.half, self.topics,
+                                           self.tasks, self.overlap + at, self.taken + at)
+        return at
 
     def for_dense(self):
         """Room for what the dense kernel asks; returns the factor."""
-        cdef int64_t K = self.eta.shape[0]
-        self.reach, self.overlap = self.arena.floats(K), self.arena.floats(K * K)
-        self.met = self.arena.longs(K)
-        memset(self.met, 0xFF, K * sizeof(int64_t))
+        cdef Arena arena = self.arena
+        self.reach, self.reached, self.scratch = (
+            arena.floats(self.padded), arena.floats(self.padded), arena.floats(self.padded)
+        )
+        self.overlap, self.taken = arena.floats(self.topics * self.padded), arena.floats(self.topics * self.padded)
+        self.apart, self.met = arena.floats(self.topics), arena.longs(self.topics)
+        memset(self.met, 0xFF, self.topics * sizeof(int64_t))
         return self
 
     cdef void enter(self, int64_t number, const uint16_t *z, int64_t begin, int64_t end) noexcept nogil:
         self.open(number, end - begin)
         if self.known:
-            tx_reach(&self.eta[0, 0], self.lin, self.half, self.eta.shape[0], self.width, self.reach)
+            tx_reach_all(&self.blocks[0, 0, 0], self.lin, self.half, self.topics, self.tasks, self.reach, self.reached)
 
-    cdef void weigh(self, int64_t old, float *f, int64_t topics) noexcept nogil:
-        cdef int64_t k
-        if self.known:
-            tx_factors(self.reach, self.taken(old), topics, f)
-        else:
+    cdef float times(self, int64_t old, const float *q, float q_old, int64_t topics, float *weighed) noexcept nogil:
+        cdef int64_t k, at
+        if not self.known:
             for k in range(topics):
-                f[k] = 1
+                weighed[k] = q[k]
+            return q_old
+        at = self.row(old)
+        if self.apart[old] < FAR:
+            tx_times(q, self.reached, self.taken + at, topics, weighed)
+            return q_old * (self.reached[old] * self.taken[at + old])
+        tx_times_far(q, self.reach, self.overlap + at, topics, self.scratch, weighed)
+        return q_old * self.scratch[old]
 
     cdef void move(self, int64_t old, int64_t new) noexcept nogil:
-        cdef const float *row
-        cdef int64_t k
-        if not self.known:
-            return
-        self.moved(old, new)
-        row = self.taken(old)
-        for k in range(self.eta.shape[0]):
-            self.reach[k] += row[k]
-        row = self.taken(new)
-        for k in range(self.eta.shape[0]):
-            self.reach[k] -= row[k]
+        if self.known:
+            self.moved(old, new)
+            tx_reach_moved(self.overlap + self.row(old), self.overlap + self.row(new), self.topics, self.reach,
+                           self.reached)
 
 
 cdef struct Work:
@@ -157,9 +180,10 @@ cdef struct Work:
     int steps, mode
     bint known
     const float *eta
+    const float *blocks
     const float *lin
     const float *half
-    int64_t width
+    int64_t width, tasks
     # the document's counts, 1 / (n_k + B), and alpha as weights and as a table,
     int32_t *counts
     float *inverse
@@ -222,7 +246,7 @@ cdef void make_table(Work *s, int64_t begin, int64_t last) noexcept nogil:
     for t in range(begin, s.table_end):
         s.outside[s.z[t]] -= 1
     tx_frozen(s.eta, s.outside, s.length - size, s.topics, s.constant, s.half, <double> s.length, s.width, s.frozen)
-    tx_exp_weights(s.eta, s.frozen, s.half, s.topics, s.width, s.logs, s.weights)
+    tx_exp_weights(s.blocks, s.frozen, s.half, s.topics, s.tasks, s.logs, s.weights)
     walker_build(s.weights, s.topics, s.exp_keep, s.exp_other, s.scaled, s.stack)
 
 
@@ -366,10 +390,12 @@ def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint
     s.topic_bits, s.totals, s.topics, s.steps = cell.topic_bits, &cell.totals[0], K, cell.steps
     s.word_start, s.word_places = &cell.word_start[0], &cell.word_places[0]
     s.mode, s.eta, s.lin, s.half, s.width = margins.mode, &margins.eta[0, 0], margins.lin, margins.half, margins.width
+    s.blocks, s.tasks = &margins.blocks[0, 0, 0], margins.tasks
     s.prior, s.counts, s.outside = cell.prior, arena.ints(K), arena.ints(K)
     s.keep, s.inverse, s.other = arena.floats(K), arena.floats(K), arena.words(K)
     s.constant, s.frozen = arena.floats(s.width), arena.floats(s.width)
-    s.logs, s.weights, s.exp_keep, s.exp_other = arena.floats(K), arena.floats(K), arena.floats(K), arena.words(K)
+    s.logs, s.weights = arena.floats(margins.padded), arena.floats(margins.padded)
+    s.exp_keep, s.exp_other = arena.floats(K), arena.words(K)
     s.scaled, s.stack = arena.doubles(K), arena.words(K)
     s.kind, s.place = <uint8_t *> arena.take(s.steps), arena.longs(RUN * s.steps)
     s.chance = arena.floats(RUN * s.steps)

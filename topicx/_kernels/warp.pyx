@@ -26,15 +26,17 @@ from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_next, tx_rng_seed
 from topicx._kernels.walker cimport walker_build, walker_draw
 
 def index_words(const uint32_t[::1] words, const int64_t[::1] offsets, const uint32_t[::1] docs, int64_t V):
-    """Where the tokens of each word stand in these documents: (start int64[V + 1], places uint32)."""
-    cdef int64_t i, t
+    """Where the tokens of each word stand in these documents: (start int64[V + 1], places uint32). Several paths have the
+    same words: a document's are at its place less all those of the paths before."""
+    cdef int64_t i, t, before, N = max(words.shape[0], 1)
     cdef uint32_t d
     start_array = np.zeros(V + 1, np.int64)
     cdef int64_t[::1] start = start_array
     for i in range(docs.shape[0]):
         d = docs[i]
+        before = offsets[d] // N * N
         for t in range(offsets[d], offsets[d + 1]):
-            start[words[t] + 1] += 1
+            start[words[t - before] + 1] += 1
     for i in range(V):
         start[i + 1] += start[i]
     places_array = np.empty(start[V], np.uint32)
@@ -42,9 +44,10 @@ def index_words(const uint32_t[::1] words, const int64_t[::1] offsets, const uin
     cdef int64_t[::1] cursor = start_array.copy()
     for i in range(docs.shape[0]):
         d = docs[i]
+        before = offsets[d] // N * N
         for t in range(offsets[d], offsets[d + 1]):
-            places[cursor[words[t]]] = <uint32_t> t
-            cursor[words[t]] += 1
+            places[cursor[words[t - before]]] = <uint32_t> t
+            cursor[words[t - before]] += 1
     return start_array, places_array
 
 

@@ -32,7 +32,7 @@ FORMATS = {
     "jsonl": ("jsonl", "a JSON object a line"),
     "csv": ("delimited", "rows with a header, separated by commas"),
     "tsv": ("delimited", "rows with a header, separated by tabs"),
-    "parquet": ("parquet", "a Parquet table (needs the parquet extra)"),
+    "parquet": ("parquet", "a Parquet table"),
     "uci": ("uci", "counts as the UCI repository's docword files have them"),
     "ldac": ("ldac", "counts as Blei's lda-c reads them"),
     "svmlight": ("svmlight", "counts as features of SVMlight and LIBSVM"),

@@ -67,6 +67,7 @@ def infer_state(model: Model, corpus: Corpus, **options: Any) -> State:
     from topicx.strings import Strings
 
     inference = Inference(model, **options)
+    inference.need_assignments()
     parts = list(inference.stream(inference.corpus(corpus)))
     lengths = [np.diff(part.documents.offsets) for part in parts]
     offsets = np.zeros(sum(map(len, lengths)) + 1, np.int64)

@@ -13,7 +13,7 @@ from topicx.declare import check_whole
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.evaluate.prediction import predictions
-from topicx.run import Run
+from topicx.run import Run, pooled
 from topicx.sampling import streams
 from topicx.sampling.options import Options
 
@@ -45,8 +45,11 @@ def cross_validate(
             chosen = replace(options, topics=number, own=own)
             scores, name = [], ""
             for held_out in range(folds):
-                run = Run.start(corpus.select(fold != held_out), chosen, engine).train()
-                model = run.result(theta="cgs", phi="cgs", examples=0).model
+                run, model = Run.start(corpus.select(fold != held_out), chosen, engine), None
+                for chain in range(run.definition.parts(run.chain.state)):
+                    run = (run if chain == 0 else run.next(chain)).train()
+                    model = pooled(model, chain, run.result(theta="cgs", phi="cgs", examples=0).model)
+                assert model is not None
                 found = predictions(model, corpus.select(fold == held_out), threads=engine.threads)
                 name = FIGURE[found["task"]]
                 scores.append(float(found[name]))

@@ -29,6 +29,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.corpus.stored import StoredCorpus
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError, listed
+from topicx.estimate.side_by_side import blocks_of
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.model import Model
 from topicx.models.definition import Definition, NewDocuments
@@ -127,6 +128,20 @@ class Inference:
         """The columns that documents shall bring along."""
         self.group_names = list(model.group_names)
         self.group = self._group_number(group) if group is not None else None
+        number = self.definition.blocks(model)
+        self.blocks: list[Inference] = []
+        """The inference of each block, where the model has several sets of topics side by side."""
+        if number > 1:
+            self.topics.memory = 0  # nobody asks for rows of all topics
+            self.blocks = [
+                Inference(
+                    block, burn_in=self.burn_in, samples=self.samples, lag=self.lag, chains=chains, theta=self.theta,
+                    seed=chain_seed(seed, chains * at), threads=1,
+                )
+                for at, block in enumerate(blocks_of(model, number))
+            ]  # fmt: skip
+            for one in self.blocks:
+                one.topics.memory = one.topics.memory // number
 
     @property
     def iterations(self) -> int:
@@ -155,6 +170,10 @@ class Inference:
 
     def run(self, documents: Documents) -> Inferred:
         """One batch, on this thread."""
+        if self.blocks:
+            each = [block.run(documents).theta for block in self.blocks]
+            none = np.zeros((0, 0), np.float32)
+            return Inferred(documents, np.hstack(each) / np.float32(len(each)), none.astype(np.uint16).ravel(), none)
         numbers, rows, _ = self.topics.rows_for(documents.words)
         groups = documents.groups if len(documents.groups) else np.zeros(len(documents), np.uint32)
         theta = np.zeros((len(documents), self.topics.n_topics), np.float32)
@@ -197,11 +216,20 @@ class Inference:
             return
         soft.fold_in(numbers, offsets, rows, alpha, groups, self.burn_in, theta, z)
 
+    def need_assignments(self) -> None:
+        """InputError where a document has no topics of its tokens, but shares in several models."""
+        if self.blocks:
+            raise InputError("a model of several chains side by side has an assignment in each, not one to show")
+
     def stream(self, batches: Iterable[Documents]) -> Iterator[Inferred]:
         """Batch after batch, in order; a few at a time are in memory."""
         most = max(min(BATCH_DOCUMENTS, THETA_ENTRIES // self.topics.n_topics), 1)
         tokens = BATCH_TOKENS
-        if self.topics.fits:
+        if self.blocks:
+            for block in self.blocks:
+                if block.topics.fits:
+                    block.topics.rows_for(np.zeros(0, np.uint32))
+        elif self.topics.fits:
             self.topics.rows_for(np.zeros(0, np.uint32))  # made once, before the threads start
         else:
             tokens = max(self.topics.most_words // self.engine.threads, 1)

@@ -54,17 +54,19 @@ class FixedTopics:
         if not np.all(np.isfinite(self.alpha)) or self.alpha.min() <= 0:
             raise InputError("alpha must be positive")
         self.width = -(-self.n_topics // 16) * 16
+        self.memory = ROW_MEMORY
+        """Bytes that rows may take."""
         self._all: tuple[NDArray[np.float32], NDArray[np.float64]] | None = None
 
     @property
     def fits(self) -> bool:
-        """Whether the rows of all words fit into ROW_MEMORY."""
-        return self.n_words * self.width * 4 <= ROW_MEMORY
+        """Whether the rows of all words fit into the memory."""
+        return self.n_words * self.width * 4 <= self.memory
 
     @property
     def most_words(self) -> int:
-        """The number of words whose rows fit into ROW_MEMORY."""
-        return max(ROW_MEMORY // (self.width * 4), 1)
+        """The number of words whose rows fit into the memory."""
+        return max(self.memory // (self.width * 4), 1)
 
     def _phi_of(self, words: NDArray[np.int64]) -> NDArray[np.float64]:
         if self._model is None:

@@ -27,6 +27,7 @@ from topicx.errors import InputError
 from topicx.evaluate.infer import Inference
 from topicx.model import Model
 from topicx.state import NONE, State
+from topicx.strings import Strings
 
 Floats = NDArray[np.float64]
 Shares = tuple[int, Any, NDArray[np.int64]]
@@ -98,7 +99,7 @@ def time_concentration(
     buckets: int = 20, path: int | None = None, **sampling: Any,
 ) -> TimeConcentration:  # fmt: skip
     """The concentration of a model's topics over the documents of a corpus, whose topics are inferred (`sampling`: the
-    options of `topicx.evaluate.infer.Inference`), or of a state, whose documents' times are in the corpus `times`.
+    options of `topicx.evaluate.infer.Inference`), or of a state (whose documents' times the corpus `times` may give).
 
     `span`: day, month or year where times are dates, else a width (None: a year, or 1). `buckets`: 1/γ. `path`: of a
     state with several, this one (the paper takes the first); None: all of them.
@@ -106,16 +107,11 @@ def time_concentration(
     if buckets < 2:
         raise InputError(f"buckets: {buckets} must be at least 2")
     if isinstance(fit, State):
-        times = _fitting(model, fit, times)
-        rows: Iterable[Shares] = [_of_state(fit, path)]
-    else:
-        times = fit
-        rows = _inferred(model, fit, **sampling)
-    if not len(times.time):
-        raise InputError("time: no document of the corpus has a time: import it with --time-field")
-    known = np.isfinite(times.time)
-    dates = times.meta.get("time") == "date"
-    begins, names, numbers = spans(times.time[known], dates, span)
+        _check_fit(model, fit, times)
+    time, dates = _times(fit, times)
+    known = np.isfinite(time)
+    begins, names, numbers = spans(time[known], dates, span)
+    rows: Iterable[Shares] = [_of_state(fit, path)] if isinstance(fit, State) else _inferred(model, fit, **sampling)
     of_document = np.full(len(known), -1)
     of_document[known] = numbers
     weights, documents = np.zeros((len(begins), model.n_topics)), np.zeros(len(begins), np.int64)
@@ -133,19 +129,32 @@ def time_concentration(
         entropy = -np.where(weights > 0, weights * np.log(weights), 0.0).sum(axis=1)
     return TimeConcentration(
         begins[some], [name for name, there in zip(names, some) if there], documents[some], weights, entropy,
-        quantiles(weights, buckets), times.n_documents - int(documents.sum()), dates,
+        quantiles(weights, buckets), len(time) - int(documents.sum()), dates,
     )  # fmt: skip
 
 
-def _fitting(model: Model, state: State, times: Corpus | None) -> Corpus:
-    """The corpus that has a state's times, if it is that."""
+def _check_fit(model: Model, state: State, times: Corpus | None) -> None:
+    """InputError unless the state is one of the model's topics, and the corpus the one that it is of."""
     if state.n_topics != model.n_topics:
         raise InputError(f"the model has {model.n_topics} topics, but the state has {state.n_topics}")
-    if times is None:
-        raise InputError("time: a state holds no times; name the corpus that has them")
-    if list(times.ids) != list(state.ids):
+    if times is not None and list(times.ids) != list(state.ids):
         raise InputError("time: the documents of the corpus with the times are not those of the state")
-    return times
+
+
+def _times(fit: Corpus | State, other: Corpus | None) -> tuple[Floats, bool]:
+    """The time of each document, NaN where it is not known; and whether these are days since 1970."""
+    fit = other if other is not None else fit
+    if isinstance(fit, State):
+        column = fit.columns.get("time")
+        if column is None:
+            raise InputError("time: the state holds no times; name the corpus that has them")
+        if not isinstance(column, Strings):
+            return column, False
+        days = np.array([text or "NaT" for text in column], "datetime64[D]")
+        return np.where(np.isnat(days), np.nan, days.astype(np.float64)), True
+    if not len(fit.time):
+        raise InputError("time: no document of the corpus has a time: import it with --time-field")
+    return fit.time, fit.meta.get("time") == "date"
 
 
 def spans(times: Floats, dates: bool, span: str | float | None) -> tuple[Floats, list[str], NDArray[np.int64]]:

@@ -71,6 +71,8 @@ class Definition:
     """Values of general options that this model begins with instead of their own; what is given goes before."""
     labelled: ClassVar[bool] = False
     """Whether its topics are labels, of which new documents get a ranking."""
+    joins: ClassVar[bool] = False
+    """Whether models of several chains become one by standing side by side (`joined`)."""
 
     def __init__(self, own: Any = None) -> None:
         self.own = self.Own() if own is None else own
@@ -119,6 +121,18 @@ class Definition:
         `samples` are all states that were averaged, `state` the last of them.
         """
         model.group_names = state.group_names
+
+    def parts(self, state: State) -> int:
+        """Of how many chains a model is made: more than one only where the definition joins."""
+        return 1
+
+    def joined(self, before: Model, chains: int, model: Model) -> Model:
+        """The model of so many chains, and that of another chain beside it: for definitions that join."""
+        raise NotImplementedError(f"models of {self.name} do not stand side by side")
+
+    def blocks(self, model: Model) -> int:
+        """How many sets of topics, of equal size, have nothing to do with each other (`joined`)."""
+        return 1
 
     # -- new documents -----------------------------------------------------------------------------------------
 

@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import choice, declarations, declare, flag, number, positive, whole
 from topicx.errors import InputError
+from topicx.estimate.side_by_side import MOST_TOPICS, beside
 from topicx.kinds import FLOAT, HIGHEST
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.targets import TASKS, classes_of, read_targets
+from topicx.sampling import registry
 from topicx.sampling.classifier import Classifier, Tasks, padded
 from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
-from topicx.sampling.registry import FACTOR
 from topicx.schema import Array, require, texts
+from topicx.schema import whole as whole_number
 from topicx.state import State
 from topicx.strings import Strings
 
@@ -45,6 +47,11 @@ class MedldaOptions:
     target: str | None = declare(
         None, str, optional=True, shown="the labels", metavar="COLUMN",
         help="The column of the corpus that holds the targets (time and label are columns, too).",
+    )  # fmt: skip
+    strategy: str = choice(
+        "multitask", ("multitask", "one-vs-all"),
+        help="Several classes: all classifiers over the same topics, or for each class a model of its own, of as many "
+        "topics, that tells it from all others.",
     )  # fmt: skip
     family: str = choice("medlda", ("medlda", "slda"), help="slda: the logistic loss (supervised LDA).")
     loss: str = choice(
@@ -92,9 +99,17 @@ class Medlda(Definition):
     name: ClassVar[str] = "medlda"
     summary: ClassVar[str] = "topics that predict classes, labels or numbers (Zheng, Yu & Xing 2015)"
     Own: ClassVar[type] = MedldaOptions
-    capabilities: ClassVar[frozenset[str]] = frozenset({FACTOR})
+    capabilities: ClassVar[frozenset[str]] = frozenset({registry.FACTOR})
     defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
     unfit: ClassVar[Mapping[str, str]] = {"paths": "its samplers have one assignment of the corpus"}
+    joins: ClassVar[bool] = True
+
+    def needs(self, options: Options) -> frozenset[str]:
+        """Who says how to propose wants a sampler that does."""
+        unsaid = MedldaOptions()
+        said = self.own.proposals != unsaid.proposals or self.own.gibbs_steps != unsaid.gibbs_steps
+        proposes = said or options.mh_steps != declarations(options)["mh_steps"][1]
+        return self.capabilities | (frozenset({registry.PROPOSALS}) if proposes else frozenset())
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
         own = self.own
@@ -104,6 +119,11 @@ class Medlda(Definition):
         known = targets.known * (corpus.lengths > 0).astype(np.uint8)  # an empty document says nothing of topics
         side = targets.side() | {"supervised": known}
         state = initial_state(corpus, options, priors, side=side)
+        if self.parts(state) * state.n_topics > MOST_TOPICS:
+            raise InputError(
+                f"topics: {state.n_topics:,} for each of {self.parts(state):,} classes are more than a model can have, "
+                f"{MOST_TOPICS:,}"
+            )
         state.side |= self.tasks(state, options).side(state.n_topics)
         state.meta["task"] = targets.task
         return state
@@ -135,6 +155,7 @@ class Medlda(Definition):
         idle = {
             "epsilon": (task != "regression", "is for regressions"),
             "class_weight": (task == "regression", "is for classes"),
+            "strategy": (task not in ("multiclass", "multilabel"), "one-vs-all is for several classes"),
             "proposals": (options.sampler == "dense", "is for the sampler light"),
             "gibbs_steps": (options.sampler == "dense", "is for the sampler light: dense draws all weights together"),
             "weight_lag": (self.own.weight_samples == 1, "is for more than one of weight_samples"),
@@ -146,8 +167,13 @@ class Medlda(Definition):
     def tasks(self, state: State, options: Options) -> Tasks:
         """What the classifiers learn, from a state's side arrays."""
         own, side = self.own, state.side
+        sampler = registry.choose(options.sampler, self.needs(options), topics=state.n_topics)
         task = task_of(side)
-        targets = np.ascontiguousarray(side["targets"], np.float32)
+        targets = side["targets"]
+        if self._alone(task):  # each chain has a class of its own
+            at = options.chain % targets.shape[1]
+            targets = targets[:, at : at + 1]
+        targets = np.ascontiguousarray(targets, np.float32)
         known = side["supervised"]
         require(float(side["scale"][1]) > 0, "a scale of targets that is not positive")
         up = down = np.ones(0)
@@ -157,12 +183,19 @@ class Medlda(Definition):
             up, down = total / (2 * positive), total / (2 * np.maximum(total - positive, 1))
         return Tasks(
             targets, known, own.loss_of(task), own.lambda_, up, down, own.epsilon / float(side["scale"][1]),
-            own.precision, own.bias, own.gibbs_steps, options.sampler == "dense",
+            own.precision, own.bias, own.gibbs_steps, sampler.name == "dense",
         )  # fmt: skip
+
+    def _alone(self, task: str) -> bool:
+        """Whether every class has a model of its own."""
+        return self.own.strategy == "one-vs-all" and task in ("multiclass", "multilabel")
+
+    def parts(self, state: State) -> int:
+        return int(state.side["targets"].shape[1]) if self._alone(task_of(state.side)) else 1
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         own, side = self.own, state.side
-        width = padded(side["targets"].shape[1])
+        width = padded(1 if self._alone(task_of(side)) else side["targets"].shape[1])
         require(side["eta"].shape[1] == side["pull"].shape[1] == width, "weights for another number of targets")
         keep = range(options.iterations, 0, -own.weight_lag)[: own.weight_samples]
         return [LearnPriors.of(options), Classifier(self.tasks(state, options), frozenset(keep))]
@@ -172,12 +205,38 @@ class Medlda(Definition):
         side = state.side
         task = task_of(side)
         number = side["targets"].shape[1]
+        width = 1 if self._alone(task) else number
         kept = max(int(side["eta_kept"][0]), 1)
-        mean = side["eta_sum"][:, :number] / kept if side["eta_kept"][0] else side["eta"][:, :number].copy()
-        spread = np.sqrt(np.maximum(side["eta_squares"][:, :number] / kept - mean**2, 0))
+        mean = side["eta_sum"][:, :width] / kept if side["eta_kept"][0] else side["eta"][:, :width].copy()
+        spread = np.sqrt(np.maximum(side["eta_squares"][:, :width] / kept - mean**2, 0))
+        if self._alone(task):  # one of `number` models whose scores are averaged (eq. 25)
+            whole = np.zeros((2, len(mean), number))
+            whole[:, :, model.meta["options"]["chain"] % number] = number * mean[:, 0], number * spread[:, 0]
+            mean, spread = whole
         model.side |= {"eta": np.ascontiguousarray(mean), "eta_spread": np.ascontiguousarray(spread)}
         model.side |= {"scale": side["scale"], **Strings.of(classes_of(side)).arrays("classes")}
         model.meta["task"] = task
+
+    def joined(self, before: Model, chains: int, model: Model) -> Model:
+        both = beside(before, model)
+        both.side = dict(model.side)
+        for name in ("eta", "eta_spread"):  # the last row is the bias
+            first, second = before.side[name], model.side[name]
+            last = (chains * first[-1] + second[-1]) / (chains + 1)
+            both.side[name] = np.ascontiguousarray(np.vstack([first[:-1], second[:-1], last]))
+        both.meta = model.meta | {"chains": chains + 1}
+        return both
+
+    def blocks(self, model: Model) -> int:
+        return int(model.meta.get("chains", 1))
+
+    def verify(self, model: Model) -> None:
+        blocks = model.meta.get("chains", 1)
+        if not (whole_number(blocks, 1, MOST_TOPICS) and model.n_topics % blocks == 0):
+            raise InputError(f"the model has {model.n_topics} topics, which are not of {blocks!r} chains")
+        eta = model.side.get("eta")
+        if eta is None or eta.ndim != 2 or len(eta) != model.n_topics + 1:
+            raise InputError(f"the model's weights are not those of {model.n_topics} topics")
 
     # -- new documents -----------------------------------------------------------------------------------------
 

@@ -1,15 +1,18 @@
-"""Collections compared: the topic proportions π of each (models with the side arrays `pi` and `pi_draws`), which topics
-rise and fall where collections have an order, and which words a topic has in one collection more than in the others.
+"""Collections (or other groups of documents, see `topicx.report.groups`) compared: the topic proportions of each, with
+intervals from the draws of a chain (compound models: π, the side arrays `pi` and `pi_draws`) or from the documents;
+which topics rise and fall where groups have an order; which words a topic has in one collection more than in others.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from topicx.errors import InputError
 from topicx.files import atomic_output
@@ -19,6 +22,8 @@ from topicx.state import State
 
 Floats = NDArray[np.float64]
 
+MANY = 12
+"""Groups, from which on a picture has shades instead of bars."""
 PRIOR = 500.0
 """The tokens that a topic's own word shares count as, beside those of a collection, in contrasts."""
 
@@ -41,19 +46,27 @@ class Trend:
 
 @dataclass(frozen=True)
 class Mixtures:
-    """Collections × topics: means of π over the draws of the chain, and intervals."""
+    """Groups × topics: means of π over the draws of the chain, or of θ over the documents; and intervals."""
 
     names: list[str]
     documents: NDArray[np.int64]
     times: Floats
-    """The mean time of each collection's documents; NaN: unknown."""
+    """The mean time of each collection's documents, or the middle of a span; NaN: unknown."""
     mean: Floats
+    """NaN: a group without documents."""
     draws: NDArray[np.float32]
-    """Draws × collections × topics; none, where the method leaves none (vem)."""
+    """Draws × groups × topics; none, where the method leaves none (vem)."""
     share: float
-    """The share of the draws within the intervals."""
+    """The share of the draws, or the confidence, of the intervals."""
+    tokens: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The tokens of each group, if they are known."""
+    errors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    """Groups × topics: standard errors of the means over documents; empty: intervals are those of the draws."""
 
     def intervals(self) -> tuple[Floats, Floats]:
+        if len(self.errors):
+            wide = self.errors * student(self.documents - 1, self.share)[:, None]
+            return np.maximum(self.mean - wide, 0), np.minimum(self.mean + wide, 1)
         if not len(self.draws):
             nothing = np.full(self.mean.shape, np.nan)
             return nothing, nothing
@@ -66,17 +79,42 @@ class Mixtures:
         if len(self.names) < 2:
             return []
         steps = self.times if by_time else np.arange(len(self.names), dtype=np.float64)
-        centred = steps - steps.mean()
+        known = np.isfinite(steps) & np.isfinite(self.mean[:, 0])
+        centred = np.where(known, steps - steps[known].mean(), 0) if known.any() else np.zeros(len(steps))
         if not centred.any():
+            if len(self.errors):
+                return []
             raise InputError("the collections have one time: nothing rises or falls")
         weights = centred / (centred @ centred)
-        slopes = weights @ self.mean
+        mean = np.where(known[:, None], self.mean, 0)
+        slopes = weights @ mean
         low = high = np.full(len(slopes), np.nan)
-        if len(self.draws):
+        if len(self.errors):
+            wide = self._slope_error(weights[known], known) * student(self._freedom(known), self.share)
+            low, high = slopes - wide, slopes + wide
+        elif len(self.draws):
             tail = 50 * (1 - self.share)
             low, high = np.percentile(np.einsum("j,sjk->sk", weights, self.draws), [tail, 100 - tail], axis=0)
         order = np.argsort(-slopes, kind="stable")
         return [Trend(int(k), float(slopes[k]), float(low[k]), float(high[k])) for k in order]
+
+    def _freedom(self, known: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return (self.documents[known] - 1).sum(keepdims=True)
+
+    def _slope_error(self, weights: Floats, known: NDArray[np.bool_]) -> Floats:
+        """Standard errors of Σ_j w_j mean_j; where one document is alone, with the variance within the other groups."""
+        sizes = self.documents[known][:, None].astype(np.float64)
+        squares = np.nan_to_num(self.errors[known] ** 2 * sizes) * (sizes - 1)
+        pooled = squares.sum(axis=0) / max(float((sizes - 1).sum()), 1.0)
+        errors = np.where(np.isfinite(self.errors[known]), self.errors[known] ** 2, pooled / sizes)
+        result: Floats = np.sqrt(weights**2 @ errors)
+        return result
+
+
+def student(freedom: NDArray[np.int64], share: float) -> Floats:
+    """How many standard errors an interval of this confidence has on either side; NaN without degrees of freedom."""
+    wide: Floats = stdtrit(np.where(freedom > 0, freedom, 1).astype(np.float64), 0.5 + share / 2)
+    return np.where(freedom > 0, wide, np.nan)
 
 
 def mixtures(model: Model, by: str = "collection", share: float = 0.9) -> Mixtures:
@@ -98,17 +136,21 @@ def mixtures(model: Model, by: str = "collection", share: float = 0.9) -> Mixtur
     )
 
 
-def describe(model: Model, found: Mixtures, topics: int, words: int) -> list[dict[str, Any]]:
-    """Each collection's foremost topics as plain data."""
+def describe(
+    model: Model, found: Mixtures, topics: int, words: int, chosen: Sequence[int] = ()
+) -> list[dict[str, Any]]:
+    """Each group's foremost topics (or those chosen) as plain data."""
     low, high = found.intervals()
     top = [[word for word, _ in row] for row in model.top_words(words)]
     rows = []
     for j, name in enumerate(found.names):
-        order = np.argsort(-found.mean[j], kind="stable")[:topics]
+        order = np.argsort(-found.mean[j], kind="stable")
+        order = order[model.shown[order]][:topics] if not chosen else np.array(chosen)
         rows.append({
-            "collection": name, "documents": int(found.documents[j]), "time": _number(found.times[j]),
+            "group": name, "documents": int(found.documents[j]),
+            **({"tokens": int(found.tokens[j])} if len(found.tokens) else {}), "time": _number(found.times[j]),
             "topics": [
-                {"topic": int(k), "share": float(found.mean[j, k]), "low": _number(low[j, k]),
+                {"topic": int(k), "share": _number(found.mean[j, k]), "low": _number(low[j, k]),
                  "high": _number(high[j, k]), "words": top[k]}
                 for k in order
             ],
@@ -116,20 +158,40 @@ def describe(model: Model, found: Mixtures, topics: int, words: int) -> list[dic
     return rows
 
 
-def describe_trends(model: Model, found: Mixtures, by_time: bool, topics: int, words: int) -> list[dict[str, Any]]:
-    """The topics that rise and fall most, as plain data; the steepest rise first."""
-    trends = found.trends(by_time)
-    chosen = trends if len(trends) <= 2 * topics else trends[:topics] + trends[-topics:]
+def describe_trends(
+    model: Model, found: Mixtures, by_time: bool, topics: int, words: int, chosen: Sequence[int] = ()
+) -> list[dict[str, Any]]:
+    """The topics that rise and fall most (or those chosen), as plain data; the steepest rise first."""
+    trends = [trend for trend in found.trends(by_time) if model.shown[trend.topic]]
+    if chosen:
+        trends = [trend for trend in trends if trend.topic in chosen]
+    elif len(trends) > 2 * topics:
+        trends = trends[:topics] + trends[-topics:]
     top = [[word for word, _ in row] for row in model.top_words(words)]
     return [
         {"topic": t.topic, "slope": t.slope, "low": _number(t.low), "high": _number(t.high), "trend": t.sign,
-         "shares": dict(zip(found.names, found.mean[:, t.topic].tolist(), strict=True)), "words": top[t.topic]}
-        for t in chosen
+         "shares": dict(zip(found.names, map(_number, found.mean[:, t.topic]), strict=True)), "words": top[t.topic]}
+        for t in trends
+    ]  # fmt: skip
+
+
+def rows_of(model: Model, found: Mixtures, by: str) -> list[dict[str, Any]]:
+    """All groups × topics, a row each."""
+    low, high = found.intervals()
+    named = model.called
+    return [
+        {
+            by: name, "documents": int(found.documents[j]),
+            **({"tokens": int(found.tokens[j])} if len(found.tokens) else {}),
+            "topic": k, **({"name": named[k]} if named else {}), "share": _number(found.mean[j, k]),
+            "low": _number(low[j, k]), "high": _number(high[j, k]),
+        }
+        for j, name in enumerate(found.names) for k in np.flatnonzero(model.shown).tolist()
     ]  # fmt: skip
 
 
 def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return round(float(value), 12) if np.isfinite(value) else None
 
 
 def contrasts(model: Model, state: State, words: int = 10) -> list[list[list[tuple[str, float]]]]:
@@ -176,37 +238,36 @@ def log_odds(table: Floats) -> Floats:
     return np.nan_to_num(z, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def plot(model: Model, found: Mixtures, path: str | os.PathLike[str], by_time: bool, topics: int) -> None:
-    """Bars of each collection's foremost topics; by time the topics that rise and fall most, as lines."""
+def plot(
+    model: Model, found: Mixtures, path: str | os.PathLike[str], by_time: bool, topics: int, chosen: Sequence[int] = ()
+) -> None:
+    """Lines over time of the topics that rise and fall most (or those chosen); else bars of each group's topics, or
+    shades where there are many groups."""
     kind = check_plot(path)
     from matplotlib.figure import Figure
 
-    low, high = found.intervals()
-    names = [" ".join(word for word, _ in row) for row in model.top_words(3)]
+    from topicx.report import drawing
+
+    names = drawing.topic_names(model)
     if by_time and len(found.names) > 1:
-        trends = found.trends(True)
-        figure = Figure(figsize=(11, 4.5), layout="constrained")
-        for panel, title, some in zip(
-            figure.subplots(1, 2), ("rising", "falling"), (trends[:topics], trends[::-1][:topics]), strict=True
-        ):
-            for number, trend in enumerate(some):
-                k, color = trend.topic, f"C{number % 10}"
-                panel.plot(found.times, found.mean[:, k], color=color, marker="o", label=f"{k} {names[k]}")
-                panel.fill_between(found.times, low[:, k], high[:, k], color=color, alpha=0.2)
-            panel.set(title=title, xlabel="time", ylabel="share", ylim=(0, None))
-            panel.legend(fontsize=7)
+        some = [list(chosen)]
+        if not chosen:
+            trends = [trend for trend in found.trends(True) if model.shown[trend.topic]]
+            some = [[t.topic for t in trends[:topics]], [t.topic for t in trends[::-1][:topics]]]
+        figure = Figure(figsize=(5.5 * len(some) + 1, 4.5), layout="constrained")
+        panels = figure.subplots(1, len(some), squeeze=False, sharey=True)[0]
+        for panel, title, each in zip(panels, ("rising", "falling") if not chosen else ("",), some, strict=True):
+            drawing.lines(panel, found, each, names)
+            panel.set_title(title)
+    elif len(found.names) > MANY:
+        figure = Figure(figsize=(9, 0.22 * len(found.names) + 2.5), layout="constrained")
+        drawing.shades(figure.subplots(), found, list(chosen) or drawing.foremost(model, found, 12), names)
     else:
         rows = len(found.names)
         figure = Figure(figsize=(max(6, 0.18 * found.mean.shape[1] + 3), 1.6 * rows + 0.8), layout="constrained")
         panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
         for j, panel in enumerate(panels):
-            error = None
-            if len(found.draws):
-                error = np.maximum(np.stack([found.mean[j] - low[j], high[j] - found.mean[j]]), 0)
-            panel.bar(np.arange(found.mean.shape[1]), found.mean[j], yerr=error, color="C0", ecolor="0.3")
-            panel.set_title(found.names[j], fontsize=9)
-            for k in np.argsort(-found.mean[j])[: min(topics, 3)]:
-                panel.annotate(names[k], (k, found.mean[j, k]), fontsize=6, ha="center", va="bottom")
+            drawing.bars(panel, found, j, names, min(topics, 3), chosen or np.flatnonzero(model.shown).tolist())
         panels[-1].set_xlabel("topic")
     with atomic_output(path) as out:
         figure.savefig(out, format=kind, dpi=120)

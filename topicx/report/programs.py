@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
-    from topicx.sampling.chain import Event
+    from topicx.sampling.chain import Chain, Event
 
 Phi = Callable[[Path], float]
 """Writes φ to a file; returns the seconds that went into estimating it (as against fetching it)."""
@@ -197,7 +197,7 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
         recorder.begin()
         run = Run.start(corpus, options, engine)
         chain = run.chain
-        setattr(chain.method, "score", lambda: 0.0)  # noqa: B010  # the chain's own objective is not wanted
+        unscored(chain)
         soft = chain.sampler.group == registry.VARIATIONAL
         recorder.say(about={"sampler": chain.sampler.name, "start": chain.start, "phi": estimator})
         work, stopping = 0.0, False
@@ -219,7 +219,11 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
             nonlocal work, stopping
             work += event.work
             step = event.step
-            if step.kind == "grow":
+            if step.kind == "soft":
+                if event.position == chain.soft:  # the sampler has taken over
+                    unscored(chain)
+                    recorder.at(0, phi, assignments, work=work)
+            elif step.kind == "grow":
                 following = steps[event.position] if event.position < len(steps) else None
                 stage_ends = following is None or (following.kind, following.share) != (step.kind, step.share)
                 if stage_ends and step.share > 0.1:
@@ -232,6 +236,11 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
             recorder.at(0, None, None)
         with contextlib.suppress(Interrupted):
             run.train([after], stop=lambda: stopping)
+
+
+def unscored(chain: Chain) -> None:
+    """The chain's own objective is not wanted: it costs time."""
+    setattr(chain.method, "score", lambda: 0.0)  # noqa: B010
 
 
 def tomotopy(task: Task, recorder: Recorder, corpus: Corpus) -> None:

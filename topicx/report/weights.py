@@ -37,6 +37,7 @@ def strongest(model: Model, words: int = 10) -> list[dict[str, Any]]:
                 "spread": round(float(spread[topic, column]), 6), "words": [word for word, _ in top[topic]],
             }
             for topic in order
+            if eta[topic, column]  # 0: the topic is of another class's own model
         ]  # fmt: skip
         rows.append({"of": name, "topics": topics})
     return rows

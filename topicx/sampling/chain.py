@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
-from topicx.engines.memory import told_size
 from topicx.engines.threads import Engine
 from topicx.errors import InputError, TopicxError
 from topicx.kinds import CHECKPOINT
 from topicx.sampling import registry, streams
 from topicx.sampling.hyper import LearnPriors
+from topicx.sampling.memory import fitting_memory
 from topicx.sampling.method import Method, Update
 from topicx.sampling.options import Options
+from topicx.sampling.starts import SOFT_METHOD, SOFT_SWEEPS, choose_start
 from topicx.schema import Inconsistent, require
 from topicx.state import NONE, State
 
@@ -36,16 +37,20 @@ class Step:
     """One sweep of the plan."""
 
     kind: str
-    """grow, sweep or icm."""
+    """grow, soft, sweep or icm."""
     share: float
     """The share of the documents that it covers."""
     sweep: int
     """The number of the sweep over the whole corpus; 0 before the first."""
 
 
-def plan(options: Options, start: str) -> list[Step]:
-    """All steps of a run, in order: so that a checkpoint is a position in it."""
-    steps: list[Step] = []
+BEFORE = ("grow", "soft")
+"""Steps before the first sweep over the whole corpus."""
+
+
+def plan(options: Options, start: str, soft: int = 0) -> list[Step]:
+    """All steps of a run, in order: so that a checkpoint is a position in it. soft: sweeps of a soft start."""
+    steps: list[Step] = [Step("soft", 1.0, 0)] * soft
     if start == "growing":
         steps += [Step("grow", share, 0) for share, sweeps in GROWTH for _ in range(sweeps)]
     if start in ("growing", "progressive"):
@@ -105,7 +110,7 @@ class Checkpoints:
 
     path: str
     interval: int = 0
-    """Sweeps between checkpoints, those of a growing start included; 0: only when interrupted."""
+    """Sweeps between checkpoints, those of a growing or soft start included; 0: only when interrupted."""
     written: bool = False
     """Whether the chain has saved itself there."""
     warn: Callable[[str], object] = warnings.warn
@@ -151,12 +156,13 @@ class Chain:
             raise InputError(f"paths: {options.paths} is not what the state has, {state.paths}")
         if state.paths > 1 and options.sampler == "auto":
             needs |= {registry.PATHS}  # one that was named is refused beside the option, below
-        self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}")
+        self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}", state.n_topics)
         options.check_sampler(self.sampler)
-        method_class = self.sampler.load()
-        self.memory = _fitting_memory(state, options, self.sampler, engine)
-        self.start = choose_start(state, options, self.sampler)
-        self.steps = plan(options, self.start)
+        self.memory = fitting_memory(state, options, self.sampler, engine)
+        self.start = choose_start(state, options, self.sampler, needs)
+        self.soft = SOFT_SWEEPS if self.start == "soft" else 0
+        """Steps of a soft start: the plan begins with them."""
+        self.steps = plan(options, self.start, self.soft)
         self.position = 0
         self.seconds = 0.0
         self.trace = Trace()
@@ -168,12 +174,29 @@ class Chain:
         """Priors and side arrays that the next of several chains begins with: kept in checkpoints."""
         self.samples: dict[int, State] = {}
         """The states after these sweeps, which the model averages beside the last one (Options.samples)."""
-        self.method: Method = method_class(state, options, engine)
+        self.method: Method = self._method_of(state)
         self.updates = list(model.updates(options, state))
 
     @property
     def state(self) -> State:
         return self.method.state
+
+    def _method_of(self, state: State) -> Method:
+        """The method of the steps from the present position on."""
+        if self.position >= self.soft:
+            return self.sampler.load()(state, self.options, self.engine)
+        try:
+            return registry.find(SOFT_METHOD).load()(state, self.options, self.engine)
+        except InputError as error:  # no room
+            raise InputError(f"start: soft: {error}; or take another start (growing, random)") from None
+
+    def _harden(self) -> None:
+        """The end of a soft start: every token's topic is drawn, and the sampler takes over."""
+        state = self.method.state
+        state.z = self.method.drawn(streams.key(self.options.seed, self.options.chain, streams.HARDEN))
+        del self.method  # its assignments are larger than all that the sampler needs
+        self.method = self._method_of(state)
+        self.method.start(random=True)
 
     def run(
         self,
@@ -185,7 +208,9 @@ class Chain:
         began = time.monotonic() - self.seconds
         wanted = set(self.options.sample_sweeps())
         if self.position == 0:
-            self.method.start(random=self.start in ("random", "state"))
+            self.method.start(random=self.start in ("random", "state", "soft"))
+        elif self._unrecorded_end():
+            self._record(self.steps[-1], self.figures, last=True)
         for position in range(self.position, len(self.steps)):
             step = self.steps[position]
             figures = self.method.maximise(position) if step.kind == "icm" else self.method.sweep(position, step.share)
@@ -194,6 +219,8 @@ class Chain:
                 if step.sweep in wanted:
                     self.samples[step.sweep] = _copied(self.method.sync())
             self.position = position + 1
+            if step.kind == "soft" and self.position == self.soft:
+                self._harden()
             self.seconds = time.monotonic() - began
             settled = step.kind == "icm" and figures.get("changed") == 0
             if settled:
@@ -213,6 +240,12 @@ class Chain:
             if settled:
                 break
 
+    def _unrecorded_end(self) -> bool:
+        """Whether the run was stopped at a sweep without a record, and is to end there now."""
+        step = self.steps[-1]
+        recorded = self.trace.columns.get("sweep", [])[-1:] == [step.sweep]
+        return self.position == len(self.steps) and step.kind == "sweep" and not recorded
+
     def _save(self, checkpoints: Checkpoints, needed: bool) -> None:
         try:
             self.save(checkpoints.path)
@@ -229,7 +262,7 @@ class Chain:
                 self.figures |= update(self.method, key)
 
     def _record(self, step: Step, figures: dict[str, float], last: bool) -> float | None:
-        due = step.kind != "grow" and step.sweep % self.options.trace_interval == 0
+        due = step.kind not in BEFORE and step.sweep % self.options.trace_interval == 0
         if not (due or last):
             return None
         score = self.method.score()
@@ -263,10 +296,12 @@ class Chain:
             "options": self.options.to_meta(),
             "sampler": self.sampler.name,
             "start": self.start,
+            "soft": self.soft,
             "position": self.position,
             "steps": len(self.steps),
             "seconds": round(self.seconds, 3),
             "figures": self.figures,
+            "trace": list(self.trace.columns),  # in their order, which arrays of a file do not have
             "notes": self.notes,
             "state": state.meta,
         }
@@ -299,21 +334,28 @@ class Chain:
         except (InputError, TypeError, ValueError) as error:
             raise InputError(f"{file.path}: the checkpoint's options: {error}") from None
         position, start, named = meta["position"], meta["start"], meta["options"]["sampler"]
-        require(position <= len(plan(options, start)), f"position {position}, beyond the end of its plan")
+        soft = meta.get("soft", 0)
+        steps = plan(options, start, soft)
+        require(position <= len(steps), f"position {position}, beyond the end of its plan")
         state = State.from_file(replace(file, meta=meta["state"]))
-        grown = any(step.kind != "grow" for step in plan(options, start)[:position])
+        grown = any(step.kind != "grow" for step in steps[:position])
         require(state.paths == options.paths, f"{state.paths} paths, not {options.paths}")
         require(not grown or not bool((state.z == NONE).any()), "tokens without a topic, which have been swept")
         if iterations is not None and iterations != options.iterations:
-            _check_more(file.path, options, start, position, iterations)
+            _check_more(file.path, options, steps[:position], iterations)
             options = replace(options, iterations=iterations)
         chain = cls(state, options, engine, model_of(options))
         chain.options = chain.method.options = replace(options, sampler=named)
-        chain.start, chain.steps, chain.position = start, plan(options, start), position
+        chain.start, chain.soft, chain.position = start, soft, position
+        chain.steps = plan(options, start, soft)
+        if position < soft:
+            chain.method = chain._method_of(state)
         chain.seconds = float(meta["seconds"])
         chain.figures, chain.notes = dict(meta.get("figures", {})), dict(meta["notes"])
         chain.start_arrays = _under("start.", file.arrays)
-        chain.trace = Trace({name: array.tolist() for name, array in _under("trace.", file.arrays).items()})
+        columns = {name: array.tolist() for name, array in _under("trace.", file.arrays).items()}
+        order = {name: at for at, name in enumerate(meta.get("trace", []))}
+        chain.trace = Trace(dict(sorted(columns.items(), key=lambda column: order.get(column[0], len(order)))))
         if position < len(chain.steps):
             chain.trace.keep(lambda sweep: sweep % options.trace_interval == 0)  # not what was the last sweep then
         chain._restore_samples(file)
@@ -354,52 +396,10 @@ def _copied(state: State) -> State:
     return replace(state, z=state.z.copy(), alpha=state.alpha.copy(), beta=state.beta.copy(), side=side)
 
 
-def _check_more(path: str, options: Options, start: str, position: int, iterations: int) -> None:
-    """InputError unless a run that is at this position of its plan can have this number of iterations."""
-    done = len([step for step in plan(options, start)[:position] if step.kind != "grow"])
+def _check_more(path: str, options: Options, past: Sequence[Step], iterations: int) -> None:
+    """InputError unless a run that has made these steps can have this number of iterations."""
+    done = len([step for step in past if step.kind not in BEFORE])
     if options.icm and done > options.iterations:
         raise InputError(f"{path}: the run has reached its last phase (icm) and cannot get more iterations")
     if done > iterations:
         raise InputError(f"{path}: has {done} iterations already, more than the {iterations} asked for")
-
-
-def _fitting_memory(state: State, options: Options, sampler: registry.Entry, engine: Engine) -> int:
-    """About how many bytes the run takes, the corpus included; InputError, with what would do, if it may not."""
-    held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if not _mapped(array))
-    needed, room = sampler.load().memory(state, options), engine.room(held)
-    if needed > room:
-        fits = [entry for entry in registry.able(sampler.capabilities) if entry.load().memory(state, options) <= room]
-        do = [f"the sampler {fits[0].name}"] if fits else []
-        do += ["fewer paths"] if options.paths > 1 else []
-        do += ["fewer topics"] if needed > 12 * state.paths * state.n_tokens else []
-        raise InputError(
-            f"memory: {state.n_tokens:,} tokens and {state.n_topics:,} topics take {sampler.name} about "
-            f"{told_size(held + needed)}, and it may take {told_size(max(held + room, 0))}: "
-            f"{' or '.join([*do, 'scvb0 --stream, which reads the corpus from disk'])} would do"
-        )
-    return held + needed
-
-
-def _mapped(array: NDArray[Any]) -> bool:
-    """Whether an array stands in its file (see `files.read`)."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap):
-            return True
-        base = base.base
-    return False
-
-
-GROWING_FROM = (1_000_000, 500, 10_000)
-"""Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
-
-
-def choose_start(state: State, options: Options, sampler: registry.Entry) -> str:
-    """The start that `auto` means for this corpus and method."""
-    if state.placed:
-        return "state"  # assignments came with it
-    if options.start != "auto":
-        return options.start
-    tokens, a_document, a_topic = GROWING_FROM
-    pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
-    return "growing" if registry.GROWS in sampler.capabilities and pays else "random"

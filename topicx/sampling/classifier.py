@@ -70,7 +70,11 @@ class Tasks:
 
 
 class Classifier:
-    """The update: the mixing variables of each document and task, then the weights of each task."""
+    """The update: the mixing variables of each document and task, the weights of each task, the mixing variables again.
+
+    A mixing variable holds tokens and weights near the score that it was drawn at. Drawn once more from the new weights
+    it lets tokens go where these lead, and what the next sweep gains is worth more than the draw.
+    """
 
     name = "classifier"
 
@@ -98,8 +102,9 @@ class Classifier:
         indptr, topics, counts = method.document_topics()
         lengths = np.diff(method.state.offsets)
         shares = (counts / np.repeat(lengths, np.diff(indptr))).astype(np.float32)
-        loss = self.draw_mixing(method, indptr, topics, shares, streams.key(key, 0))
+        self.draw_mixing(method, indptr, topics, shares, streams.key(key, 0))
         self.draw_weights(method, indptr, topics, shares, streams.key(key, 1))
+        loss = self.draw_mixing(method, indptr, topics, shares, streams.key(key, 2))
         self._sum(method.state.side)
         return {"loss": loss}
 

@@ -51,6 +51,10 @@ class Method(ABC):
         Tokens that are not placed yet are placed, each conditional on all that are placed so far.
         """
 
+    def drawn(self, key: int) -> NDArray[np.uint16]:
+        """A topic for every token of the text, drawn from its soft assignment with a stream of this key."""
+        raise TypeError(f"{type(self).__name__} has no soft assignments")  # the chain asks those of a soft start
+
     def maximise(self, step: int) -> dict[str, float]:
         """One sweep in which each token takes its most probable topic (the capability `modes`)."""
         raise TypeError(f"{type(self).__name__} has no modes")  # the chain has refused such options before

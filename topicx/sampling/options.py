@@ -22,10 +22,12 @@ from topicx.declare import (
 )
 from topicx.errors import InputError
 from topicx.sampling import registry
-from topicx.sampling.registry import GROWS, MODES, PARTITIONS, PATHS, SAMPLES
+from topicx.sampling.registry import GROWS, MODES, PARTITIONS, PATHS, SAMPLES, SOFTENS
 from topicx.state import MAX_TOPICS
 
-STARTS = ("auto", "growing", "progressive", "random")
+STARTS = ("auto", "growing", "progressive", "random", "soft")
+START_NEEDS = {"auto": "", "random": "", "soft": SOFTENS}
+"""What a sampler must be able to do for a start (others: GROWS)."""
 LEARNABLE = ("alpha", "symmetric-alpha", "beta")
 
 
@@ -64,8 +66,9 @@ class Options:
     iterations: int = whole(1000, 0, 1_000_000, help="Sweeps over the whole corpus.")
     start: str = choice(
         "auto", STARTS, capability=GROWS,
-        help="growing: from a few documents to all of them; progressive: each token given those before it; "
-        "random. auto: growing for large corpora of long documents.",
+        help="soft: sweeps of cvb0, then every token's topic drawn from what they found; growing: from a few documents "
+        "to all of them; progressive: each token given those before it; random. auto: what gives the best topics "
+        "soonest for a corpus like this and so many topics.",
     )  # fmt: skip
     alpha: float | Sequence[float] | None = declare(
         None, str, "α of each topic (not their sum): one number, or a file with one number a topic.",
@@ -143,10 +146,9 @@ class Options:
                 continue
             if declared.samplers and entry.name not in declared.samplers:
                 raise InputError(f"{name} is for the sampler {' or '.join(declared.samplers)}, not for {entry.name}")
-            if declared.capability and declared.capability not in entry.capabilities:
-                if name == "start" and self.start in ("auto", "random"):
-                    continue  # every sampler can
-                raise InputError(f"{name}: {entry.name} {registry.LACKS[declared.capability]}")
+            needed = START_NEEDS.get(self.start, GROWS) if name == "start" else declared.capability
+            if needed and needed not in entry.capabilities:
+                raise InputError(f"{name}: {entry.name} {registry.LACKS[needed]}")
 
     def alpha_vector(self) -> NDArray[np.float64]:
         """α as one number a topic."""

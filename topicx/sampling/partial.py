@@ -63,8 +63,7 @@ class Assignments(Method):
         return document_topics(self.z, over_paths(self.state.offsets, self.state.paths), self.state.n_topics)
 
     def word_topics(self) -> Csr:
-        words = np.tile(self.words, self.state.paths) if self.state.paths > 1 else self.words
-        return word_topics(words, self.z, self.state.n_words, self.state.n_topics, self.state.seeds)
+        return word_topics(self.words, self.z, self.state.n_words, self.state.n_topics, self.state.seeds)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {}

@@ -14,8 +14,9 @@ from topicx.errors import InputError
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
 
-GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, NEW_TOPICS, BOUND = (
-    "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "new-topics", "bound",
+GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NEW_TOPICS, BOUND, SOFTENS = (
+    "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "proposals", "new-topics",
+    "bound", "softens",
 )  # fmt: skip
 LACKS = {
     GROUPS: "knows one α for all documents",
@@ -26,16 +27,19 @@ LACKS = {
     PATHS: "has one assignment of the corpus",
     ALLOWED: "gives every document every topic",
     FACTOR: "knows no factor of a document",
+    PROPOSALS: "makes no proposals",
     NEW_TOPICS: "has a fixed number of topics",
     BOUND: "has no bound for collections",
+    SOFTENS: "cannot begin with the assignments of cvb0",
 }
 """The capabilities, and what is said of a sampler without one.
 
 groups: a row of α for each group of documents. grows: can sweep over a part of the documents. modes: iterated
 conditional modes. samples: its states are samples, of which an average makes sense. partitions: the schedule's cells
 decide how much can run at once. paths: several assignments of the corpus share the counts. allowed: a document may
-have some of the topics only. factor: f_d(k) in the token's distribution. new-topics: K can change between sweeps.
-bound: the proportions of collections are in its bound.
+have some of the topics only. factor: f_d(k) in the token's distribution. proposals: of several kinds. new-topics: K can
+change between sweeps. bound: the proportions of collections are in its bound. softens: can begin with topics drawn from
+soft assignments.
 """
 
 
@@ -51,6 +55,8 @@ class Entry:
     capabilities: frozenset[str]
     exact: bool = True
     """Whether its stationary distribution is the posterior (up to floating point)."""
+    most: int = 1 << 16
+    """`auto` takes it for so many topics at most."""
 
     def load(self) -> type[Method]:
         module, _, name = self.home.partition(":")
@@ -63,8 +69,8 @@ EXACT, MH, APPROXIMATE, VARIATIONAL = (
 )  # fmt: skip
 KINDS = (EXACT, MH, APPROXIMATE, VARIATIONAL)
 
-_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, NEW_TOPICS})
-_WHOLE = frozenset({GROUPS, GROWS, SAMPLES})
+_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, NEW_TOPICS, SOFTENS})
+_WHOLE = frozenset({GROUPS, GROWS, SAMPLES, SOFTENS})
 _SOFT = frozenset({GROUPS, PARTITIONS})
 ENTRIES: dict[str, Entry] = {}
 VARIANTS: list[Entry] = []
@@ -99,16 +105,16 @@ for _name, _group, _summary, _home, _capabilities in (
     ("labeled-cvb0", VARIATIONAL, "CVB0 over the topics that a document may have",
      "variational.restricted:RestrictedCvb0", frozenset({GROUPS, PARTITIONS, ALLOWED})),
     ("warp", APPROXIMATE, "WarpLDA: two phases with delayed counts; the fastest sweep, not the best",
-     "sampling.warp:Warp", _WHOLE),
+     "sampling.warp:Warp", _WHOLE | {PATHS}),
 ):  # fmt: skip
     add(Entry(_name, _group, _summary, f"topicx.{_home}", _capabilities, exact=_group in (EXACT, MH)))
 
 _FACTOR = frozenset({GROUPS, SAMPLES, PARTITIONS, FACTOR})
 VARIANTS += [
-    Entry("light", MH, "proposals of documents, words and classifiers, in constant time",
-          "topicx.sampling.supervised:LightSupervised", _FACTOR),
     Entry("dense", EXACT, "every topic of every token, all weights of a classifier together",
-          "topicx.sampling.supervised:Supervised", _FACTOR),
+          "topicx.sampling.supervised:Supervised", _FACTOR, most=200),
+    Entry("light", MH, "proposals of documents, words and classifiers, in constant time",
+          "topicx.sampling.supervised:LightSupervised", _FACTOR | {PROPOSALS}),
 ]  # fmt: skip
 
 _PREFERRED = ("sparse",)
@@ -138,14 +144,14 @@ def able(needs: Iterable[str]) -> list[Entry]:
     return sorted(found, key=lambda entry: (entry.name not in _PREFERRED, not entry.exact))
 
 
-def choose(name: str, needs: Iterable[str] = (), model: str = "the model") -> Entry:
+def choose(name: str, needs: Iterable[str] = (), model: str = "the model", topics: int = 0) -> Entry:
     """The entry that the option `sampler` names, or (auto) the first that can do what the model needs."""
     wanted = frozenset(needs)
     fit = able(wanted)
     if name == "auto":
         if not fit:
             raise InputError(f"sampler: none can do what {model} needs ({', '.join(sorted(wanted))})")
-        return fit[0]
+        return next(entry for entry in fit if topics <= entry.most)
     entry = next((each for each in fit if each.name == name), None) or find(name)
     for lacking in sorted(wanted - entry.capabilities):
         others = ", ".join(each.name for each in fit) or "none"

@@ -9,7 +9,7 @@ import numpy as np
 _MASK = (1 << 64) - 1
 
 # What a stream is for: the first word mixed in, so that no two uses share a stream.
-CELL, SHUFFLE, START, UPDATE, WARP_WORD, WARP_DOCUMENT, PHI, SPLIT, CHAIN = range(1, 10)
+CELL, SHUFFLE, START, UPDATE, WARP_WORD, WARP_DOCUMENT, PHI, SPLIT, CHAIN, HARDEN = range(1, 11)
 
 
 def _mix(x: int) -> int:

@@ -21,7 +21,8 @@ def margins(state: State, mode: str = "mixture") -> factor.Margins:
     """The factor of one cell."""
     side = state.side
     eta = np.ascontiguousarray(side["eta"][:-1], np.float32)
-    return factor.Margins(eta, side["pull"], side["curve"], side["supervised"], factor.modes[mode])
+    tasks = side["targets"].shape[1] if "targets" in side and eta.shape[1] > 1 else 0
+    return factor.Margins(eta, side["pull"], side["curve"], side["supervised"], factor.modes[mode], tasks)
 
 
 class Supervised(Dense):

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from topicx._kernels import warp
 from topicx.engines.threads import Engine
+from topicx.errors import InputError
 from topicx.sampling import streams
 from topicx.sampling.options import Options
 from topicx.sampling.partial import Assignments
 from topicx.schema import Array, require
-from topicx.state import NONE, State, topic_totals
+from topicx.state import NONE, State, over_paths, topic_totals
 
 CHUNK_TOKENS = 50_000
 """Words and documents share a random stream in chunks of about so many tokens, whatever the threads."""
@@ -25,9 +26,12 @@ class Warp(Assignments):
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
         self.words = state.words
-        order = np.arange(state.n_documents, dtype=np.uint32)
+        self.offsets = over_paths(state.offsets, state.paths)
+        if self.offsets[-1] >= 1 << 32:
+            raise InputError(f"warp: {self.offsets[-1]:,} tokens in all paths are more than it can number (2^32)")
+        order = np.arange(len(self.offsets) - 1, dtype=np.uint32)
         streams.generator(options.seed, options.chain, streams.SHUFFLE).shuffle(order)
-        self._order = order[state.lengths[order] > 0]
+        self._order = order[np.diff(self.offsets)[order] > 0]
         self._share = 0.0
         self.set_priors(state.alpha, state.beta)
         seeds = state.seeds
@@ -57,7 +61,7 @@ class Warp(Assignments):
         return {"proposals": self._records[:, 1:].copy()}
 
     def declared(self) -> tuple[Array, ...]:
-        return (Array("proposals", "uint16", f"tokens {self.options.mh_steps}", below="topics", none=True),)
+        return (Array("proposals", "uint16", f"paths*tokens {self.options.mh_steps}", below="topics", none=True),)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)
@@ -71,10 +75,10 @@ class Warp(Assignments):
         state = self.state
         self._share = share
         active = np.sort(self._order[: int(np.ceil(share * len(self._order)))])
-        self._start, self._places = warp.index_words(state.words, state.offsets, active, state.n_words)
+        self._start, self._places = warp.index_words(state.words, self.offsets, active, state.n_words)
         chunks = max(1, len(self._places) // CHUNK_TOKENS)
         goals = len(self._places) * np.arange(1, chunks) / chunks
-        ends = np.searchsorted(np.cumsum(state.lengths[active]), goals)
+        ends = np.searchsorted(np.cumsum(np.diff(self.offsets)[active]), goals)
         self._documents = np.split(active, ends)
         self._words = [0, *np.searchsorted(self._start[1:], goals).tolist(), state.n_words]
         self._active = active
@@ -82,18 +86,18 @@ class Warp(Assignments):
     def _place(self, step: int) -> None:
         """Give new tokens the topic of a placed token of the same word, or any topic, as a word would propose."""
         state, topics = self.state, self.state.n_topics
-        new = np.zeros(state.n_tokens, bool)
+        new = np.zeros(len(self._records), bool)
         new[self._places] = True
         new &= self._records[:, 0] == NONE
         if not new.any():
             return
         draw = streams.generator(self.options.seed, self.options.chain, streams.UPDATE, step)
         placed = self._places[~new[self._places]]
-        words, z = state.words[placed], self._records[placed, 0]
+        words, z = state.words[placed % state.n_tokens], self._records[placed, 0]
         start = np.zeros(state.n_words + 1, np.int64)
         np.cumsum(np.bincount(words, minlength=state.n_words), out=start[1:])
         tokens = np.flatnonzero(new)
-        of = state.words[tokens]
+        of = state.words[tokens % state.n_tokens]
         n = np.diff(start)[of]
         x = draw.random(len(tokens)) * (n + topics * state.beta[of])
         chosen = draw.integers(0, topics, len(tokens)).astype(np.uint16)
@@ -103,7 +107,7 @@ class Warp(Assignments):
         self._totals = topic_totals(self.z, topics, state.seeds)
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
-        state, options = self.state, self.options
+        state, options, groups = self.state, self.options, self.groups
         if share != self._share:
             self._activate(share)
         self._place(step)
@@ -124,7 +128,7 @@ class Warp(Assignments):
             moved, tally = np.zeros(state.n_topics, np.int64), np.zeros(2, np.int64)
             key = streams.key(options.seed, options.chain, streams.WARP_DOCUMENT, step, chunk)
             count = warp.document_phase(
-                self._records, state.offsets, self._documents[chunk], state.alpha, state.groups, inverse, moved, key,
+                self._records, self.offsets, self._documents[chunk], state.alpha, groups, inverse, moved, key,
                 tally,
             )  # fmt: skip
             return count, moved, tally
@@ -137,4 +141,4 @@ class Warp(Assignments):
             named, accepted = np.sum([result[2] for result in results], axis=0).tolist()
             changed += sum(result[0] for result in results)
             figures[f"accept_{name}"] = accepted / max(named, 1)
-        return {"changed": changed / max(state.n_tokens, 1), **figures}
+        return {"changed": changed / max(len(self._records), 1), **figures}

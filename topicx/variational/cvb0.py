@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import bounds, pairs, soft
+from topicx._kernels import bounds, harden, pairs, soft
 from topicx.sampling.schedule import Cell
 from topicx.schema import Array
-from topicx.variational.base import Rows, Soft, give_back_memory, require_memory
+from topicx.variational.base import WORD_PARTS, Rows, Soft, give_back_memory, require_memory
 from topicx.variational.scvb0 import Scvb0
 
 RECOUNT = 16
@@ -46,7 +46,7 @@ class Stored(Soft):
         self._recount()
 
     def start(self, random: bool) -> None:
-        if self.options.start == "auto" and not self._placed:
+        if self.options.start in ("auto", "soft") and not self._placed:
             self._start_warm()
         else:
             super().start(random)
@@ -105,6 +105,22 @@ class Stored(Soft):
 
     def _word_variances(self) -> list[Rows]:
         return []
+
+    def drawn(self, key: int) -> NDArray[np.uint16]:
+        """A topic for every token of the text, drawn from its assignment."""
+        state = self.state
+        z = np.empty(state.n_tokens, np.uint16)
+        ends = np.searchsorted(self.offsets, len(self.words) * np.arange(1, WORD_PARTS) / WORD_PARTS)
+        edges = [0, *ends.tolist(), state.n_documents]
+
+        def work(part: int) -> None:
+            harden.draw(
+                self.gamma, self.topics, self.words, self.offsets, state.words, state.offsets, edges[part],
+                edges[part + 1], state.n_words, key, z,
+            )  # fmt: skip
+
+        self.engine.map(work, range(WORD_PARTS))
+        return z
 
     def _best(self) -> NDArray[np.uint16]:
         best = np.empty(len(self.words), np.uint16)

@@ -1,0 +1,112 @@
+"""What comes out with no option but -k: noise among the topics and coherence, beside MALLET's defaults.
+
+    python benchmarks/defaults.py --data DIR --mallet ~/Mallet --topics 50 --documents 4000
+
+For each corpus `import` and `train` run with nothing but -k (and one thread); MALLET's import-file and train-topics
+with nothing but --num-topics, and a second time with --remove-stopwords, which its manual recommends. A topic is noise
+if three or more of its ten top words are numbers, single characters or stop words of the language that the words are in
+(`topicx.report.noise`). Coherence is counted in all words of the same texts. `--documents` draws that many of each
+corpus. It goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+from topicx.corpus.corpus import Corpus
+from topicx.evaluate.coherence import coherence
+from topicx.model import Model
+from topicx.report.noise import FEW, TOP, noisy_words
+
+CORPORA = ("nips0-12", "20news-bydate", "sotu", "imdb")
+HOW = ("topicx", "MALLET", "MALLET --remove-stopwords")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--mallet", type=Path, help="the folder with bin/mallet (else topicx's own is measured alone)")
+    parser.add_argument("--topics", type=int, default=50)
+    parser.add_argument("--documents", type=int, default=4000)
+    parser.add_argument("--sweeps", type=int, default=1000)
+    parser.add_argument("--corpora", default=",".join(CORPORA))
+    parser.add_argument("--out", type=Path, default=Path("build/bench/defaults"))
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name in options.corpora.split(","):
+        folder = options.out / f"{name}-{options.documents}-{options.topics}-{options.sweeps}"
+        folder.mkdir(exist_ok=True)
+        texts = sample(options.data / name, folder / "texts.tsv", options.documents)
+        for how in HOW if options.mallet else HOW[:1]:
+            done = folder / f"{how.replace(' ', '')}.json"
+            if not done.exists():
+                done.write_text(json.dumps(measured(how, texts, folder, options), indent=1))
+            rows.append({"corpus": name, "how": how, **json.loads(done.read_text())})
+    print(f"| corpus | with | topics of {options.topics} that are noise | noise among top words | NPMI | UMass |")
+    print("|---|---|---|---|---|---|")
+    for row in rows:
+        print(
+            f"| `{row['corpus']}` | {row['how']} | {row['noisy']} | {row['noise']:.1%} | {row['npmi']:.3f} "
+            f"| {row['umass']:.1f} |"
+        )
+
+
+def sample(source: Path, path: Path, documents: int) -> Path:
+    """That many of a corpus's documents as lines `name label text`, always the same."""
+    if not path.exists():
+        file = next(one for one in (source / "docs.tsv.gz", source / "paragraphs.tsv.gz") if one.exists())
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            rows = [line for line in lines if line.count("\t") == 2]
+        chosen = sorted(random.Random(1).sample(range(len(rows)), min(documents, len(rows))))
+        path.write_text("".join(rows[at].replace(" \t", "\t") for at in chosen), encoding="utf-8")
+    return path
+
+
+def measured(how: str, texts: Path, folder: Path, options: argparse.Namespace) -> dict[str, float]:
+    """The topics of one program, judged."""
+    make = ours if how == "topicx" else theirs
+    topics = make(texts, folder, options, [] if how != HOW[2] else ["--remove-stopwords"])
+    whole = folder / "all.corpus"
+    if not whole.exists():
+        topicx("import", texts, "-o", whole, "--keep-stopwords", "--keep-numbers", "--min-length", 1)
+    corpus = Corpus.load(whole)
+    noise, _ = noisy_words(topics)
+    bad = [sum(word in noise for word in topic[:TOP]) for topic in topics]
+    figures = {measure: coherence(topics, corpus, measure, top=TOP).mean for measure in ("npmi", "umass")}
+    return {"noisy": sum(n >= FEW for n in bad), "noise": sum(bad) / (TOP * len(topics)), **figures, "topics": topics}  # type: ignore[dict-item]
+
+
+def ours(texts: Path, folder: Path, options: argparse.Namespace, more: list[str]) -> list[list[str]]:
+    corpus, model = folder / "default.corpus", folder / "default.model"
+    topicx("import", texts, "-o", corpus, *more)
+    how = [] if options.sweeps == 1000 else ["--iterations", options.sweeps]
+    topicx("train", corpus, "-k", options.topics, "-o", model, "--threads", 1, *how)
+    return [[word for word, _ in topic] for topic in Model.load(model).top_words(TOP)]
+
+
+def theirs(texts: Path, folder: Path, options: argparse.Namespace, more: list[str]) -> list[list[str]]:
+    mallet, listed, keys = options.mallet / "bin" / "mallet", folder / "texts.mallet", folder / "keys.txt"
+    call(mallet, "import-file", "--input", texts, "--output", listed, "--keep-sequence", *more)
+    how = [] if options.sweeps == 1000 else ["--num-iterations", options.sweeps]
+    call(mallet, "train-topics", "--input", listed, "--num-topics", options.topics, "--output-topic-keys", keys,
+         "--num-top-words", TOP, *how)  # fmt: skip
+    return [line.rstrip("\n").split("\t")[2].split() for line in keys.read_text(encoding="utf-8").splitlines()]
+
+
+def topicx(*arguments: object) -> None:
+    call(sys.executable, "-m", "topicx", *arguments)
+
+
+def call(*arguments: object) -> None:
+    subprocess.run([str(one) for one in arguments], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    main()

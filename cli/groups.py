@@ -1,0 +1,153 @@
+"""topicx topics --by: topics by time, label, collection or any column of the documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from topicx.cli import show as lines
+from topicx.cli.common import check_outputs, check_state, option, print_json, refuse, say, seed, stack, threads
+from topicx.report.bins import UNITS
+from topicx.strings import one_line
+
+if TYPE_CHECKING:
+    from topicx.model import Model
+    from topicx.report.collections import Mixtures
+
+options = stack(
+    option(
+        "--by", default=None, metavar="COLUMN", show_default=False,
+        help="The topics of each label, collection, time, or value of a further column of the documents, which "
+        "--corpus or --state gives; compound models know their own collections (collection, or time: in that order).",
+    ),
+    option("--corpus", default=None, metavar="FILE", show_default=False,
+           help="--by: the documents; their topics are inferred, as infer does."),
+    option("--state", default=None, metavar="FILE", show_default=False,
+           help="--by: the training's own documents and topics."),
+    option("--bins", type=click.Choice(list(UNITS)), default=None, show_default="as narrow as gives 40 bins at most",
+           help="--by time, or a column of times: bins of the calendar; those without documents are shown, too."),
+    option("--every", type=click.IntRange(1), default=None, show_default="1",
+           help="--by: bins of so many of these (years, if --bins is not given; or units, of numbers)."),
+    option("--top", type=click.IntRange(1), default=5, help="--by: topics of a group; rising and falling topics."),
+    option("--plot", "plot_file", default=None, metavar="FILE", show_default=False,
+           help="--by: draw it (png, svg or pdf)."),
+    option("--table", default=None, metavar="FILE", show_default=False,
+           help="--by: write all groups × topics: shares, intervals, counts (tsv, csv, jsonl, parquet by name)."),
+    option("--contrast", default=None, metavar="STATE", show_default=False,
+           help="--by: words that a topic has in one collection more than in the others, from the run's state."),
+    seed,
+    threads,
+)  # fmt: skip
+NAMES = ("corpus", "state", "bins", "every", "top", "plot_file", "table", "contrast", "seed", "threads")
+"""The options that are for --by alone."""
+
+
+def show(
+    model: Model, path: str, by: str, words: int, chosen: tuple[int, ...], as_json: bool, *, corpus: str | None,
+    state: str | None, bins: str | None, every: int | None, top: int, plot_file: str | None, table: str | None,
+    contrast: str | None, seed: int, threads: int,
+) -> None:  # fmt: skip
+    """The command with --by."""
+    from topicx.errors import InputError
+    from topicx.estimate.edit import follow
+    from topicx.report import collections
+    from topicx.report.plots import check_plot
+    from topicx.report.table import check_table, write_table
+    from topicx.state import State
+
+    check_outputs([plot_file, table], [path, corpus, state, contrast])
+    if plot_file:
+        check_plot(plot_file)
+    if table:
+        check_table(table)
+    if corpus and state:
+        raise InputError("--by: the documents are those of --corpus or of --state, not of both")
+    if corpus or state:
+        found, ordered, unit = _of_documents(model, by, corpus, state, bins, every, seed, threads)
+    else:
+        refuse(("bins", "every", "seed", "threads"), "is for --by with --corpus or --state")
+        if by not in ("collection", "time") or "pi" not in model.side:
+            raise InputError("--by: give the documents: --corpus FILE (any), or --state FILE (those of the training)")
+        found, ordered = collections.mixtures(model, by), True
+        unit = "unit of time" if by == "time" else "collection"
+    result: dict[str, Any] = {"groups": collections.describe(model, found, top, words, chosen)}
+    by_time = unit != "collection"
+    if ordered and len(found.names) > 1:
+        result["trends"] = collections.describe_trends(model, found, by_time, top, words, chosen)
+    if contrast:
+        of_run = State.load(contrast)
+        check_state(model, of_run, contrast, anyway=False)
+        several = collections.contrasts(model, follow(of_run, model), words)
+        names = list(model.group_names)
+        result["contrasts"] = [
+            {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
+            for k, rows in enumerate(several) if not chosen or k in chosen for j, row in enumerate(rows)
+        ]  # fmt: skip
+    if plot_file:
+        collections.plot(model, found, plot_file, ordered and by_time, top, chosen)
+    if table:
+        write_table(table, collections.rows_of(model, found, by))
+    if as_json:
+        print_json(result)
+    else:
+        _print(result, unit, bool(chosen))
+        if not (len(found.draws) or len(found.errors)):
+            say("no intervals: the run kept no draws of the proportions (it needs more sweeps than --pi-burn-in)")
+
+
+def _of_documents(
+    model: Model, by: str, corpus: str | None, state: str | None, bins: str | None, every: int | None, seed: int,
+    threads: int,
+) -> tuple[Mixtures, bool, str]:  # fmt: skip
+    """Shares by the documents of a corpus or a state; whether groups are in an order; and what a trend is by."""
+    from topicx.report.groups import by_documents
+
+    found, groups, empty = by_documents(
+        model, by, corpus=corpus, state=state, unit=bins, every=every, seed=seed, threads=threads
+    )
+    if empty:
+        say(f"note: {empty:,} documents without a word that the model knows are left out")
+    return found, groups.ordered, "unit of time"
+
+
+def _print(result: dict[str, Any], unit: str, chosen: bool) -> None:
+    groups = result["groups"]
+    if chosen:  # a table a topic
+        for place, topic in enumerate(groups[0]["topics"]):
+            lines.show(f"topic {topic['topic']}  ", " ".join(topic["words"]))
+            width = max(len(row["group"]) for row in groups)
+            for row in groups:
+                each = row["topics"][place]
+                counts = f"{row['documents']:>7,} documents"
+                click.echo(one_line(f"  {row['group']:<{width}}  {counts}  {_share(each)}"))
+    else:
+        for row in groups:
+            tokens = f", {row['tokens']:,} tokens" if "tokens" in row else ""
+            click.echo(one_line(f"{row['group']}  ({row['documents']:,} documents{tokens})"))
+            for topic in row["topics"] if row["documents"] or "tokens" not in row else ():
+                lines.show(f"  {_share(topic)}  {topic['topic']:>4}  ", " ".join(topic["words"]))
+    if result.get("trends"):
+        article = "a " if unit else ""
+        click.echo(f"rising and falling, change of share {article}{unit}:")
+    for row in result.get("trends", ()):
+        share = f"{row['slope']:+7.3%}{_interval(row['low'], row['high'], sign=True)}"
+        lines.show(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  ", " ".join(row["words"]))
+    if "contrasts" in result:
+        click.echo("words of a topic that one collection has more than the others:")
+    for row in result.get("contrasts", ()):
+        if row["words"]:
+            lines.show(f"  {row['topic']:>4}  {row['collection']}: ", " ".join(word["word"] for word in row["words"]))
+
+
+def _share(topic: dict[str, Any]) -> str:
+    if topic["share"] is None:
+        return "     -"
+    return f"{topic['share']:6.2%}{_interval(topic['low'], topic['high'])}"
+
+
+def _interval(low: float | None, high: float | None, sign: bool = False) -> str:
+    """The part between the 5th and the 95th percentile."""
+    if low is None or high is None:
+        return ""
+    return f" ({low:+.3%} to {high:+.3%})" if sign else f" ({low:.2%} to {high:.2%})"

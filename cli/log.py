@@ -1,0 +1,95 @@
+"""What a training says while it runs: lines for people, or a JSON object a line for programs (`--log json`)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from topicx.cli.common import say
+from topicx.cli.show import columns, hanging
+from topicx.errors import TopicxError
+from topicx.progress import Progress, for_terminal
+from topicx.sampling.chain import Event
+from topicx.strings import one_line
+
+
+class Log:
+    """Lines for people on standard error, with a bar where it is a terminal."""
+
+    def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
+        self.quiet, self.verbose = quiet, verbose
+
+    def tell(self, text: str, event: str = "note", *, always: bool = False, **facts: Any) -> None:
+        """A message: its text for people; what happened, and the facts of it, for programs. `always`: though quiet."""
+        say(text, quiet=self.quiet and not always)
+
+    def progress(self, total: float) -> Progress:
+        return for_terminal("training", total, "sweeps", quiet=self.quiet)
+
+    def swept(self, progress: Progress, event: Event, objective: str, seconds: float) -> None:
+        """After every step."""
+        progress.advance(event.work, f"score {event.score:.4f}" if event.score is not None else "")
+        if self.verbose and event.score is not None:
+            figures = "".join(f", {name} {value:.4g}" for name, value in event.figures.items())
+            progress.message(f"sweep {event.step.sweep}: {objective} {event.score:.4f}, {seconds:.1f} s{figures}")
+
+    def topics(self, progress: Progress, sweep: int, rows: list[dict[str, Any]]) -> None:
+        """The topics as they are after this sweep (see `topicx.cli.topics.describe`)."""
+        if self.quiet:
+            return
+        lines = [f"topics after {sweep} sweeps:"]
+        for row in rows:
+            head = f"{row.get('name', row['topic']):>{len(str(len(rows) - 1))}}  {row['weight']:6.2%}  "
+            words = " ".join(word["word"] for word in row["words"])
+            lines += hanging(one_line(head), one_line(words), columns(sys.stderr))
+        progress.message("\n".join(lines))
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        """A failure is said as everything else is."""
+        yield
+
+
+class JsonLog(Log):
+    """A JSON object a line on standard error, and nothing else there."""
+
+    def tell(self, text: str, event: str = "note", *, always: bool = False, **facts: Any) -> None:
+        self._print({"event": event, **(facts or {"text": text.removeprefix("note: ")})})
+
+    def progress(self, total: float) -> Progress:
+        return Progress("training", total, "sweeps")
+
+    def swept(self, progress: Progress, event: Event, objective: str, seconds: float) -> None:
+        progress.advance(event.work)
+        if event.score is not None:
+            left = progress.left()
+            about: dict[str, Any] = {"sweep": event.step.sweep, "score": event.score, "seconds": round(seconds, 3)}
+            about |= {"left": None if left is None else round(left, 3)}
+            known = {name: value for name, value in event.figures.items() if math.isfinite(value)}
+            self._print({"event": "sweep", **about, "figures": known})
+
+    def topics(self, progress: Progress, sweep: int, rows: list[dict[str, Any]]) -> None:
+        told = [
+            {"topic": row["topic"], "weight": row["weight"], "words": [word["word"] for word in row["words"]]}
+            for row in rows
+        ]
+        self._print({"event": "topics", "sweep": sweep, "topics": told})
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        try:
+            yield
+        except TopicxError as error:
+            from topicx.cli import spelt
+
+            self._print({"event": "error", "text": spelt(str(error)), "status": error.exit_status})
+            raise click.exceptions.Exit(error.exit_status) from None
+
+    def _print(self, what: dict[str, Any]) -> None:
+        print(json.dumps(what, ensure_ascii=False, allow_nan=False), file=sys.stderr, flush=True)

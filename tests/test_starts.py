@@ -1,0 +1,220 @@
+"""A soft start: topics drawn from what CVB0 has found, then the sampler; and the rule by which `auto` begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from tests.conftest import lda_corpus, model_of
+from topicx._kernels import harden
+from topicx.corpus.corpus import Corpus
+from topicx.datasets import make
+from topicx.engines.threads import Threads
+from topicx.errors import InputError
+from topicx.evaluate.completion import completion_perplexity
+from topicx.models.definition import Priors, initial_state
+from topicx.run import Run
+from topicx.sampling import registry, starts
+from topicx.sampling.chain import Chain, Checkpoints, Interrupted, plan
+from topicx.sampling.options import Options
+from topicx.state import NONE, Seeds
+from topicx.strings import Strings
+from topicx.variational.cvb0 import Cvb0
+
+ABLE = [name for name, entry in registry.ENTRIES.items() if registry.SOFTENS in entry.capabilities]
+
+
+def soft_chain(threads: int = 1, **options: Any) -> Chain:
+    settings = {"topics": 5, "iterations": 6, "sampler": "sparse", "start": "soft", "trace_interval": 2} | options
+    chosen = Options(**settings)
+    state = initial_state(lda_corpus(), chosen, Priors(seed_words={1: ["w003", "w004"]}, word_prior={"w007": 0.4}))
+    return Chain(state, chosen, Threads(threads))
+
+
+def test_every_exact_sampler_is_able() -> None:
+    exact = [name for name, entry in registry.ENTRIES.items() if entry.exact and name != "labeled"]
+    assert set(exact) | {"warp"} == set(ABLE)
+
+
+def test_topics_are_drawn_as_the_assignments_say() -> None:
+    """Counts over many documents that have the same assignments, against their expectation (chi-square, p > 1e-4)."""
+    rng = np.random.default_rng(5)
+    K, documents = 21, 4000
+    rows = rng.dirichlet(np.full(K, 0.3), 3).astype(np.float32)
+    rows[1] = np.eye(K)[K - 1]
+    rows[2, 5:11] = 0
+    rows[2] /= rows[2].sum()
+    gamma = np.concatenate([np.tile(rows[[2, 0, 1]], (documents, 1)).ravel(), np.zeros(16, np.float32)])
+    pair_words = np.tile(np.array([2, 0, 1], np.uint32), documents)  # another order than that of the text
+    words = np.tile(np.array([0, 1, 2, 0, 2], np.uint32), documents)
+    offsets, pair_offsets = (np.arange(documents + 1, dtype=np.int64) * n for n in (5, 3))
+    z = np.empty(len(words), np.uint16)
+    for first, last in ((0, 1500), (1500, documents)):
+        harden.draw(gamma, K, pair_words, pair_offsets, words, offsets, first, last, 3, 77, z)
+    again = np.empty_like(z)
+    harden.draw(gamma, K, pair_words, pair_offsets, words, offsets, 0, documents, 3, 77, again)
+    assert np.array_equal(z, again)
+    assert harden.count_pairs(words, offsets, 3) == 3 * documents
+    assert np.all(z[words == 1] == K - 1)
+    for word in (0, 2):
+        counts, expected = np.bincount(z[words == word], minlength=K), 2 * documents * rows[word]
+        assert not np.any(counts[rows[word] == 0])
+        some = expected > 5
+        rest = max(expected[~some].sum(), 1e-9)
+        statistic = np.sum((counts[some] - expected[some]) ** 2 / expected[some])
+        statistic += (counts[~some].sum() - expected[~some].sum()) ** 2 / rest if rest > 5 else 0
+        assert chi2.sf(statistic, some.sum() - (rest <= 5)) > 1e-4
+    both = z.reshape(documents, 5)[:, [0, 3]]  # tokens of one pair are independent
+    same = np.mean(both[:, 0] == both[:, 1])
+    assert abs(same - np.sum(rows[0] ** 2)) < 4 * 0.5 / np.sqrt(documents)
+
+
+@pytest.mark.parametrize("sampler", ABLE)
+def test_the_sampler_takes_over(sampler: str) -> None:
+    """Every token has a topic, and counts are those of the topics, priors of all kinds included."""
+    options = Options(topics=6, iterations=1, sampler=sampler, start="soft")
+    state = initial_state(lda_corpus(), options)
+    state.alpha = np.linspace(0.02, 0.3, 12).reshape(2, 6)
+    state.groups = np.arange(state.n_documents, dtype=np.uint32) % 2
+    state.beta = np.linspace(0.01, 0.1, state.n_words)
+    state.seeds = Seeds.of([(5, 3, 40), (6, 5, 2)])
+    chain = Chain(state, options, Threads(1))
+    assert [step.kind for step in chain.steps] == ["soft"] * starts.SOFT_SWEEPS + ["sweep"]
+    kinds: list[str] = []
+
+    def watch(event: Any) -> None:
+        kinds.append(type(chain.method).__name__)
+        if event.position >= chain.soft:
+            assert not np.any(chain.method.sync().z == NONE)
+            if hasattr(chain.method, "verify"):
+                chain.method.verify()
+
+    chain.run([watch])
+    assert kinds[: chain.soft - 1] == ["Cvb0"] * (chain.soft - 1)
+    assert len(set(kinds[chain.soft - 1 :])) == 1 and "Cvb0" not in kinds[chain.soft - 1 :]
+
+
+def test_topics_come_from_what_cvb0_found() -> None:
+    options = Options(topics=5, iterations=0, sampler="sparse", start="soft", seed=3)
+    chain = Chain(initial_state(lda_corpus(), options), options, Threads(1))
+    chain.run()
+    alone = Cvb0(initial_state(lda_corpus(), options), options, Threads(1))
+    alone.start(random=True)
+    for sweep in range(chain.soft):
+        alone.sweep(sweep)
+    found, expected = (rows_of(method, 5) for method in (chain.method, alone))
+    assert abs(found - expected).sum() < 0.2 * expected.sum() > 0
+    assert model_of(chain).values.sum() == lda_corpus().n_tokens
+
+
+def rows_of(method: Any, topics: int) -> Any:
+    indptr, columns, counts = method.word_topics()
+    rows = np.zeros((len(indptr) - 1, topics))
+    rows[np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), columns] = counts
+    return rows
+
+
+@pytest.mark.parametrize("threads", [2, 8])
+def test_threads_change_nothing(threads: int) -> None:
+    one, many = soft_chain(), soft_chain(threads)
+    one.run()
+    many.run()
+    assert np.array_equal(one.method.sync().z, many.method.sync().z)
+
+
+@pytest.mark.parametrize("at", [1, 7, starts.SOFT_SWEEPS - 1, starts.SOFT_SWEEPS, starts.SOFT_SWEEPS + 2])
+@pytest.mark.parametrize("sampler", ["sparse", "partial", "warp"])
+def test_a_killed_run_ends_in_the_same_bits(sampler: str, at: int, tmp_path: Path) -> None:
+    options = {"sampler": sampler, "optimize_interval": 2, "optimize_burn_in": 1}
+    whole = soft_chain(**options)
+    whole.run()
+    chain = soft_chain(**options)
+    asked = iter(range(1, 1000))
+    with pytest.raises(Interrupted):
+        chain.run(checkpoints=Checkpoints(str(tmp_path / "c")), stop=lambda: next(asked) == at)
+    chain = Chain.load(tmp_path / "c", Threads(2))
+    assert chain.position == at and chain.start == "soft"
+    chain.run()
+    assert np.array_equal(chain.method.sync().z, whole.method.sync().z)
+    assert np.array_equal(chain.state.alpha, whole.state.alpha)
+    for name, column in whole.trace.columns.items():
+        assert name == "seconds" or np.array_equal(chain.trace.columns[name], column, equal_nan=True), name
+
+
+def test_a_soft_start_can_be_extended_and_is_not_counted(tmp_path: Path) -> None:
+    chain = soft_chain()
+    chain.run(checkpoints=Checkpoints(str(tmp_path / "c"), interval=starts.SOFT_SWEEPS + 6))
+    longer = Chain.load(tmp_path / "c", Threads(1), iterations=9)
+    longer.run()
+    whole = soft_chain(iterations=9)
+    whole.run()
+    assert np.array_equal(longer.method.sync().z, whole.method.sync().z)
+    with pytest.raises(InputError, match="has 6 iterations already"):
+        Chain.load(tmp_path / "c", Threads(1), iterations=4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sampler": "cvb0"}, "start: cvb0 cannot begin with the assignments of cvb0"),
+        ({"sampler": "scvb0"}, "start: scvb0 cannot begin"),
+        ({"paths": 2}, "start: soft is for one path"),
+        ({"model": "hdp"}, "start: soft has a fixed number of topics, which the model hdp has not"),
+    ],
+)
+def test_it_is_refused_by_name(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Run.start(lda_corpus(), Options(topics=4, iterations=2, start="soft", **options), Threads(1))
+
+
+def test_assignments_that_came_with_a_state_are_the_start() -> None:
+    chain = soft_chain()
+    chain.run()
+    options = Options(topics=5, iterations=2, sampler="sparse", start="soft")
+    again = Chain(chain.method.sync(), options, Threads(1))
+    assert again.start == "state" and again.steps == plan(options, "state")
+
+
+def state_of(documents: int, length: int, topics: int, n_words: int = 50) -> Any:
+    words = (np.arange(documents * length) % n_words).astype(np.uint32)
+    offsets = np.arange(documents + 1, dtype=np.int64) * length
+    corpus = Corpus(words, offsets, Strings.of([f"w{i}" for i in range(n_words)]))
+    return initial_state(corpus, Options(topics=topics))
+
+
+@pytest.mark.parametrize(
+    ("documents", "length", "topics", "start"),
+    [
+        (100, 400, 10, "random"),  # small
+        (200, 400, 10, "soft"),
+        (500, 2600, 2, "soft"),
+        (500, 2600, starts.SOFT_TOPICS + 1, "random"),
+        (20_000, 60, starts.SOFT_TOPICS + 1, "random"),
+    ],
+)
+def test_what_auto_takes(documents: int, length: int, topics: int, start: str, monkeypatch: Any) -> None:
+    state, options = state_of(documents, length, topics), Options(topics=topics)
+    sparse = registry.find("sparse")
+    assert starts.choose_start(state, options, sparse) == start
+    assert starts.choose_start(state, options, sparse, {registry.NEW_TOPICS}) != "soft"
+    assert starts.choose_start(state, options, registry.find("labeled")) == "random"
+    pairs = harden.count_pairs(state.words, state.offsets, state.n_words)
+    assert pairs == documents * min(length, 50)
+    monkeypatch.setattr(starts, "SOFT_ROOM", 4 * topics * pairs - 1)
+    assert starts.choose_start(state, options, sparse) != "soft"
+
+
+def test_it_gives_better_topics_sooner() -> None:
+    """Twenty sweeps of each start on a corpus with structure: held-out perplexity."""
+    corpus = make("zipf", 4, documents=600, tokens=80, words=800, topics=15)
+    train, test = corpus.select(np.arange(500)), corpus.select(np.arange(500, 600))
+    found = {}
+    for start in ("random", "soft"):
+        options = Options(topics=15, iterations=20, start=start)
+        model = Run.start(train, options, Threads(1)).train().result(examples=0).model
+        found[start] = completion_perplexity(model, None, test)
+    assert found["soft"] < 0.99 * found["random"]

@@ -1,0 +1,42 @@
+"""What a run takes of memory, asked before it begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.engines.memory import told_size
+from topicx.engines.threads import Engine
+from topicx.errors import InputError
+from topicx.sampling import registry
+from topicx.sampling.options import Options
+from topicx.state import State
+
+
+def fitting_memory(state: State, options: Options, sampler: registry.Entry, engine: Engine) -> int:
+    """About how many bytes the run takes, the corpus included; InputError, with what would do, if it may not."""
+    held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if not _mapped(array))
+    needed, room = sampler.load().memory(state, options), engine.room(held)
+    if needed > room:
+        fits = [entry for entry in registry.able(sampler.capabilities) if entry.load().memory(state, options) <= room]
+        do = [f"the sampler {fits[0].name}"] if fits else []
+        do += ["fewer paths"] if options.paths > 1 else []
+        do += ["fewer topics"] if needed > 12 * state.paths * state.n_tokens else []
+        raise InputError(
+            f"memory: {state.n_tokens:,} tokens and {state.n_topics:,} topics take {sampler.name} about "
+            f"{told_size(held + needed)}, and it may take {told_size(max(held + room, 0))}: "
+            f"{' or '.join([*do, 'scvb0 --stream, which reads the corpus from disk'])} would do"
+        )
+    return held + needed
+
+
+def _mapped(array: NDArray[Any]) -> bool:
+    """Whether an array stands in its file (see `files.read`)."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap):
+            return True
+        base = base.base
+    return False
