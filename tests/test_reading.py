@@ -595,6 +595,14 @@ def test_a_large_number_of_a_word_costs_nothing(run: Run) -> None:  # noqa: F811
     assert sorted(corpus_of().vocabulary) == ["1", "2000000000"]
 
 
+def test_a_count_that_cannot_be(run: Run) -> None:  # noqa: F811
+    for format, text in (("ldac", "1 1:2\n2 3:1 2:4294967296\n"), ("svmlight", "0 1:2\n0 2:4294967296 3:1\n")):
+        write(f"a.{format}", text)
+        status, _, err = run("import", f"a.{format}", "-o", "c")
+        assert status == 2 and "a word that is there 4,294,967,296 times: that cannot be" in err
+        assert f"a.{format}:2:" in err
+
+
 def test_a_head_that_cannot_be(run: Run) -> None:  # noqa: F811
     write("docword.x", "2000000000\n3\n1\n1 1 1\n")
     status, _, err = run("import", "docword.x", "-o", "c")

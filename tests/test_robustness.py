@@ -17,7 +17,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError, TopicxError
 from topicx.run import Run as TrainingRun
-from topicx.sampling.chain import Checkpoints
+from topicx.sampling.chain import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 from topicx.strings import one_line
 
@@ -300,3 +300,24 @@ def test_no_leftover_descriptor(tmp_path: Path) -> None:
         with pytest.raises(ZeroDivisionError), output.atomic_output(tmp_path / "x"):
             raise ZeroDivisionError
     assert not before or len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_a_resumed_run_gives_the_same_bytes_of_documents_that_carry_things(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels, collections and columns stand beside typical documents in one order, whatever file they come from."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    options = Options(topics=2, iterations=6, seed=1)
+    checkpoints = Checkpoints(str(tmp_path / "c"), 3)
+    asked = iter(range(100))
+    with Threads(1) as engine:
+        whole = TrainingRun.start(Corpus.load(STORED / "v1.corpus"), options, engine).train().result()
+        with pytest.raises(Interrupted):
+            TrainingRun.start(Corpus.load(STORED / "v1.corpus"), options, engine).train(
+                (), checkpoints, lambda: next(asked) == 3
+            )
+        resumed = TrainingRun.resume(tmp_path / "c", engine).train().result()
+    whole.model.save(tmp_path / "whole")
+    resumed.model.save(tmp_path / "resumed")
+    assert len(whole.model.example_columns)
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "resumed").read_bytes()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx._kernels import counts as kernel
 from topicx.artefact import Kept, OfDocuments, OfTopics
-from topicx.corpus.columns import Column, rows_of
+from topicx.corpus.columns import Column, in_order, rows_of
 from topicx.corpus.corpus import Corpus, take_rows
 from topicx.errors import InputError
 from topicx.kinds import KINDS, STATE
@@ -97,6 +97,9 @@ class State(OfDocuments, OfTopics, Kept):
     """The topics that each document may have, as offsets and ascending topics; None: all."""
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
+
+    def __post_init__(self) -> None:
+        self.columns = in_order(self.columns)
 
     def is_of(self, corpus: Corpus) -> bool:
         """Whether these are the tokens of this corpus, in their order (their words may have other numbers)."""

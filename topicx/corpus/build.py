@@ -73,6 +73,10 @@ class Chosen:
     """Tokens of words that were found to be stop words after they were counted."""
 
 
+MOST_COUNTED = 1 << 28
+"""Tokens that the counts of one batch of documents (some megabytes of text) may be."""
+
+
 class Builder:
     """Add batches, then `save` or `corpus`. `like` fixes the vocabulary: other words are counted as
     unknown."""
@@ -178,7 +182,7 @@ class Builder:
 
     def _add_batch(self, batch: Batch) -> None:
         if batch.counts is not None:
-            ids, lengths = self._from_counts(batch.counts)
+            ids, lengths = self._from_counts(batch.counts, batch)
         elif batch.words is not None:
             ids, lengths = self.words.encode_words(list(batch.words))
         else:
@@ -258,7 +262,7 @@ class Builder:
             self._flags[self.words.noise] = 3
         self._known_words = n
 
-    def _from_counts(self, counts: Counts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    def _from_counts(self, counts: Counts, batch: Batch) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Tokens from counts: each word as often as its count says, side by side."""
         if counts.vocabulary is None:
             numbers, places = np.unique(counts.words, return_inverse=True)
@@ -269,8 +273,10 @@ class Builder:
                 self._map = np.array([self.words.add(word) for word in counts.vocabulary], dtype=np.int64)
                 self._map_of = counts.vocabulary
             ids = self._map[counts.words]
-        if counts.counts.sum(dtype=np.float64) > 2**33:
-            raise InputError("the counts of one batch of documents are more than eight thousand million tokens")
+        if counts.counts.sum(dtype=np.float64) > MOST_COUNTED:
+            pair = int(np.argmax(counts.counts))
+            place = batch.place(int(np.searchsorted(np.cumsum(counts.lengths), pair, side="right")))
+            raise InputError(f"{place}: a word that is there {int(counts.counts[pair]):,} times: that cannot be")
         ids = np.repeat(ids.astype(np.uint32), counts.counts)
         ends = np.concatenate([[0], np.cumsum(counts.counts)])
         pairs = np.concatenate([[0], np.cumsum(counts.lengths)])

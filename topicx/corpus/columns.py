@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Column = Strings | NDArray[np.float64]
 SEPARATOR = "\x1f"
+FIRST = ("label", "collection", "time")
+"""Columns that stand before the others, which follow by name."""
 SNIPPET = "snippet"
 """The column that is shown only where it is asked for by name."""
 
@@ -52,7 +54,13 @@ def columns_of(corpus: Corpus, begin: int = 0, end: int | None = None, snippets:
     for name, column in corpus.columns.items():
         if name not in found and (snippets or name != SNIPPET):
             found[name] = part(column, begin, end)
-    return found
+    return in_order(found)
+
+
+def in_order(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """The columns in the order of outputs, whatever they come from: a file has no order."""
+    first = [name for name in FIRST if name in columns]
+    return {name: columns[name] for name in (*first, *sorted(set(columns) - set(first)))}
 
 
 def kinds_of(columns: Mapping[str, Column]) -> Kinds:
