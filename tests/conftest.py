@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,6 +24,10 @@ from topicx.strings import Strings
 # The same examples in every run: a test that fails now and then tells nobody what changed.
 settings.register_profile("fixed", derandomize=True, database=None)
 settings.load_profile("fixed")
+
+# A shell lets its background jobs ignore the interrupt, and so their children; tests that press Ctrl-C want it live.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def lda_corpus(documents: int = 120, length: int = 40, words: int = 60, topics: int = 4, seed: int = 0) -> Corpus:

@@ -369,6 +369,7 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Models of all kinds that `evaluate` has methods for, their states and a corpus in halves, in this folder."""
     monkeypatch.chdir(tmp_path)
     corpus = small_corpus()
+    corpus.time = 1990.0 + np.arange(corpus.n_documents) % 7
     corpus.save("c")
     invoke("split", "c", "-o", "half", "--halves", "0.3", "-q")
     usual = ["--iterations", 6, "-q"]
@@ -392,6 +393,8 @@ EVALUATED: list[list[object]] = [
     ["paths", "paths.state", "-m", "agreement"],
     ["labels", "c", "-m", "labels", "-m", "completion"],
     ["targets", "c", "-m", "prediction"],
+    ["lda", "c", "-m", "time"],
+    ["paths", "paths.state", "-m", "time", "--times", "c"],
 ]
 
 

@@ -165,7 +165,7 @@ def test_the_command_line_writes_what_it_predicts(
     trained().result().model.save("m")
     collected().save("c")
     for name in ("t.tsv", "t.jsonl", "t.npz", "t.parquet"):
-        done = CliRunner().invoke(command, ["m", "c", "-o", name, "-q"], standalone_mode=False)
+        done = CliRunner().invoke(command, ["m", "c", "-o", name, "--metadata", "none", "-q"], standalone_mode=False)
         assert done.exception is None
     lines = [line.split("\t") for line in Path("t.tsv").read_text().splitlines()]
     assert lines[0][:4] == ["id", "tokens", "unknown", "strongest"]
