@@ -124,8 +124,10 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = 
     seen: set[str] = set()
     read = {str(resolved(name)): name for name in inputs if name and name != "-" and Path(name).exists()}
     for path in outputs:
-        if not path:
+        if path is None:
             continue
+        if not path:
+            raise InputError("an output without a name: give a file's name, or - for standard output")
         place = path if path == "-" else str(resolved(path))
         if place in seen:
             where = "standard output" if path == "-" else "the same file"

@@ -21,7 +21,7 @@ from topicx.sampling.chain import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 from topicx.strings import one_line
 
-from .conftest import Run, run_topicx
+from .conftest import Run, lda_corpus, run_topicx
 
 STORED = Path(__file__).with_name("stored")
 MODEL = STORED / "v1.model"
@@ -321,3 +321,29 @@ def test_a_resumed_run_gives_the_same_bytes_of_documents_that_carry_things(
     resumed.model.save(tmp_path / "resumed")
     assert len(whole.model.example_columns)
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "resumed").read_bytes()
+
+
+# -- odd calls -----------------------------------------------------------------------------------------------------
+
+
+def test_an_output_without_a_name_is_refused_at_once(tmp_path: Path) -> None:
+    lda_corpus().save(tmp_path / "c")
+    done = run_topicx("train", "c", "-k", 3, "--iterations", 3, "-o", "", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2, "topicx: an output without a name: give a file's name, or - for standard output\n")  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
+
+
+def test_as_many_threads_as_anybody_asks_for() -> None:
+    from topicx.engines.threads import MOST, Threads
+
+    assert Threads(10**8).threads == MOST
+    assert Threads(3).threads == 3
+
+
+def test_mallets_prune_takes_synthetic_corpora(tmp_path: Path) -> None:
+    run_topicx("datasets", "make", "zipf", "--documents", 50, "--tokens", 30, "-o", "c", "-q", cwd=tmp_path)
+    done = run_topicx("mallet", "prune", "--input", "c", "--output", "p", "--prune-count", 2, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    pruned, whole = Corpus.load(tmp_path / "p"), Corpus.load(tmp_path / "c")
+    assert 0 < pruned.n_words < whole.n_words and not pruned.truth and whole.truth

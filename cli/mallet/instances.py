@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from topicx import files
 from topicx.cli.mallet.pipe import Pipe, Tokens
-from topicx.corpus.corpus import Corpus
+from topicx.corpus.corpus import MAP_FROM, Corpus
 from topicx.corpus.source import Source
 from topicx.errors import InputError
 from topicx.interop import mallet_numbers as numbers
@@ -109,7 +109,8 @@ def load(path: str, option: str = "--input") -> Instances:
         start = source.peek(4)
         if start == JAVA:
             raise InputError(java_refused(path, "import-file or import-dir"))
-        corpus = Corpus.from_file(files.read(source.shown, CORPUS, source.blocks()))
+        corpus = Corpus.from_file(files.read(source.shown, CORPUS, source.blocks(), map_from=MAP_FROM))
+    corpus.truth = {}  # of synthetic corpora: what is made of instances is no draw from it any more
     about = corpus.meta.get("mallet") or {}
     pipe = Pipe.from_meta(about["pipe"]) if about.get("pipe") else None
     labels = list(about.get("labels") or corpus.label_names)

@@ -37,12 +37,16 @@ class Engine(Protocol):
     def close(self) -> None: ...
 
 
+MOST = 1024
+"""Threads of a process: more are not made, whatever is asked for."""
+
+
 class Threads:
     """Threads of this process: the kernels release the GIL."""
 
     def __init__(self, threads: int = 0, memory: int | None = None) -> None:
         """`memory`: bytes that a run may take (None: what is free)."""
-        self.threads = threads or available_cores()
+        self.threads = min(threads, MOST) or available_cores()
         self.memory = memory
         self._pool: ThreadPoolExecutor | None = None
 
