@@ -25,9 +25,10 @@ from topicx.strings import Strings
 settings.register_profile("fixed", derandomize=True, database=None)
 settings.load_profile("fixed")
 
-# A shell lets its background jobs ignore the interrupt, and so their children; tests that press Ctrl-C want it live.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell lets its background jobs ignore interrupts, and nohup hangups, and so their children; tests send them.
+for name, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(name) is signal.SIG_IGN:
+        signal.signal(name, handler)
 
 
 def lda_corpus(documents: int = 120, length: int = 40, words: int = 60, topics: int = 4, seed: int = 0) -> Corpus:
