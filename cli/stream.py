@@ -45,19 +45,21 @@ def train_stream(
     settings["alpha"] = priors.alpha(settings["alpha"], settings["topics"])
     options = Options(**settings)
     options.check_sampler(registry.find("scvb0"), given)
-    done = 0
+    done = -1
     with Threads(threads) as engine, for_terminal("training", unit="documents", quiet=log.quiet) as progress:
 
         def report(sweep: int, documents: int, fit: float) -> None:
             nonlocal done
+            if done < 0:  # now the file has been read once, and found good
+                done = 0
+                log.tell(f"{corpus}, from disk; {options.topics} topics, sampler scvb0, {options.iterations} passes, "
+                         f"seed {options.seed}", "start", topics=options.topics, sampler="scvb0",
+                         iterations=options.iterations, seed=options.seed)  # fmt: skip
             done = documents if documents < done else done
             progress.advance(documents - done, f"pass {sweep} of {options.iterations}")
             done = documents
 
         with Stopper(log) as stopper:
-            log.tell(f"{corpus}, from disk; {options.topics} topics, sampler scvb0, {options.iterations} passes, "
-                     f"seed {options.seed}", "start", topics=options.topics, sampler="scvb0",
-                     iterations=options.iterations, seed=options.seed)  # fmt: skip
             model = train_file(corpus, options, engine, report, lambda: stopper.asked)
     stopped = model.meta.get("stopped_after")
     if stopped is not None and (output == "-" or not unfinished(output)):  # a whole model stays as it was

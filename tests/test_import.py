@@ -413,7 +413,7 @@ BAD: list[tuple[list[str], dict[str, str | bytes], int, str]] = [
     (["import", "a.txt", "-o", "c", "--like", "x", "--bigrams"], OK, 2, "--bigrams cannot go with --like"),
     (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"text":"x"}\n{"text":\n'}, 2, "a.jsonl:2: is not JSON"),
     (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '["text"]\n'}, 2, "a.jsonl:1: is not a JSON object"),
-    (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"body":"x","n":1}\n'}, 2, "a.jsonl:1: no field 'text'; there are: body, n"),
+    (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"body":"x","n":1}\n'}, 2, "a.jsonl:1: no field 'text'; name the field by --text-field; there are: body, n"),
     (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"text":5}\n'}, 2, "a.jsonl:1: the field 'text' is not a text but a int"),
     (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"text":"x","label":{}}\n'}, 2, "is an object, not a label"),
     (["import", "a.jsonl", "-o", "c"], {"a.jsonl": "[" * 100_000}, 2, "a.jsonl:1: is not JSON"),
