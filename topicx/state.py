@@ -166,7 +166,7 @@ class State(OfDocuments, OfTopics, Kept):
         groups = self.groups[first:last] if len(self.groups) else self.groups
         return replace(
             self, words=self.words[own], z=self.z[own], offsets=self.offsets[first : last + 1] - self.offsets[first],
-            groups=groups, ids=Strings.of([]), snippets=Strings.of([]), side={}, extra={}, digest="",
+            groups=groups, ids=Strings.of([]), snippets=Strings.of([]), columns={}, side={}, extra={}, digest="",
         )  # fmt: skip
 
     def path(self, number: int) -> State:
