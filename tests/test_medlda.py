@@ -369,8 +369,10 @@ def test_the_papers_script_runs(tmp_path: Path) -> None:
         "--part",
         "binary,regression,labels",
     ]
+    kept = []
     for _ in range(2):
         done = subprocess.run([*call, "--quick"], capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr[-2000:]
         assert "Figure 1" in done.stdout and "Delicious" in done.stdout
-    assert len((tmp_path / "medlda.jsonl").read_text().splitlines()) == 7
+        kept.append((tmp_path / "medlda.jsonl").read_text())
+    assert kept[0] == kept[1] and len(kept[0].splitlines()) > 5
