@@ -18,7 +18,7 @@ from topicx import LDA, Corpus, State
 from topicx.corpus.columns import SEPARATOR
 from topicx.errors import InputError
 from topicx.report.bins import UNITS, bins
-from topicx.report.groups import Groups, by_documents, groups_of, mixtures_of
+from topicx.report.groups import LENT, Groups, by_documents, groups_of, mixtures_of
 from topicx.strings import Strings
 
 
@@ -125,11 +125,15 @@ def test_means_and_intervals_are_those_of_the_documents() -> None:
     groups = Groups(["a", "b", "c", "one", "none"], np.arange(50), members, np.arange(5.0), True)
     found = mixtures_of(groups, [(0, theta[:20]), (20, theta[20:])], lengths)
     low, high = found.intervals()
+    parts = [theta[(members == j) & (lengths > 0)] for j in range(3)]
+    within = sum(((part - part.mean(axis=0)) ** 2).sum(axis=0) for part in parts) / sum(len(part) - 1 for part in parts)
     for j in range(3):
         mine = theta[(members == j) & (lengths > 0)]
         assert found.documents[j] == len(mine) and found.tokens[j] == lengths[members == j].sum()
         assert np.allclose(found.mean[j], mine.mean(axis=0))
-        expected = stats.t.interval(0.9, len(mine) - 1, mine.mean(axis=0), stats.sem(mine, axis=0))
+        freedom = len(mine) - 1 + LENT
+        variance = (((mine - mine.mean(axis=0)) ** 2).sum(axis=0) + LENT * within) / freedom
+        expected = stats.t.interval(0.9, freedom, mine.mean(axis=0), np.sqrt(variance / len(mine)))
         assert np.allclose(low[j], np.maximum(expected[0], 0)) and np.allclose(high[j], np.minimum(expected[1], 1))
     assert np.isnan(low[3]).all() and np.allclose(found.mean[3], theta[7]) and np.isnan(found.mean[4]).all()
     trends = {trend.topic: trend for trend in found.trends(True)}
@@ -138,21 +142,30 @@ def test_means_and_intervals_are_those_of_the_documents() -> None:
         assert trends[k].low < trends[k].slope < trends[k].high
 
 
-def test_intervals_hold_the_true_mean_as_often_as_they_say() -> None:
-    """400 times five groups of 30 documents; θ is from a Dirichlet with the mean .4, .3, .2, .1. Shares of a topic, and
-    slopes over the groups, whose true value is 0. The limits are five standard deviations of a binomial, beside the
+def test_a_group_alone_has_the_plain_interval() -> None:
+    theta = np.random.default_rng(1).dirichlet([1, 2, 3], 12)
+    groups = Groups(["a", "one"], np.arange(12), np.repeat([0, 1], [11, 1]), np.arange(2.0), True)
+    low, high = mixtures_of(groups, [(0, theta)], np.ones(12, np.int64)).intervals()
+    expected = stats.t.interval(0.9, 10, theta[:11].mean(axis=0), stats.sem(theta[:11], axis=0))
+    assert np.allclose([low[0], high[0]], expected) and np.isnan(low[1]).all()
+
+
+@pytest.mark.parametrize("size", [3, 5, 30, 100])
+def test_intervals_hold_the_true_mean_as_often_as_they_say(size: int) -> None:
+    """400 times five groups of as many documents; θ is from a Dirichlet with the mean .4, .3, .2, .1. A topic's shares,
+    and slopes over the groups, whose true value is 0. The limits are five standard deviations of a binomial, beside the
     loss that skewed shares cost Student's t."""
     rng = np.random.default_rng(1)
     truth = np.array([0.4, 0.3, 0.2, 0.1])
     inside = slopes = 0
     for _ in range(400):
-        theta = rng.dirichlet(2 * truth, 150)
-        groups = Groups(list("abcde"), np.arange(150), np.repeat(np.arange(5), 30), np.arange(5.0), True)
-        found = mixtures_of(groups, [(0, theta)], np.ones(150, np.int64))
+        theta = rng.dirichlet(2 * truth, 5 * size)
+        groups = Groups(list("abcde"), np.arange(5 * size), np.repeat(np.arange(5), size), np.arange(5.0), True)
+        found = mixtures_of(groups, [(0, theta)], np.ones(5 * size, np.int64))
         low, high = found.intervals()
         inside += int(((low <= truth) & (truth <= high)).sum())
         slopes += sum(trend.low <= 0 <= trend.high for trend in found.trends(True))
-    assert 0.86 < inside / (400 * 5 * 4) < 0.92
+    assert 0.87 < inside / (400 * 5 * 4) < 0.92
     assert abs(slopes / 1600 - 0.9) < 5 * np.sqrt(0.09 / 1600) + 0.005
 
 

@@ -2,7 +2,10 @@
 column, with intervals from the documents themselves.
 
 The documents of a group are taken as a sample: the mean of θ_dk over n of them has the standard error s / √n, and the
-interval is Student's t with n - 1 degrees of freedom. A group of one document has no interval.
+interval is Student's t. Shares are skewed, so the spread of a handful of documents is mostly far too small (none of
+five has the topic): s² is therefore shrunk toward what it is within all groups, which counts as LENT documents more
+(the moderated t of Smyth 2004, doi:10.2202/1544-6115.1027, with a fixed prior). A group of one document has no
+interval.
 """
 
 from __future__ import annotations
@@ -31,6 +34,9 @@ from topicx.strings import Strings
 
 NONE = "(none)"
 """The group of documents that carry nothing there."""
+LENT = 5
+"""Degrees of freedom that the variance within all groups lends to each: of 2 to 12, with what groups of 5 to 30
+documents came nearest to nine of ten, whatever the shares' skewness (docs/topics.md has figures)."""
 FEW = 100
 """Different numbers of a column that are groups of their own; of more there are bins."""
 
@@ -119,11 +125,15 @@ def mixtures_of(
     n = counts[:, None].astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total / np.where(n > 0, n, np.nan)
-        variance = np.maximum(square - n * mean**2, 0) / np.where(n > 1, n - 1, np.nan)
-        errors = np.sqrt(variance / n)
+        squares = np.nan_to_num(np.maximum(square - n * mean**2, 0))
+        own = np.maximum(n - 1, 0)
+        lent = np.minimum(own.sum() - own, LENT)  # what the others have
+        within = squares.sum(axis=0) / max(float(own.sum()), 1.0)
+        freedom = np.where(n > 1, own + lent, np.nan)
+        errors = np.sqrt((squares + lent * within) / freedom / n)
     tokens = np.bincount(pairs[1], lengths[pairs[0]], number).astype(np.int64)
     nothing = np.zeros((0, *mean.shape), np.float32)
-    return Mixtures(groups.names, counts, groups.times, mean, nothing, share, tokens, errors)
+    return Mixtures(groups.names, counts, groups.times, mean, nothing, share, tokens, errors, freedom[:, 0])
 
 
 def by_documents(
