@@ -219,7 +219,8 @@ def test_the_command_line(run: Run) -> None:  # noqa: F811
     for arguments, message in (
         (["--by", "time"], "--by: give the documents"),
         (["--by", "x", "--corpus", "c"], "the documents do not carry it; they carry time, party"),
-        (["--by", "time", "--corpus", "c", "--state", "s"], "not of both"),
+        (["--by", "time", "--corpus", "c", "--state", "s"], "not of several"),
+        (["--by", "time", "--state", "s", "--seed", "2"], "--seed: is for --by with --corpus"),
         (["--by", "time", "--corpus", "c", "--bins", "month"], "--bins month: the times are numbers"),
         (["--by", "time", "--corpus", "c", "--table", "x.txt.zip"], "x.txt.zip: a table is written as"),
         (["--by", "time", "--corpus", "c", "--plot", "x.gif"], "x.gif"),
@@ -242,3 +243,60 @@ def test_many_groups_are_shades(run: Run) -> None:  # noqa: F811
     status, out, _ = run("topics", "m", "--by", "page", "--corpus", "c", "--plot", "a.png", "--json")
     assert status == 0 and [row["group"] for row in json.loads(out)["groups"]] == [str(i) for i in range(20)]
     assert Path("a.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.csv.gz", "t.jsonl", "t.npz", "t.parquet"])
+def test_a_table_of_topics_tells_the_same(run: Run, name: str) -> None:  # noqa: F811
+    """What infer wrote, in each format, all shares or the largest."""
+    corpus = carried()
+    corpus = corpus.with_labels([[("a", "b", "a, c")[d % 3], "z"] if d % 4 else [] for d in range(60)])
+    corpus.save("c")
+    assert run("train", "c", "-k", "4", "--iterations", "20", "-o", "m", "-q")[0] == 0
+    assert run("infer", "m", "c", "-o", name, "-q")[0] == 0
+    for by, further in (("time", ["--bins", "decade"]), ("party", [])):
+        told = ["topics", "m", "--by", by, *further, "--json", "--top", "4"]
+        one, two = (run(*told, *source) for source in (("--corpus", "c"), ("--doc-topics", name)))
+        assert one[0] == two[0] == 0, two[2]
+        first, second = json.loads(one[1])["groups"], json.loads(two[1])["groups"]
+        for a, b in zip(first, second, strict=True):
+            assert (a["group"], a["documents"], a["tokens"]) == (b["group"], b["documents"], b["tokens"])
+            shares = [{topic["topic"]: topic["share"] for topic in row["topics"]} for row in (a, b)]
+            assert all(shares[0][k] == (x if x is None else pytest.approx(x, abs=1e-6)) for k, x in shares[1].items())
+    groups = json.loads(run("topics", "m", "--by", "label", "--doc-topics", name, "--json")[1])["groups"]
+    parted = [] if name in ("t.jsonl", "t.parquet") else ["a", "c"]  # text has commas between labels
+    assert {"b", "z", "(none)", *parted} <= {row["group"] for row in groups}
+    few = f"few-{name}"
+    assert run("infer", "m", "c", "-o", few, "-q", "--top", "1")[0] == 0
+    status, out, err = run("topics", "m", "--by", "party", "--doc-topics", few, "--json")
+    assert status == 0 and "the largest shares of each document alone" in err, err
+    assert sum(topic["share"] for topic in json.loads(out)["groups"][0]["topics"]) < 0.99
+
+
+def test_tables_of_other_models_are_refused(run: Run) -> None:  # noqa: F811
+    carried().save("c")
+    for number in ("4", "5"):
+        assert run("train", "c", "-k", number, "--iterations", "5", "-o", number, "-q", "--doc-topics", f"{number}.tsv",
+                   "--state", "s")[0] == 0  # fmt: skip
+    for ending in ("csv", "jsonl", "npz", "parquet"):
+        assert run("infer", "5", "c", "-o", f"5.{ending}", "-q")[0] == 0
+        assert run("infer", "5", "c", "-o", f"few.{ending}", "-q", "--threshold", "0.000001")[0] == 0
+    assert run("topics", "4", "--by", "party", "--doc-topics", "4.tsv")[0] == 0
+    lines = Path("4.tsv").read_text().splitlines(keepends=True)
+    Path("cut.tsv").write_text(lines[0] + lines[1].rpartition("\t")[0] + "\n")
+    Path("word.tsv").write_text(lines[0] + lines[1].rpartition("\t")[0] + "\tx\n")
+    Path("many.tsv").write_text(lines[0] + lines[1].rpartition("\t")[0] + "\t7\n")
+    Path("other.csv").write_text("a,b\n1,2\n")
+    Path("no.jsonl").write_text("{\n")
+    Path("no.npz").write_bytes(b"PK")
+    Path("no.parquet").write_bytes(b"PAR1")
+    for name, message in (
+        ("5.tsv", "5.tsv: is not a table of θ of this model: its columns are not the 4 topics"),
+        ("5.csv", "5.csv: is not"), ("5.jsonl", "it has 5 topics, the model 4"), ("5.npz", "it has 5 topics"),
+        ("5.parquet", "it has 5 topics"), ("few.csv", "a topic 4"), ("few.jsonl", "a topic 4"),
+        ("few.npz", "a topic 4"), ("few.parquet", "a topic 4"), ("cut.tsv", "cut.tsv:2: has"),
+        ("word.tsv", "word.tsv:2: a number"), ("many.tsv", "a share of a topic is not from 0 to 1"),
+        ("other.csv", "its columns are a, b"), ("no.jsonl", "is not a table of θ"), ("no.npz", "no.npz: "),
+        ("no.parquet", "no.parquet: "), ("missing.tsv", "missing.tsv: cannot be read"), ("4", "4: is not a table"),
+    ):  # fmt: skip
+        status, _, err = run("topics", "4", "--by", "party", "--doc-topics", name)
+        assert status == 2 and message in err and len(err.splitlines()) == 1, (name, err)

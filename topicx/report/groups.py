@@ -11,7 +11,7 @@ interval.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from topicx.evaluate.rows import match_vocabulary
 from topicx.model import Model
 from topicx.report.bins import MOST, Bins, bins
 from topicx.report.collections import Mixtures
+from topicx.report.theta_table import read_theta
 from topicx.state import State
 from topicx.strings import Strings
 
@@ -52,6 +53,8 @@ class Groups:
     """The middle of each, where they are spans of time; else NaN."""
     ordered: bool
     """Whether they are one after another, so that topics can rise and fall."""
+    whole: bool = True
+    """Whether all shares of the documents are known; else the largest, and the others count as nothing."""
 
 
 def groups_of(columns: dict[str, Column], by: str, unit: str | None = None, every: int | None = None) -> Groups:
@@ -138,14 +141,21 @@ def mixtures_of(
 
 def by_documents(
     model: Model, by: str, *, corpus: str | Corpus | None = None, state: str | State | None = None,
-    unit: str | None = None, every: int | None = None, share: float = 0.9, seed: int = 1, threads: int | Engine = 0,
+    theta: str | None = None, unit: str | None = None, every: int | None = None, share: float = 0.9, seed: int = 1,
+    threads: int | Engine = 0,
 ) -> tuple[Mixtures, Groups, int]:  # fmt: skip
-    """Topics by a column of these documents: a corpus (θ is inferred), or the state that the model was made of (θ by
-    CGS_p). Also the groups, and how many documents have no word that the model knows."""
+    """Topics by a column of these documents: a corpus (θ is inferred), the state that the model was made of (θ by
+    CGS_p), or a table of θ that `infer` or `train` wrote. Also the groups, and how many documents have no word that the
+    model knows."""
     if corpus is not None:
         loaded = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
         groups = groups_of(columns_of(loaded), by, unit, every)
-        theta, lengths = _inferred(model, loaded, seed, threads)
+        shares: Iterable[tuple[int, NDArray[Any]]]
+        shares, lengths = _inferred(model, loaded, seed, threads)
+    elif theta is not None:
+        table = read_theta(theta, model.called or [str(k) for k in range(model.n_topics)])
+        groups = replace(groups_of(table.columns, by, unit, every), whole=table.whole)
+        shares, lengths = [(0, table.theta)], table.lengths
     else:
         assert state is not None
         held = state if isinstance(state, State) else State.load(state)
@@ -154,8 +164,8 @@ def by_documents(
             raise InputError(f"the state: it is not of the model's run: {why}")
         held = follow(held, model)
         groups = groups_of(held.columns, by, unit, every)
-        theta, lengths = theta_rows(held, threads=threads), held.lengths
-    found = mixtures_of(groups, theta, lengths, share)
+        shares, lengths = theta_rows(held, threads=threads), held.lengths
+    found = mixtures_of(groups, shares, lengths, share)
     return found, groups, int((lengths == 0).sum())
 
 
