@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,7 +137,7 @@ class Model(OfTopics, Kept):
         """Each topic's most probable words and their probabilities; ties in vocabulary order (or the last first, as
         MALLET has them)."""
         found: list[list[tuple[str, float]]] = []
-        counts = self.counts().tocsc()
+        counts, word_of = self.counts().tocsc(), cache(self.vocabulary.__getitem__)
         base = (self.beta, self.totals + self.beta_sum)
         for topic in range(self.n_topics):
             begin, end = counts.indptr[topic], counts.indptr[topic + 1]
@@ -146,7 +146,7 @@ class Model(OfTopics, Kept):
                 values = values + self.remainder[words] * self.remainder_share[topic]
             values = (values + base[0][words]) / base[1][topic]
             order = np.lexsort((-words if last_first else words, -values))[:number]
-            found.append([(self.vocabulary[int(words[i])], float(values[i])) for i in order if values[i] > minimum])
+            found.append([(word_of(int(words[i])), float(values[i])) for i in order if values[i] > minimum])
         return found
 
     # -- new documents -----------------------------------------------------------------------------------------
