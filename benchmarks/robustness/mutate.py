@@ -254,9 +254,8 @@ REAL = ("nan", "inf", "-inf", "-1", "0", "-0.0", "1e308", "5e-324", "1e-30", "1e
         "", "1e999")  # fmt: skip
 TEXTS = (
     "", "x", "1", "0,1", "1,1", "2,2,2", "0.5,0.5", "0=x", "9=x", "=", ",", "label", "time", "score", "note", "all",
-    "nan", "none", "collection", "year", "alpha+beta", "-1", "\x1b[31m", "\u00e9", "a" * 3000, "[", "(?P<text>.*)", 
-    "(a+)+$",
-    ".", "good.corpus", "good.model", "good.state", "docs.json", "text.txt", "nowhere", "light",
+    "nan", "none", "collection", "year", "alpha+beta", "-1", "\x1b[31m", "\u00e9", "a" * 3000, "[", "(?P<text>.*)",
+    "(a+)+$", ".", "good.corpus", "good.model", "good.state", "docs.json", "text.txt", "nowhere", "light",
 )  # fmt: skip
 PLACES = ("o", "o.png", "o.svg", "o.csv", "o.jsonl", "o.npz", "o.gz", ".", "", "nowhere/x", "-", "/dev/full", "o/x")
 SWEEPS = {"iterations", "burn_in", "samples", "particles", "chains", "restarts", "paths", "icm", "lag", "clusters",
