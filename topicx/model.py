@@ -228,11 +228,17 @@ class Model(OfTopics, Kept):
             self.example_documents[topic, :size] = documents[chosen]
             self.example_weights[topic, :size] = theta[chosen]
         flat = self.example_documents.ravel()
-        self.example_ids = Strings.of(state.ids[int(d)] if d >= 0 else "" for d in flat)
+        self.example_ids = _of_documents(state.ids, flat)
         if len(state.snippets):
-            self.example_snippets = Strings.of(state.snippets[int(d)] if d >= 0 else "" for d in flat)
+            self.example_snippets = _of_documents(state.snippets, flat)
         if state.columns:
             self.example_columns = Strings.of(objects_of(state.columns, flat))
+
+
+def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:
+    """Their names, one after another; below 0: no document."""
+    name_of = cache(names.__getitem__)
+    return Strings.of(name_of(d) if d >= 0 else "" for d in documents.tolist())
 
 
 def _foremost(
