@@ -90,8 +90,8 @@ class Classifier:
             for shape in (shapes[0], shapes[-1]):
                 if not 1 <= shape <= polya.MOST:
                     raise InputError(
-                        f"lambda: with the logistic loss λ times a class's weight must be from 1 to {polya.MOST:g}, not "
-                        f"{shape:g}"
+                        f"lambda: with the logistic loss λ times a class's weight must be from 1 to {polya.MOST:g}, "
+                        f"not {shape:g}"
                     )
             self._tables = np.stack([polya.table(float(shape)) for shape in shapes])
             self._table_of = places.reshape(2, -1).astype(np.int64)
