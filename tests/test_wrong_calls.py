@@ -67,7 +67,8 @@ GIVEN = {
     "demo": "", "import": "t.tsv -o x", "split": "c -o x", "prune": "c -o x", "train": "c -k 2 -o x",
     "search": "c -k 2", "topics": "lda", "infer": "lda c -o x", "evaluate": "lda c",
     "hmm train": "c -k 2 -o x",
-    "hmm decode": "hmm c", "hmm evaluate": "hmm c", "estimate": "lda.state -o x", "export": "lda.state --format mallet-state -o x",
+    "hmm decode": "hmm c", "hmm evaluate": "hmm c", "estimate": "lda.state -o x",
+    "export": "lda.state --format mallet-state -o x",
     "mallet": "", "info": "c", "datasets list": "", "datasets make": "bars -o x", "datasets texts": "-o x",
     "bench": "c --peers none",
 }  # fmt: skip
