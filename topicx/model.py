@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,7 +138,7 @@ class Model(OfTopics, Kept):
         """Each topic's most probable words and their probabilities; ties in vocabulary order (or the last first, as
         MALLET has them)."""
         found: list[list[tuple[str, float]]] = []
-        counts = self.counts().tocsc()
+        counts, word_of = self.counts().tocsc(), cache(self.vocabulary.__getitem__)
         base = (self.beta, self.totals + self.beta_sum)
         for topic in range(self.n_topics):
             begin, end = counts.indptr[topic], counts.indptr[topic + 1]
@@ -147,7 +147,7 @@ class Model(OfTopics, Kept):
                 values = values + self.remainder[words] * self.remainder_share[topic]
             values = (values + base[0][words]) / base[1][topic]
             order = np.lexsort((-words if last_first else words, -values))[:number]
-            found.append([(self.vocabulary[int(words[i])], float(values[i])) for i in order if values[i] > minimum])
+            found.append([(word_of(int(words[i])), float(values[i])) for i in order if values[i] > minimum])
         return found
 
     # -- new documents -----------------------------------------------------------------------------------------
@@ -235,11 +235,17 @@ class Model(OfTopics, Kept):
             self.example_documents[topic, :size] = documents[chosen]
             self.example_weights[topic, :size] = theta[chosen]
         flat = self.example_documents.ravel()
-        self.example_ids = Strings.of(state.ids[int(d)] if d >= 0 else "" for d in flat)
+        self.example_ids = _of_documents(state.ids, flat)
         if len(state.snippets):
-            self.example_snippets = Strings.of(state.snippets[int(d)] if d >= 0 else "" for d in flat)
+            self.example_snippets = _of_documents(state.snippets, flat)
         if state.columns:
             self.example_columns = Strings.of(objects_of(state.columns, flat))
+
+
+def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:
+    """Their names, one after another; below 0: no document."""
+    name_of = cache(names.__getitem__)
+    return Strings.of(name_of(d) if d >= 0 else "" for d in documents.tolist())
 
 
 def _foremost(
