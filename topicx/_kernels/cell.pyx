@@ -9,8 +9,9 @@ import numpy as np
 from topicx._kernels.portable cimport tx_prefetch
 
 cdef enum:
-    SOON = 2            # documents between the prefetch of one and its turn
-    WORDS, TOPICS = 64, 256  # tokens of it whose words, and whose topics, are prefetched
+    SOON = 2      # documents between the prefetch of one and its turn
+    WORDS = 64    # tokens of it whose words are prefetched
+    TOPICS = 256  # and whose topics are
 
 
 cdef class Arena:
