@@ -16,17 +16,10 @@ the documents' pull kept up to date, which costs an entry of n_dk a task; or all
 
 from libc.math cimport fabs, log, sqrt
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 
+from topicx._kernels.cell cimport Arena
+from topicx._kernels.factor cimport tx_factor, tx_factor_choose
 from topicx._kernels.rng cimport tx_key, tx_rng, tx_rng_seed
-
-cdef extern from "factor.h" nogil:
-    double tx_normal(tx_rng *rng) noexcept
-    double tx_wald(tx_rng *rng, double a) noexcept
-    void tx_weight_sums(const uint32_t *docs, const float *shares, int64_t n, const float *pull, const float *curve,
-                        int64_t width, int64_t c0, int64_t c1, double *linear, double *precision) noexcept
-    void tx_weight_change(const uint32_t *docs, const float *shares, int64_t n, float *pull, const float *curve,
-                          int64_t width, int64_t c0, int64_t c1, const float *change) noexcept
 
 cdef extern from "polya.h" nogil:
     ctypedef struct tx_polya:
@@ -36,6 +29,8 @@ cdef extern from "polya.h" nogil:
         int64_t points
         const double *at
 
+    double tx_normal(tx_rng *rng) noexcept
+    double tx_wald(tx_rng *rng, double a) noexcept
     double tx_polya_draw(tx_rng *rng, const tx_polya *table, double z) noexcept
 
 cdef enum:
@@ -140,13 +135,12 @@ def gibbs_weights(const int64_t[::1] indptr, const uint32_t[::1] docs, const flo
     cdef int64_t rows = indptr.shape[0] - 1, width = pull.shape[1], k, c, at, n
     cdef int r
     cdef double tau, fresh
-    cdef char *memory = <char *> malloc(width * 20 + (c1 - c0) * sizeof(tx_rng))
-    if memory == NULL:
-        raise MemoryError
-    cdef double *linear = <double *> memory
-    cdef double *precision = linear + width
-    cdef tx_rng *rngs = <tx_rng *> (precision + width)
-    cdef float *change = <float *> (rngs + (c1 - c0))
+    cdef Arena arena = Arena()
+    cdef double *linear = arena.doubles(width)
+    cdef double *precision = arena.doubles(width)
+    cdef float *change = arena.floats(width)
+    cdef tx_rng *rngs = <tx_rng *> arena.take((c1 - c0) * sizeof(tx_rng))
+    cdef const tx_factor *loops = tx_factor_choose()
     with nogil:
         for c in range(c0, c1):
             rngs[c - c0] = tx_rng_seed(tx_key(key, <uint64_t> c))
@@ -155,15 +149,15 @@ def gibbs_weights(const int64_t[::1] indptr, const uint32_t[::1] docs, const flo
                 at, n = indptr[k], indptr[k + 1] - indptr[k]
                 if n == 0 and k == rows - 1:
                     continue  # no bias
-                tx_weight_sums(&docs[0] + at, &shares[0] + at, n, &pull[0, 0], &curve[0, 0], width, c0, c1, linear,
-                               precision)
+                loops.weight_sums(&docs[0] + at, &shares[0] + at, n, &pull[0, 0], &curve[0, 0], width, c0, c1, linear,
+                                  precision)
                 for c in range(c0, c1):
                     tau = nu[k] + precision[c]
                     fresh = (linear[c] + precision[c] * eta[k, c]) / tau + tx_normal(&rngs[c - c0]) / sqrt(tau)
                     change[c] = <float> (fresh - eta[k, c])
                     eta[k, c] = fresh
-                tx_weight_change(&docs[0] + at, &shares[0] + at, n, &pull[0, 0], &curve[0, 0], width, c0, c1, change)
-    free(memory)
+                loops.weight_change(&docs[0] + at, &shares[0] + at, n, &pull[0, 0], &curve[0, 0], width, c0, c1,
+                                    change)
 
 
 def full_weights(const int64_t[::1] indptr, const uint16_t[::1] topics, const float[::1] shares,
@@ -175,13 +169,11 @@ def full_weights(const int64_t[::1] indptr, const uint16_t[::1] topics, const fl
     cdef int64_t D = indptr.shape[0] - 1, K = eta.shape[0] - (0 if bias else 1), d, i, j, k, n
     cdef double x, v, r, s
     cdef tx_rng rng = tx_rng_seed(tx_key(key, <uint64_t> task))
-    cdef double *memory = <double *> malloc((K * K + 3 * K) * sizeof(double))
-    if memory == NULL:
-        raise MemoryError
-    cdef double *xi = memory  # the lower half, then its Cholesky factor
-    cdef double *g = memory + K * K
-    cdef double *row = g + K
-    cdef double *noise = row + K
+    cdef Arena arena = Arena()
+    cdef double *xi = arena.doubles(K * K)  # the lower half, then its Cholesky factor
+    cdef double *g = arena.doubles(K)
+    cdef double *row = arena.doubles(K)
+    cdef double *noise = arena.doubles(K)
     with nogil:
         for i in range(K):
             g[i] = -nu[i] * eta[i, task]
@@ -224,4 +216,3 @@ def full_weights(const int64_t[::1] indptr, const uint16_t[::1] topics, const fl
             pull[d, task] -= <float> (curve[d, task] * s)
         for k in range(K):
             eta[k, task] += row[k]
-    free(memory)

@@ -24,29 +24,11 @@ from libc.string cimport memset
 import numpy as np
 
 from topicx._kernels.cell cimport Arena, Cell, Factor, count_topics, inverse_of
+from topicx._kernels.gathers cimport tx_gathers, tx_gathers_choose
 from topicx._kernels.portable cimport tx_prefetch
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_next, tx_rng_seed
 from topicx._kernels.rows cimport DENSE, row_add, row_remove
 from topicx._kernels.walker cimport walker_build, walker_draw
-
-cdef extern from "factor.h" nogil:
-    uint32_t tx_sparse_count(const uint32_t *row, int64_t length, int bits, uint32_t topic) noexcept
-    float tx_expf(float x) noexcept
-    float tx_gain(const float *source, const float *to, const float *lin, const float *half, int64_t width) noexcept
-    void tx_moved(const float *source, const float *to, float *lin, const float *half, int64_t width, float length,
-                  float *pull) noexcept
-    void tx_frozen(const float *eta, const int32_t *counts, int64_t tokens, int64_t K, const float *constant,
-                   const float *half, double length, int64_t width, float *frozen) noexcept
-    void tx_exp_weights(const float *blocks, const float *lin, const float *half, int64_t K, int64_t tasks, float *logs,
-                        float *weights) noexcept
-    void tx_reach_all(const float *blocks, const float *lin, const float *half, int64_t K, int64_t tasks, float *reach,
-                      float *factors) noexcept
-    float tx_overlap(const float *blocks, const float *own, const float *half, int64_t K, int64_t tasks, float *out,
-                     float *factors) noexcept
-    void tx_reach_moved(const float *source, const float *to, int64_t K, float *reach, float *factors) noexcept
-    void tx_times(const float *q, const float *reached, const float *taken, int64_t K, float *out) noexcept
-    void tx_times_far(const float *q, const float *reach, const float *overlap, int64_t K, float *f,
-                      float *out) noexcept
 
 cdef enum:
     RUN = 32  # tokens whose proposals are drawn together
@@ -77,6 +59,7 @@ cdef class Margins(Factor):
     cdef int64_t width, topics, tasks, padded
     cdef int mode
     cdef Arena arena
+    cdef const tx_factor *loops
     # the document at hand
     cdef int64_t document, length
     cdef bint known
@@ -100,7 +83,7 @@ cdef class Margins(Factor):
         every = np.zeros((self.padded, self.tasks), np.float32)
         every[: self.topics] = eta[:, : self.tasks]
         self.blocks = np.ascontiguousarray(every.reshape(-1, 16, self.tasks).transpose(0, 2, 1))
-        self.arena = Arena()
+        self.arena, self.loops = Arena(), tx_factor_choose()
         self.lin, self.half = self.arena.floats(self.width), self.arena.floats(self.width)
 
     cdef void open(self, int64_t number, int64_t length) noexcept nogil:
@@ -114,16 +97,16 @@ cdef class Margins(Factor):
 
     cdef void moved(self, int64_t old, int64_t new) noexcept nogil:
         """A token went from one topic to another."""
-        tx_moved(&self.eta[old, 0], &self.eta[new, 0], self.lin, self.half, self.width, <float> self.length,
-                 &self.pull[self.document, 0])
+        self.loops.moved(&self.eta[old, 0], &self.eta[new, 0], self.lin, self.half, self.width, <float> self.length,
+                         &self.pull[self.document, 0])
 
     cdef int64_t row(self, int64_t topic) noexcept nogil:
         """Where `overlap` and `taken` have a topic: made when the document first has a token of it."""
         cdef int64_t at = topic * self.padded
         if self.met[topic] != self.document:
             self.met[topic] = self.document
-            self.apart[topic] = tx_overlap(&self.blocks[0, 0, 0], &self.eta[topic, 0], self.half, self.topics,
-                                           self.tasks, self.overlap + at, self.taken + at)
+            self.apart[topic] = self.loops.overlap(&self.blocks[0, 0, 0], &self.eta[topic, 0], self.half, self.topics,
+                                                   self.tasks, self.overlap + at, self.taken + at)
         return at
 
     def for_dense(self):
@@ -140,7 +123,8 @@ cdef class Margins(Factor):
     cdef void enter(self, int64_t number, const uint16_t *z, int64_t begin, int64_t end) noexcept nogil:
         self.open(number, end - begin)
         if self.known:
-            tx_reach_all(&self.blocks[0, 0, 0], self.lin, self.half, self.topics, self.tasks, self.reach, self.reached)
+            self.loops.reach(&self.blocks[0, 0, 0], self.lin, self.half, self.topics, self.tasks, self.reach,
+                             self.reached)
 
     cdef float times(self, int64_t old, const float *q, float q_old, int64_t topics, float *weighed) noexcept nogil:
         cdef int64_t k, at
@@ -150,19 +134,21 @@ cdef class Margins(Factor):
             return q_old
         at = self.row(old)
         if self.apart[old] < FAR:
-            tx_times(q, self.reached, self.taken + at, topics, weighed)
+            self.loops.times(q, self.reached, self.taken + at, topics, weighed)
             return q_old * (self.reached[old] * self.taken[at + old])
-        tx_times_far(q, self.reach, self.overlap + at, topics, self.scratch, weighed)
+        self.loops.times_far(q, self.reach, self.overlap + at, topics, self.scratch, weighed)
         return q_old * self.scratch[old]
 
     cdef void move(self, int64_t old, int64_t new) noexcept nogil:
         if self.known:
             self.moved(old, new)
-            tx_reach_moved(self.overlap + self.row(old), self.overlap + self.row(new), self.topics, self.reach,
-                           self.reached)
+            self.loops.reach_moved(self.overlap + self.row(old), self.overlap + self.row(new), self.topics, self.reach,
+                                   self.reached)
 
 
 cdef struct Work:
+    const tx_factor *loops
+    const tx_gathers *gathers
     # The cell and the document at hand, as cell.pxd and Margins name them,
     const uint32_t *words
     uint16_t *z
@@ -215,11 +201,20 @@ cdef struct Work:
     tx_rng rng
 
 
-cdef inline float word_weight(const uint32_t *row, int32_t length, int bits, int64_t topic) noexcept nogil:
+cdef inline float word_weight(const Work *s, const uint32_t *row, int32_t length, int64_t topic) noexcept nogil:
     """n_kw."""
     if length == DENSE:
         return <float> <int32_t> row[topic]
-    return <float> <int32_t> tx_sparse_count(row, length, bits, <uint32_t> topic)
+    return <float> <int32_t> s.gathers.count(row, length, s.topic_bits, <uint32_t> topic)
+
+
+cdef inline float gain(const Work *s, int64_t old, int64_t new) noexcept nogil:
+    """How log f changes when a token of one topic stands in another."""
+    cdef const float *source = s.eta + old * s.width
+    cdef const float *to = s.eta + new * s.width
+    if s.width == 1:
+        return (to[0] - source[0]) * (s.lin[0] - s.half[0] * (to[0] - source[0]))
+    return s.loops.gain(source, to, s.lin, s.half, s.width)
 
 
 cdef void make_constant(Work *s) noexcept nogil:
@@ -245,8 +240,8 @@ cdef void make_table(Work *s, int64_t begin, int64_t last) noexcept nogil:
         s.outside[k] = s.counts[k]
     for t in range(begin, s.table_end):
         s.outside[s.z[t]] -= 1
-    tx_frozen(s.eta, s.outside, s.length - size, s.topics, s.constant, s.half, <double> s.length, s.width, s.frozen)
-    tx_exp_weights(s.blocks, s.frozen, s.half, s.topics, s.tasks, s.logs, s.weights)
+    s.loops.frozen(s.eta, s.outside, s.length - size, s.topics, s.constant, s.half, <double> s.length, s.width, s.frozen)
+    s.loops.exp_weights(s.blocks, s.frozen, s.half, s.topics, s.tasks, s.logs, s.weights)
     walker_build(s.weights, s.topics, s.exp_keep, s.exp_other, s.scaled, s.stack)
 
 
@@ -329,7 +324,7 @@ cdef void judge(Work *s, Margins margins, int64_t begin, int64_t end) noexcept n
         inverse_less = inverse_of(s.totals[old] - 1, s.beta_sum)
         by_topic = inverse_less
         by_doc = prior[old] + <float> (counts[old] - 1)
-        by_word = word_weight(row, s.row_len[w], s.topic_bits, old) - 1 + s.beta[w]
+        by_word = word_weight(s, row, s.row_len[w], old) - 1 + s.beta[w]
         gain_now = 0
         for m in range(s.steps):
             kind = s.kind[m]
@@ -340,7 +335,7 @@ cdef void judge(Work *s, Margins margins, int64_t begin, int64_t end) noexcept n
             s.named[kind] += 1
             to_topic = inverse_less if new == old else inverse[new]
             to_doc = prior[new] + <float> (counts[new] - (new == old))
-            to_word = word_weight(row, s.row_len[w], s.topic_bits, new) - (new == old) + s.beta[w]
+            to_word = word_weight(s, row, s.row_len[w], new) - (new == old) + s.beta[w]
             q_now, q_new = by_topic, to_topic
             if kind != DOCUMENT:
                 q_now *= by_doc
@@ -351,7 +346,7 @@ cdef void judge(Work *s, Margins margins, int64_t begin, int64_t end) noexcept n
             gain_new = 0
             if s.known:
                 if new != old:
-                    gain_new = tx_gain(s.eta + old * s.width, s.eta + new * s.width, s.lin, s.half, s.width)
+                    gain_new = gain(s, old, new)
                 exponent = gain_new - gain_now
                 if kind == EXP:
                     exponent -= s.logs[new] - s.logs[now]
@@ -385,6 +380,7 @@ def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint
     if not cell.start(documents, block):
         return 0
     cdef Arena arena = cell.arena
+    s.loops, s.gathers = margins.loops, tx_gathers_choose()
     s.words, s.assigned, s.beta, s.beta_sum = &cell.words[0], &cell.assigned[0], &cell.beta[0], cell.beta_sum
     s.row_start, s.row_cells, s.row_len = &cell.row_start[0], &cell.row_cells[0], &cell.row_len[0]
     s.topic_bits, s.totals, s.topics, s.steps = cell.topic_bits, &cell.totals[0], K, cell.steps

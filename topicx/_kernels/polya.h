@@ -1,6 +1,6 @@
-/* Polya-Gamma variates PG(b, z) of any shape b >= 1, by rejection from tangents of the log density.
+/* What the augmentation of losses draws: Polya-Gamma and inverse Gaussian variates.
  *
- * PG(b, z) has the density of PG(b, 0) times exp(-z^2 w / 2), up to a constant (Polson, Scott & Windle 2013, eq. 5), and
+ * PG(b, z), of any shape b >= 1, by rejection from tangents of the log density. It has the density of PG(b, 0) times exp(-z^2 w / 2), up to a constant (Polson, Scott & Windle 2013, eq. 5), and
  * is a sum of gamma variates of shape b, so that from b = 1 on its log density is concave (a convolution of log-concave
  * densities is one): tangents at three points bound it from above, and what is drawn under them is accepted by the density
  * itself (Devroye 1986, VII.2; Gilks & Wild 1992), whatever the size of b. The log density of PG(b, 0) is that of the
@@ -90,6 +90,15 @@ static double tx_polya_draw(tx_rng *rng, const tx_polya *t, double z) {
         const double height = tx_polya_log(t, w, &unused) - z * z / 2 * w;
         if (tx_log(tx_open(rng)) <= height - value[i] - s * (w - x[i])) return w;
     }
+}
+
+/* Inverse Gaussian of shape 1 and mean 1 / a, a >= 0 (Michael, Schucany & Haas 1976). The smaller root is written so
+ * that nothing cancels, and a = 0 (a Levy variate) is a case like any other. */
+static inline double tx_wald(tx_rng *rng, double a) {
+    double y = tx_normal(rng);
+    y *= y;
+    const double x = 2 / ((2 * a + y) + sqrt(y * (4 * a + y)));
+    return tx_open(rng) * (1 + a * x) <= 1 ? x : 1 / (a * a * x);
 }
 
 #endif
