@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
-import signal
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -96,12 +94,13 @@ def train(
     """Learn a hidden Markov model from CORPUS. Its documents are independent sequences.
 
     The result depends on the corpus, the options and the seed: never on the threads, or on whether the run was
-    interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint and says how to go on.
+    interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint, writes the model so far and says how to go
+    on.
     """
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
     from topicx.hmm.options import Options
-    from topicx.hmm.run import Run
+    from topicx.hmm.run import Interrupted, Run
 
     given = on_command_line(context)
     check_outputs([output, trace_path, checkpoint if checkpoint != resume else None], [corpus, resume])
@@ -124,7 +123,11 @@ def train(
             again += f" --checkpoint {shlex.quote(checkpoint)}"
         if checkpoint_interval:
             again += f" --checkpoint-interval {checkpoint_interval}"
-        written = _run(run, checkpoint or default, checkpoint_interval, again, quiet, verbose)
+        try:
+            written = _run(run, checkpoint or default, checkpoint_interval, quiet, verbose)
+        except Interrupted:
+            _tell_stopped(run, checkpoint or default, output, again)
+            raise click.exceptions.Exit(130) from None
         model = run.model()
     if trace_path:
         run.write_trace(trace_path)
@@ -136,45 +139,47 @@ def train(
         Path(default).unlink(missing_ok=True)
 
 
-def _run(run: Run, checkpoint: str, interval: int, again: str, quiet: bool, verbose: bool) -> bool:
-    """Train with progress; SIGINT and SIGTERM end it after the sweep, with a checkpoint. Whether one was written."""
-    from topicx.hmm.run import Interrupted
+def _run(run: Run, checkpoint: str, interval: int, quiet: bool, verbose: bool) -> bool:
+    """Train with progress; a signal ends it after the sweep, with a checkpoint. Whether one was written."""
+    from topicx.cli.log import Log
+    from topicx.cli.training import Stopper
     from topicx.progress import for_terminal
-
-    stopping = False
-
-    def stop(signum: int, frame: FrameType | None) -> None:
-        nonlocal stopping
-        if stopping:  # a second time: at once
-            raise KeyboardInterrupt
-        stopping = True
-        say("finishing the sweep (once more: stop at once) …", quiet=quiet)
 
     o, begun = run.options, run.position
     say(f"{len(run.data.offsets) - 1:,} sequences, {run.data.n_symbols:,} symbols, {len(run.vocabulary):,} different; "
         f"{o.states} states, sampler {o.sampler}" + (f", {o.paths} paths" if o.paths > 1 else "")
         + (f", {o.restarts} restarts" if o.restarts > 1 else "") + f", {o.iterations} iterations, seed {o.seed}",
         quiet=quiet)  # fmt: skip
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with for_terminal("training", o.iterations, "sweeps", quiet=quiet) as progress:
-            progress.advance(run.position)
+    with Stopper(Log(quiet)) as stopper, for_terminal("training", o.iterations, "sweeps", quiet=quiet) as progress:
+        progress.advance(run.position)
 
-            def report(now: Run) -> None:
-                note = f"log-likelihood {max(now.scores):.2f}"
-                progress.advance(now.position - progress.done, note)
-                if verbose and not quiet:
-                    progress.message(f"sweep {now.position}: {note}, {now.seconds:.1f} s")
+        def report(now: Run) -> None:
+            note = f"log-likelihood {max(now.scores):.2f}"
+            progress.advance(now.position - progress.done, note)
+            if verbose and not quiet:
+                progress.message(f"sweep {now.position}: {note}, {now.seconds:.1f} s")
 
-            run.train(report, checkpoint, interval, lambda: stopping)
-    except Interrupted:
-        say(f"stopped after {run.position} of {o.iterations} sweeps; the run is saved. To go on with it:")
-        say(f"  topicx hmm train --resume {shlex.quote(checkpoint)} {again}")
-        raise click.exceptions.Exit(130) from None
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        run.train(report, checkpoint, interval, lambda: stopper.asked)
     return bool(interval) and run.position > begun
+
+
+def _tell_stopped(run: Run, checkpoint: str, output: str, again: str) -> None:
+    """How to go on, and a model of what was done to read meanwhile."""
+    from topicx.cli.training import unfinished, with_number
+    from topicx.hmm.model import HmmModel
+
+    done, resume = run.position, f"topicx hmm train --resume {shlex.quote(checkpoint)}"
+    say(f"stopped after {done} of {run.options.iterations} sweeps; the run is saved. To go on with it:")
+    say(f"  {resume} {again}")
+    if output == "-" or not unfinished(output, HmmModel.load):
+        other = shlex.quote(with_number("topicx.hmm" if output == "-" else output, done))
+        kept = "" if output == "-" else f"{output} stays as it was. "
+        say(f"{kept}For a model of what was done:\n  {resume} --iterations {done} -o {other}")
+        return
+    model = run.model()
+    model.meta["stopped_after"] = done
+    model.save(output)
+    say(f"wrote the model so far ({done} sweeps) to {output}")
 
 
 def _say_result(run: Run, meta: dict[str, Any], quiet: bool) -> None:

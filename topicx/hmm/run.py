@@ -86,8 +86,7 @@ class Run:
                 raise Interrupted
             if all(learner.done for learner in self.learners):
                 break
-        if self.records[-1][0] != self.position:
-            self._record()
+        self._recorded()
 
     def _advance(self, end: int, stop: Callable[[], bool]) -> None:
         """Sweeps up to `end`, or up to the first one after which there is cause to stop."""
@@ -112,13 +111,19 @@ class Run:
 
         self.records.append((self.position, self.engine.map(score, self.learners)))
 
+    def _recorded(self) -> None:
+        """Where the run stands now has its record."""
+        if not self.records or self.records[-1][0] != self.position:
+            self._record()
+
     @property
     def scores(self) -> list[float]:
         """The log-likelihood of each restart at the last record."""
         return self.records[-1][1]
 
     def model(self) -> HmmModel:
-        """The model of the restart with the highest log-likelihood."""
+        """The model of the restart with the highest log-likelihood, as far as they have come."""
+        self._recorded()
         scores = np.where(np.isnan(self.scores), -np.inf, self.scores)
         best = int(np.argmax(scores))
         if not np.isfinite(scores[best]):

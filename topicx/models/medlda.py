@@ -105,6 +105,7 @@ class Medlda(Definition):
     capabilities: ClassVar[frozenset[str]] = frozenset({registry.FACTOR})
     defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
     unfit: ClassVar[Mapping[str, str]] = {"paths": "its samplers have one assignment of the corpus"}
+    elsewhere: ClassVar[str] = "'train --model medlda --folds 5 --try-topics 10,20,40' chooses what predicts best"
     # Topics that tell classes apart are left slowly: where a chain starts matters more than its length. So nothing is
     # drawn for a new document, and where samples are asked for there are several chains.
     burn_in: ClassVar[int] = 20

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from topicx.sampling.options import Options
 from topicx.sampling.starts import SOFT_SWEEPS, choose_start, soft_method
 from topicx.schema import Inconsistent, require
 from topicx.state import NONE, State
+
+if TYPE_CHECKING:
+    from topicx.model import Model as Trained
 
 GROWTH = ((0.02, 100), (0.04, 60), (0.08, 50), (0.16, 40), (0.32, 20), (0.6, 10))
 """A growing start: shares of the documents and the sweeps over each, before the whole corpus is swept."""
@@ -72,6 +75,14 @@ class Event:
     score: float | None
     """The objective per token, when it was computed at this step."""
     figures: dict[str, float]
+    look: Callable[[], Trained] | None = field(default=None, repr=False, compare=False)
+
+    def model(self) -> Trained:
+        """The topics as they are after this step, from the counts alone: `event.model().top_words(10)`. It costs a pass
+        over the counts each time, and is another one than what training ends with."""
+        if self.look is None:
+            raise InputError("this event has no model to look at: callbacks of LDA.fit and the other classes have")
+        return self.look()
 
 
 @dataclass
