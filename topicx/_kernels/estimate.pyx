@@ -256,19 +256,55 @@ cdef inline void _add_pair(Work* s, Rows* rows, Py_ssize_t row) noexcept nogil:
             s.sums[s.at[m]] = s.saved[m] + _others(s.c, s.groups, m, s.weight) * s.own[m]
 
 
+# -- what both passes share -----------------------------------------------------------------------------------------------
+
+cdef class Given:
+    """A state, as the passes over documents and over words read it."""
+
+    cdef Rows documents, words
+    """n_dk and n_kv."""
+    cdef tuple kept
+    cdef Py_ssize_t topics, size
+    """K, and the next multiple of 16: rows of alpha, inverse and inverse_less are so long."""
+    cdef const double[:, ::1] alpha
+    cdef const uint32_t[::1] groups
+    """The row of alpha of each document; empty: the first."""
+    cdef const double[::1] beta
+    cdef const double[::1] inverse
+    cdef const double[::1] inverse_less
+    """1 / (n_k + B), and the same without a token of the topic."""
+    cdef const uint32_t[::1] pair_begin
+    """Where each pair's tokens begin (and, after the last, end),"""
+    cdef const uint16_t[::1] z
+    cdef const int32_t[::1] own
+    """their topics, and n_kv of each in its own topic."""
+
+    def __init__(self, Py_ssize_t topics, tuple document_rows, tuple word_rows, alpha, groups, beta, inverse,
+                 inverse_less, pair_begin, z, own):
+        self.kept = document_rows, word_rows
+        self.alpha, self.groups, self.beta, self.inverse, self.inverse_less = alpha, groups, beta, inverse, inverse_less
+        self.topics, self.size = topics, self.alpha.shape[1]
+        self.documents, self.words = _rows(document_rows, self.size), _rows(word_rows, self.size)
+        self.pair_begin, self.z, self.own = pair_begin, z, own
+
+    cdef Py_ssize_t group(self, Py_ssize_t d) noexcept nogil:
+        return self.groups[d] if self.groups.shape[0] else 0
+
+
 # -- documents -----------------------------------------------------------------------------------------------------
 
-def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple document_rows, tuple word_rows,
-                   const double[:, ::1] alpha, const uint32_t[::1] groups, const double[::1] beta,
-                   const double[::1] inverse, const double[::1] inverse_less, const int64_t[::1] first_pair,
-                   const uint32_t[::1] order, const uint32_t[::1] pair_word, const uint32_t[::1] pair_begin,
-                   const uint16_t[::1] z, const int32_t[::1] own, double[::1] shares, int32_t[::1] own_document,
-                   double[:, ::1] out, bint proportions):
+def soft_documents(Given given not None, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] first_pair,
+                   const uint32_t[::1] order, const uint32_t[::1] pair_word, double[::1] shares,
+                   int32_t[::1] own_document, double[:, ::1] out, bint proportions):
     """Documents first..last: their soft counts (or θ) into `out`, and what the words need: at the first token of each
     group its c (negative: the group is summed exactly, and is in no C) and its n_dt. Both are optional (empty)."""
-    cdef Py_ssize_t size = alpha.shape[1]
-    cdef Rows documents = _rows(document_rows, size)
-    cdef Rows words = _rows(word_rows, size)
+    cdef Py_ssize_t size = given.size
+    cdef Rows documents = given.documents, words = given.words
+    cdef const double[:, ::1] alpha = given.alpha
+    cdef const double[::1] beta = given.beta, inverse = given.inverse, inverse_less = given.inverse_less
+    cdef const uint32_t[::1] pair_begin = given.pair_begin
+    cdef const uint16_t[::1] z = given.z
+    cdef const int32_t[::1] own = given.own
     cdef bint keep = shares.shape[0] > 0, wanted = out.shape[0] > 0
     cdef Py_ssize_t d, k, v, i, j, t, position, pair, begin, end, g, ahead
     cdef int64_t entry, tokens
@@ -280,7 +316,7 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
     cdef double *row = arena.doubles(size)
     with nogil:
         for d in range(first, last):
-            g = groups[d] if groups.shape[0] else 0
+            g = given.group(d)
             memset(count, 0, size * sizeof(double))
             memset(s.sums, 0, size * sizeof(double))
             memset(s.fix, 0, size * sizeof(double))
@@ -345,21 +381,22 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
                     alpha_sum = est_sum(&alpha[g, 0], size) + tokens
                     for k in range(size):
                         row[k] = (row[k] + alpha[g, k]) / alpha_sum
-                memcpy(&out[d - first, 0], row, topics * sizeof(double))
+                memcpy(&out[d - first, 0], row, given.topics * sizeof(double))
 
 
 # -- words ---------------------------------------------------------------------------------------------------------
 
-def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple document_rows, tuple word_rows,
-               const double[:, ::1] alpha, const uint32_t[::1] groups, const double[::1] beta,
-               const double[::1] inverse, const double[::1] inverse_less, const int64_t[::1] first_pair,
-               const uint32_t[::1] pair_document, const uint32_t[::1] pair_begin, const uint16_t[::1] z,
-               const int32_t[::1] own, const double[::1] shares, const int32_t[::1] own_document,
+def soft_words(Given given not None, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] first_pair,
+               const uint32_t[::1] pair_document, const double[::1] shares, const int32_t[::1] own_document,
                double[:, ::1] out):
     """The soft counts of words first..last into `out`, from what `soft_documents` kept."""
-    cdef Py_ssize_t size = alpha.shape[1], n_groups = alpha.shape[0]
-    cdef Rows documents = _rows(document_rows, size)
-    cdef Rows words = _rows(word_rows, size)
+    cdef Py_ssize_t size = given.size, n_groups = given.alpha.shape[0]
+    cdef Rows documents = given.documents, words = given.words
+    cdef const double[:, ::1] alpha = given.alpha
+    cdef const double[::1] beta = given.beta, inverse = given.inverse, inverse_less = given.inverse_less
+    cdef const uint32_t[::1] pair_begin = given.pair_begin
+    cdef const uint16_t[::1] z = given.z
+    cdef const int32_t[::1] own = given.own
     cdef Py_ssize_t d, k, v, i, j, t, pair, g, begin, end
     cdef int64_t entry
     cdef double q_less
@@ -386,7 +423,7 @@ def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple docum
                 if pair + 4 < first_pair[v + 1]:
                     _prefetch(&documents, pair_document[pair + 4])
                 d = pair_document[pair]
-                g = groups[d] if groups.shape[0] else 0
+                g = given.group(d)
                 begin = pair_begin[pair]
                 end = pair_begin[pair + 1]
                 s.weight, s.groups, i = 0, 0, begin
@@ -420,7 +457,7 @@ def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple docum
                     if group_weight[g] != 0:
                         est_axpy(s.sums, &alpha[g, 0], group_weight[g], size)
             est_finish(s.scratch, s.fix, factor, s.sums, 0, size)
-            memcpy(&out[v - first, 0], s.scratch, topics * sizeof(double))
+            memcpy(&out[v - first, 0], s.scratch, given.topics * sizeof(double))
 
 
 # -- keeping large entries only ----------------------------------------------------------------------------------------
