@@ -35,7 +35,7 @@ from topicx.sampling.options import Options
 if TYPE_CHECKING:
     from topicx.engines.threads import Threads
     from topicx.run import Run
-    from topicx.sampling.chain import Checkpoints
+    from topicx.sampling.loop import Checkpoints
 
 OWN = {name: models.find(name).Own for name in models.names()}
 """The options that each model has of its own."""
@@ -143,7 +143,7 @@ def command(
     log = JsonLog() if log_form == "json" else Log(quiet, verbose)
     with log.errors():
         from topicx.engines.threads import Threads
-        from topicx.sampling.chain import Checkpoints
+        from topicx.sampling.loop import Checkpoints
 
         given = on_command_line(context)
         keep = _keep(keep, chains, settings, resume)

@@ -25,7 +25,7 @@ from topicx.models.label_number import LabelNumber, features_of
 from topicx.models.labeled import Labels, allowed_topics
 from topicx.models.registry import with_defaults
 from topicx.run import Run
-from topicx.sampling.chain import Checkpoints, Interrupted
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 
 MODELS = ("labeled", "prior", "dependency")

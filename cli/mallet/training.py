@@ -23,9 +23,10 @@ from topicx.estimate import estimate
 from topicx.interop import read_state
 from topicx.model import Model
 from topicx.sampling import streams
-from topicx.sampling.chain import Chain, Event, Interrupted
+from topicx.sampling.chain import Chain
 from topicx.sampling.hyper import rounded
 from topicx.sampling.likelihood import joint_log_likelihood
+from topicx.sampling.loop import Event, Interrupted
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
 from topicx.state import Csr, State

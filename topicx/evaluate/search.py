@@ -34,7 +34,7 @@ from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion
 from topicx.model import Model
 from topicx.run import Run
-from topicx.sampling.chain import Interrupted
+from topicx.sampling.loop import Interrupted, Stop, never
 from topicx.sampling.options import Options
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def search(
     threads: int | Engine = 0,
     known: Iterable[Row] = (),
     each: Callable[[Row], object] = lambda row: None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Stop = never,
     **options: Any,
 ) -> Search:
     """Train `chains` models of each number of topics and measure them.
@@ -134,9 +134,7 @@ def check_numbers(topics: Iterable[int]) -> list[int]:
     return numbers
 
 
-def _row(
-    train: Corpus, test: Corpus, options: Options, chains: int, words: int, engine: Engine, stop: Callable[[], bool]
-) -> Row:
+def _row(train: Corpus, test: Corpus, options: Options, chains: int, words: int, engine: Engine, stop: Stop) -> Row:
     row: Row = {"topics": options.topics, **{name: [] for name in MEASURES}}
     models: list[Model] = []
     for chain in range(chains):
