@@ -23,7 +23,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def option(*names: str, **settings: Any) -> Callable[[Function], Function]:
     """A click option whose help shows its default."""
     settings.setdefault("show_default", True)
+    kind = settings.get("type")
+    if isinstance(kind, click.IntRange) and kind.max is None:
+        settings["type"] = Whole(kind.min)
     return click.option(*names, **settings)
+
+
+class Whole(click.IntRange):
+    """A whole number without a limit of its own: what a machine's whole numbers hold."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        if found >= 1 << 62:
+            self.fail(f"{value} is too large", param, ctx)
+        return found
 
 
 class Number(click.ParamType):

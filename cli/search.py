@@ -150,13 +150,17 @@ def _known(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:
     """The finished rows of this very search."""
     if not path or not Path(path).exists():
         return []
+    from topicx.evaluate.search import is_row
+    from topicx.schema import require
+
     rows = []
     same = json.loads(json.dumps(about))
     for number, line in enumerate(Path(path).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         try:
             row = json.loads(line)
             if row["search"] == same:
+                require(is_row(row), "a row of something else")
                 rows.append({name: value for name, value in row.items() if name != "search"})
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, InputError):
             raise InputError(f"{path}:{number}: is not a row of topicx search (--cells)") from None
     return rows

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln
+from scipy.stats import chisquare
 
 from tests.conftest import lda_corpus, model_of, theta_of
 from topicx.corpus.corpus import Corpus
@@ -380,3 +381,17 @@ def test_bad_options_are_named(name: str, value: object) -> None:
     settings: dict[str, object] = {"topics": 5, name: value}
     with pytest.raises(InputError, match=name):
         registry.choose(run_chain(iterations=0).state, Options(**settings))  # type: ignore[arg-type]
+
+
+def test_first_topics_are_drawn_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same in any number of threads, the first piece as one stream gives it, and no piece like another."""
+    whole = streams.topics(5_000, 7, seed=3, chain=1)
+    monkeypatch.setattr(streams, "PIECE", 1_000)
+    pieces = streams.topics(5_000, 7, seed=3, chain=1)
+    with Threads(3) as engine:
+        assert np.array_equal(pieces, streams.topics(5_000, 7, 3, 1, engine.map))
+    parts = pieces.reshape(5, -1)
+    assert np.array_equal(parts[0], whole[:1_000])
+    assert all((parts[i] == parts[j]).mean() < 0.25 for i in range(5) for j in range(i))
+    counts = np.bincount(pieces, minlength=7)
+    assert chisquare(counts).pvalue > 1e-4

@@ -35,6 +35,8 @@ COUNT = 1 << 53
 """Counts that a double holds exactly."""
 SEED = 1 << 24
 """Pseudo-counts of a seed word in a topic: its weight is at most a million, and readers make room for each."""
+SOFT = 1_000_000
+"""Sweeps of a soft start, as of a run."""
 ANY = "uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64 bool"
 
 _WORDS = (
@@ -221,6 +223,7 @@ def _checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     require(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
     require(lists(meta.get("trace", [])), "the metadata 'trace', which must be a list of names")
     require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
+    require(whole(meta.get("soft", 0), 0, SOFT), "the metadata 'soft', which must be a number of sweeps")
     require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
     if STATE.meta is not None:
         STATE.meta(meta["state"], sizes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx.artefact import Kept, OfTopics
 from topicx.corpus.columns import objects_of
+from topicx.engines.threads import Engine, Threads
 from topicx.kinds import MODEL
 from topicx.strings import Strings, same_arrays
 
@@ -137,7 +138,7 @@ class Model(OfTopics, Kept):
         """Each topic's most probable words and their probabilities; ties in vocabulary order (or the last first, as
         MALLET has them)."""
         found: list[list[tuple[str, float]]] = []
-        counts = self.counts().tocsc()
+        counts, word_of = self.counts().tocsc(), cache(self.vocabulary.__getitem__)
         base = (self.beta, self.totals + self.beta_sum)
         for topic in range(self.n_topics):
             begin, end = counts.indptr[topic], counts.indptr[topic + 1]
@@ -146,7 +147,7 @@ class Model(OfTopics, Kept):
                 values = values + self.remainder[words] * self.remainder_share[topic]
             values = (values + base[0][words]) / base[1][topic]
             order = np.lexsort((-words if last_first else words, -values))[:number]
-            found.append([(self.vocabulary[int(words[i])], float(values[i])) for i in order if values[i] > minimum])
+            found.append([(word_of(int(words[i])), float(values[i])) for i in order if values[i] > minimum])
         return found
 
     # -- new documents -----------------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ class Model(OfTopics, Kept):
             return f"its run had another {other[0].replace('_', ' ')}"
         return "the model was made of another state" if made_of and state.digest else None
 
-    def add_examples(self, state: State, number: int = 20) -> None:
+    def add_examples(self, state: State, number: int = 20, engine: Engine | None = None) -> None:
         """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""
         from topicx.state import document_batches, document_topics
 
@@ -204,16 +205,22 @@ class Model(OfTopics, Kept):
         best = np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0)
         least = np.zeros(self.n_topics)  # what a document must have of a topic to be among the foremost so far
         z, starts = state.gathered()
-        for begin, end in document_batches(starts, 1 << 19):
+
+        def shares(batch: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]:
+            begin, end = batch
             offsets = starts[begin : end + 1]
             indptr, topics, counts = document_topics(z[offsets[0] : offsets[-1]], offsets - offsets[0], self.n_topics)
             documents = np.repeat(np.arange(begin, end), np.diff(indptr))
             group = state.groups[documents] if len(state.groups) else 0
             theta = (counts / state.paths + state.alpha[group, topics]) / (lengths + alpha_sum)[documents]
-            keep = (lengths[documents] >= floor) & (theta >= least[topics])
+            keep = (lengths[documents] >= floor) & (theta >= least[topics])  # what is not cannot be among the foremost
+            return documents[keep], topics[keep], theta[keep]
+
+        engine = engine or Threads(1)
+        for documents, topics, theta in engine.stream(shares, document_batches(starts, 1 << 19)):
             best = _foremost(
-                np.concatenate([best[0], documents[keep]]), np.concatenate([best[1], topics[keep]]),
-                np.concatenate([best[2], theta[keep]]), number,
+                np.concatenate([best[0], documents]), np.concatenate([best[1], topics]),
+                np.concatenate([best[2], theta]), number,
             )  # fmt: skip
             full = np.bincount(best[1], minlength=self.n_topics) == number
             last = np.cumsum(np.bincount(best[1], minlength=self.n_topics)) - 1  # by topic, then falling
@@ -228,11 +235,17 @@ class Model(OfTopics, Kept):
             self.example_documents[topic, :size] = documents[chosen]
             self.example_weights[topic, :size] = theta[chosen]
         flat = self.example_documents.ravel()
-        self.example_ids = Strings.of(state.ids[int(d)] if d >= 0 else "" for d in flat)
+        self.example_ids = _of_documents(state.ids, flat)
         if len(state.snippets):
-            self.example_snippets = Strings.of(state.snippets[int(d)] if d >= 0 else "" for d in flat)
+            self.example_snippets = _of_documents(state.snippets, flat)
         if state.columns:
             self.example_columns = Strings.of(objects_of(state.columns, flat))
+
+
+def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:
+    """Their names, one after another; below 0: no document."""
+    name_of = cache(names.__getitem__)
+    return Strings.of(name_of(d) if d >= 0 else "" for d in documents.tolist())
 
 
 def _foremost(

@@ -153,7 +153,7 @@ class Run:
             for begin, rows in self.theta_rows(theta) if documents is not None else ():
                 documents(begin, rows)  # type: ignore[misc]
         if examples and not len(model.example_documents):
-            model.add_examples(state, examples)
+            model.add_examples(state, examples, chain.engine)
         model.trace = {name: values for name, values in chain.trace.arrays().items() if name != "seconds"}
         model.parents = dict(state.parents)
         state.meta = dict(state.meta) | run_meta(chain)

@@ -7,7 +7,7 @@ Counts are functions of it; the running chain keeps its own (see `topicx.samplin
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -27,6 +27,8 @@ from topicx.strings import Strings, same_arrays
 NONE = 0xFFFF
 """The topic of a token that has not been placed yet."""
 MAX_TOPICS = 0xFFFF
+_PIECE = 1 << 22
+"""Tokens that a thread counts at a time."""
 Token = TypeVar("Token", bound=np.generic)
 
 Csr = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.int64]]
@@ -316,9 +318,16 @@ def _with_seeds(counts: Csr, topics: int, seeds: Seeds) -> Csr:
     return indptr, np.insert(columns, at, (wanted % topics).astype(np.uint16)), np.insert(values, at, extra)
 
 
-def topic_totals(z: NDArray[np.uint16], topics: int, seeds: Seeds) -> NDArray[np.int64]:
-    totals = np.zeros(NONE, np.int64)
-    kernel.totals(np.ascontiguousarray(z), totals)
-    totals = totals[:topics].copy()
+def topic_totals(
+    z: NDArray[np.uint16], topics: int, seeds: Seeds, share: Callable[[Callable[[int], Any], range], Any] = map
+) -> NDArray[np.int64]:
+    """n_k, seeds included. `share`, an engine's map, counts pieces of z at the same time."""
+
+    def count(begin: int) -> NDArray[np.int64]:
+        totals = np.zeros(NONE, np.int64)
+        kernel.totals(np.ascontiguousarray(z[begin : begin + _PIECE]), totals)
+        return totals[:topics]
+
+    totals: NDArray[np.int64] = sum(share(count, range(0, len(z), _PIECE)), np.zeros(topics, np.int64))
     np.add.at(totals, seeds.topics, seeds.counts)
     return totals

@@ -22,6 +22,7 @@ import mmap
 import os
 import random
 import resource
+import shlex
 import shutil
 import signal
 import struct
@@ -40,7 +41,7 @@ HANG, STANDSTILL = 10.0, 300.0
 """Seconds of the processor, and by the clock."""
 MEMORY = 2 << 30
 BATCH = 500
-FOREIGN_SHARE = 0.2
+FOREIGN_SHARE, OPTION_SHARE = 0.22, 0.1
 KINDS = ("corpus", "model", "model", "state", "state", "checkpoint", "checkpoint", "hmm", "hmm-checkpoint")
 OURS = "x.topicx"
 
@@ -96,9 +97,29 @@ class Cases:
             name = rng.choice(list(self.foreign))
             line = rng.choice(self.lines[name])
             return "others", self._target(name), mutate.mutated_text(self.foreign[name], rng), line
+        lies = rng.random() < OPTION_SHARE
         kind = rng.choice(KINDS)
         source = rng.choice(self.sources[kind])
-        return kind, OURS, mutate.mutated(source, rng), rng.choice(self.lines[source.path])
+        line = rng.choice(self.lines[source.path])
+        if not lies or line.startswith("mallet "):
+            return kind, OURS, mutate.mutated(source, rng), line
+        words = shlex.split(line.split(" && ")[0])
+        lying = shlex.join([*words, *mutate.lying_options(_command(words), rng)])
+        return "options", OURS, Path(source.path).read_bytes(), lying
+
+
+def _command(words: list[str]) -> Any:
+    """The click command that a line calls."""
+    import click
+
+    from topicx.cli import cli
+
+    found: Any = cli
+    for word in words:
+        if not isinstance(found, click.Group):
+            break
+        found = found.get_command(click.Context(found), word)
+    return found
 
 
 def ways(number: int) -> tuple[bool, bool]:
@@ -304,6 +325,7 @@ class Batch:
         if self.child == 0:
             os.dup2(self.errors.fileno(), 2)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             try:
                 worker(cases, numbers, self.board, self._tell, limit)
             finally:

@@ -10,6 +10,7 @@ import json
 import random
 from typing import Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -227,3 +228,57 @@ def mutated_text(data: bytes, rng: random.Random) -> bytes:
         if not found:
             break
     return bytes(found)
+
+
+WHOLE = (
+    "-1",
+    "0",
+    "1",
+    "2",
+    "3",
+    "7",
+    str(2**31),
+    str(2**62),
+    str(2**63),
+    "x",
+    "",
+    "1e3",
+    "nan",
+    "1.5",
+    "0x2",
+    "\u0663",
+)
+FEW = WHOLE[:6] + WHOLE[9:]
+"""Of sweeps and the like, which take their time."""
+REAL = ("nan", "inf", "-inf", "-1", "0", "-0.0", "1e308", "5e-324", "1e-30", "1e30", "1e-9", "0.5", "1", "2", "x",
+        "", "1e999")  # fmt: skip
+TEXTS = (
+    "", "x", "1", "0,1", "1,1", "2,2,2", "0.5,0.5", "0=x", "9=x", "=", ",", "label", "time", "score", "note", "all",
+    "nan", "none", "collection", "year", "alpha+beta", "-1", "\x1b[31m", "\u00e9", "a" * 3000, "[", "(?P<text>.*)",
+    "(a+)+$", ".", "good.corpus", "good.model", "good.state", "docs.json", "text.txt", "nowhere", "light",
+)  # fmt: skip
+PLACES = ("o", "o.png", "o.svg", "o.csv", "o.jsonl", "o.npz", "o.gz", ".", "", "nowhere/x", "-", "/dev/full", "o/x")
+SWEEPS = {"iterations", "burn_in", "samples", "particles", "chains", "restarts", "paths", "icm", "lag", "clusters",
+          "document_passes", "topics", "states", "weight_samples", "pi_burn_in", "folds", "gibbs_steps"}  # fmt: skip
+WRITTEN = {"output", "doc_topics", "trace", "checkpoint", "plot", "plot_file", "table", "cells", "state_file"}
+
+
+def lying_options(command: click.Command, rng: random.Random) -> list[str]:
+    """One to three options of a command, with values that few would give it."""
+    found: list[str] = []
+    options = [one for one in command.params if isinstance(one, click.Option) and "--help" not in one.opts]
+    for option in rng.choices(options, k=rng.choice((1, 1, 2, 3))):
+        name, flag = str(option.name), rng.choice([*option.opts, *option.secondary_opts])
+        if option.is_flag or option.count:
+            found.append(flag)
+            continue
+        if name in WRITTEN or (name == "state" and command.name in ("train", "infer")):
+            value = rng.choice(PLACES)
+        elif isinstance(option.type, click.Choice) and rng.random() < 0.9:
+            value = rng.choice(list(option.type.choices))
+        elif isinstance(option.type, click.types.IntParamType):
+            value = rng.choice(FEW if name in SWEEPS else WHOLE)
+        else:
+            value = rng.choice(REAL if "number" in option.type.name.lower() or rng.random() < 0.2 else TEXTS)
+        found += [flag, value]
+    return found

@@ -35,6 +35,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "vem": {"model": "compound", "sampler": "vem", "topics": 3, "own": {"pi": "vem"}},
     "hdp": {"model": "hdp", "sampler": "sparse", "topics": 3},
     "paths": {"sampler": "sparse", "topics": 3, "paths": 2},
+    "soft": {"sampler": "sparse", "topics": 3, "start": "soft"},
+    "growing": {"sampler": "alias", "topics": 3, "start": "growing"},
 }
 """Runs that leave a model, a state and a checkpoint each, beside those of the plain samplers."""
 
@@ -58,13 +60,25 @@ CORPUS = [
     "info {f}", "info {f} --json --arrays", "import text.txt --format lines --like {f} -o o -q",
     f"hmm train {{f}} -k 2 --iterations 2 -o o {QUICK} && hmm decode o good.corpus -o o2 {QUICK}",
     f"hmm evaluate some.hmm {{f}} {QUICK}", f"hmm decode some.hmm {{f}} -m posterior --tokens -o o {QUICK}",
+    f"train {{f}} -k 3 --iterations 2 --start soft -o o {QUICK} && {USED}",
+    f"train {{f}} -k 3 --iterations 2 --start growing -o o {QUICK} && {USED}",
+    f"train {{f}} --model medlda --target place -k 2 --strategy one-vs-all --iterations 2 -o o {QUICK} && {USED}",
+    f"search {{f}} -k 2,3 --chains 2 --iterations 1 {QUICK}",
+    "topics good.model --by label --corpus {f} --threads 1", "evaluate good.model good.state -m time --times {f}",
+    "topics good.model --by time --corpus {f} --table o --threads 1", f"evaluate good.model {{f}} -m time {QUICK}",
+    f"infer medlda.model {{f}} -o o {FEW} {QUICK}", f"estimate plain.state --corpus {{f}} -o o {QUICK} && {USED}",
+    f"split {{f}} --halves 0.5 -o o -q && train o.first.corpus -k 2 --iterations 2 -o o2 {QUICK}",
     "mallet info --input {f} --print-feature-counts TRUE --print-infogain 2",
+    "mallet split --input {f} --training-file o --testing-file o2 --training-portion 0.5 --random-seed 1",
     "mallet prune --input {f} --output o --prune-count 2",
     "mallet train-topics --input {f} --num-topics 2 --num-iterations 2 --random-seed 1 --output-doc-topics o",
 ]  # fmt: skip
 MODEL = [
     "topics {f} -d 3 -p", "topics {f} --json", "topics {f} --compare good.model", "info {f}",
     "topics {f} --weights", "topics {f} --by collection", "topics {f} --label-topics",
+    "topics {f} --by label --corpus good.corpus --json", "topics {f} --by time --corpus good.corpus --table o",
+    f"topics {{f}} --merge 0,1 --name 0=a --hide 2 -o o && {USED}", f"topics {{f}} --name 1= -o o && {USED}",
+    f"evaluate {{f}} good.corpus -m time {QUICK} --samples 2 --burn-in 1",
     f"infer {{f}} good.corpus -o o {FEW} {QUICK}", f"infer {{f}} good.corpus -o o.npz --theta cvb0 {QUICK}",
     f"infer {{f}} text.txt --input-format lines -o o --state o2 {FEW} {QUICK} && estimate o2 -o o.model {QUICK}",
     *(f"export {{f}} --format {format} -o o -q" for format in
@@ -88,7 +102,10 @@ STATE = [
     *(f"train --init-state {{f}} --iterations 2 --sampler {sampler} -o o {QUICK} && {USED}" for sampler in SAMPLERS),
     f"evaluate good.model {{f}} -m likelihood {QUICK}", f"evaluate good.model {{f}} -m diagnostics {QUICK}",
     f"evaluate good.model {{f}} -m predictive --rest good.corpus {QUICK}", "evaluate good.model {f} -m agreement",
-    "topics compound.model --by collection --contrast {f}",
+    "topics compound.model --by collection --contrast {f}", "topics good.model --by label --state {f}",
+    f"topics {{f}} --merge 0,2 -o o && estimate o -o o2 {QUICK}", "evaluate good.model {f} -m time",
+    f"prune {{f}} --min-count 2 -o o -q && estimate o -o o2 {QUICK}",
+    f"evaluate good.model {{f}} -m clusters --clusters 2 {QUICK}",
     "mallet train-topics --input-model {f} --num-iterations 2 --random-seed 1 --output-state o",
 ]  # fmt: skip
 CHECKPOINT = [
@@ -145,6 +162,19 @@ FOREIGN: dict[str, list[str]] = {
     "alpha.txt": [f"train good.corpus -k 3 --iterations 2 --alpha {{f}} -o o {QUICK} && topics o"],
     "docs.svmlight.labels": ["import docs.svmlight -o o -q"],
     "docs.uci.vocab": ["import docs.uci --format uci -o o -q"],
+    "stop.txt": ["import docs.json --format jsonl --stoplist-file {f} -o o -q",
+                 "prune good.corpus --stoplist-file {f} -o o -q",
+                 "mallet import-file --input text.txt --stoplist-file {f} --remove-stopwords TRUE --output o"],
+    "words.txt": [f"prune good.corpus --words {{f}} -o o -q && train o -k 2 --iterations 2 -o o2 {QUICK}",
+                  "prune good.corpus --extra-stopwords {f} -o o -q"],
+    "ids.txt": ["split good.corpus --ids {f} -o o -q"],
+    "names.txt": ["import docs.svmlight --format svmlight --label-names {f} -o o -q"],
+    "cells.jsonl": [f"search good.corpus -k 2,3 --chains 2 --iterations 1 --cells {{f}} {QUICK}"] * 2,
+    "pipe.txt": ["mallet import-file --input text.txt --replacement-files {f} --output o",
+                 "mallet import-file --input text.txt --deletion-files {f} --output o"],
+    "patterns.txt": ["mallet import-file --input text.txt --stop-pattern-file {f} --output o"],
+    "bulk.txt": ["mallet bulk-load --input {f} --output o --keep-sequence TRUE && mallet info --input o"],
+    "vectors.txt": ["mallet import-svmlight --input {f} --output o && mallet info --input o"],
     "options.txt": ["mallet train-topics --config {f} --input some.mallet --num-iterations 2"],
 }  # fmt: skip
 PLACED = {"warp.model", "warp.vocab", "gibbs.others", "wordmap.txt", "docs.svmlight.labels", "docs.uci.vocab"}
@@ -178,6 +208,14 @@ def prepare() -> None:
         run(f"{train} -o {sampler}.hmm --checkpoint-interval 3 --checkpoint {sampler}.hmm-checkpoint")
     shutil.copy("collapsed.hmm", "some.hmm")
     run("mallet import-file --input text.txt --output some.mallet --keep-sequence TRUE")
+    fields = "--column place --column note --chunk 4 --bigrams --bigram-min-count 2 --stem en"
+    run(f"import docs.json --format jsonl {fields} -o rich.corpus -q")
+    run("topics good.model --merge 0,1 --name 2=x --hide 2 -o merged.model")
+    run("topics good.state --merge 0,1 -o merged.state")
+    train = f"train rich.corpus --model medlda --target place -k 2 --iterations 4 {QUICK}"
+    run(f"{train} --strategy one-vs-all -o one.model")
+    run(f"{train} --chains 2 --keep average -o average.model")
+    run(f"search good.corpus -k 2,3 --chains 2 --iterations 1 --cells cells.jsonl {QUICK}")
     outputs = "--output-model mallet.state --inferencer-filename mallet.model"
     run(f"mallet train-topics --input some.mallet --num-topics 2 --num-iterations 3 --random-seed 1 {outputs}")
     _foreign()
@@ -199,6 +237,14 @@ def _texts() -> None:
     Path("prior.txt").write_text("moon 0.5\nbread 0.001\n")
     Path("alpha.txt").write_text("0.1\n0.5\n0.2\n")
     Path("options.txt").write_text("num-topics = 2\nnum-iterations = 3\noutput-doc-topics = o\n")
+    Path("stop.txt").write_text("moon\n# note\nbread day\n\n")
+    Path("words.txt").write_text("moon\nstar\nbread\nday\n")
+    Path("ids.txt").write_text("d1\tone\nd2\ttwo\nd3\tone\n")
+    Path("names.txt").write_text("sky\noven\nother\n")
+    Path("pipe.txt").write_text("moon bread = loaf\nday\n")
+    Path("patterns.txt").write_text("mo+n\n[a-c].*\n")
+    Path("bulk.txt").write_text("one\t-\tmoon bread day\ntwo\tsky\tstar star comet\n")
+    Path("vectors.txt").write_text("sky moon:1 star:2\noven bread:1.5\n")
     Path("docs.arff").write_text(
         "@relation 'r: -C 1'\n@attribute l {0,1}\n@attribute moon numeric\n@attribute bread {0,1}\n@data\n"
         "1,2,0\n{1 3}\n"

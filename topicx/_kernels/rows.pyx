@@ -18,6 +18,9 @@ from topicx._kernels.sorting cimport sort_keys
 
 cdef uint16_t NONE = 0xFFFF
 
+PART = 1 << 15
+"""Rows that a thread looks at together."""
+
 
 def topic_bits_for(int n_topics) -> int:
     """Bits of a packed entry that hold the topic: enough for K - 1, at least one."""
@@ -165,28 +168,47 @@ cdef void to_dense(uint32_t *row, int32_t *length, int64_t padded, int topic_bit
     length[0] = DENSE
 
 
-def to_csr(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const int32_t[::1] row_len, int topic_bits,
-           int n_topics):
-    """The rows as compressed sparse rows: (indptr int64[V + 1], topics uint16, counts int64), topics ascending."""
-    cdef int64_t V = row_len.shape[0], w, i, j, n
-    cdef int64_t padded = (n_topics + 15) // 16 * 16
+def to_csr(row_start, row_cells, row_len, int topic_bits, int n_topics, order=None, share=map):
+    """The rows as compressed sparse rows: (indptr int64[V + 1], topics uint16, counts int64), topics ascending.
+
+    `order`: which row comes first, which second, and so on (uint32[V]; None: as they are). `share`, an engine's map,
+    does parts of them at the same time."""
+    V = len(row_len)
+    if order is None:
+        order = np.arange(V, dtype=np.uint32)
+    rows = row_start, row_cells, row_len, topic_bits, (n_topics + 15) // 16 * 16, order
+    parts = [(begin, min(begin + PART, V)) for begin in range(0, V, PART)]
+    indptr = np.zeros(V + 1, dtype=np.int64)
+    list(share(lambda part: csr_lengths(*rows, *part, indptr[1:]), parts))
+    np.cumsum(indptr, out=indptr)
+    topics, counts = np.empty(indptr[V], dtype=np.uint16), np.empty(indptr[V], dtype=np.int64)
+    list(share(lambda part: csr_entries(*rows, *part, indptr, topics, counts), parts))
+    return indptr, topics, counts
+
+
+def csr_lengths(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const int32_t[::1] row_len, int topic_bits,
+                int64_t padded, const uint32_t[::1] order, int64_t first, int64_t last, int64_t[::1] lengths):
+    """How many topics each of the rows order[first:last] has."""
+    cdef int64_t at, w
+    with nogil:
+        for at in range(first, last):
+            w = order[at]
+            lengths[at] = occupied(&row_cells[row_start[w]], padded) if row_len[w] == DENSE else row_len[w]
+
+
+def csr_entries(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const int32_t[::1] row_len, int topic_bits,
+                int64_t padded, const uint32_t[::1] order, int64_t first, int64_t last, const int64_t[::1] indptr,
+                uint16_t[::1] topics, int64_t[::1] counts):
+    """The entries of the rows order[first:last], where indptr says, topics ascending."""
+    cdef int64_t at, w, i, j
     cdef uint32_t mask = (<uint32_t> 1 << topic_bits) - 1
     cdef const uint32_t *row
-    indptr_array = np.zeros(V + 1, dtype=np.int64)
-    cdef int64_t[::1] indptr = indptr_array
-    with nogil:
-        for w in range(V):
-            n = occupied(&row_cells[row_start[w]], padded) if row_len[w] == DENSE else row_len[w]
-            indptr[w + 1] = indptr[w] + n
-    topics_array = np.empty(indptr[V], dtype=np.uint16)
-    counts_array = np.empty(indptr[V], dtype=np.int64)
-    cdef uint16_t[::1] topics = topics_array
-    cdef int64_t[::1] counts = counts_array
     cdef Arena arena = Arena()
     cdef uint64_t *keys = <uint64_t *> arena.room(padded * sizeof(uint64_t))
     with nogil:
-        for w in range(V):
-            j = indptr[w]
+        for at in range(first, last):
+            w = order[at]
+            j = indptr[at]
             if row_len[w] == DENSE:
                 row = &row_cells[row_start[w]]
                 for i in range(padded):
@@ -202,7 +224,6 @@ def to_csr(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const in
                 for i in range(row_len[w]):
                     topics[j + i] = <uint16_t> (keys[i] >> 32)
                     counts[j + i] = <int64_t> <uint32_t> keys[i]
-    return indptr_array, topics_array, counts_array
 
 
 def totals(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const int32_t[::1] row_len, int topic_bits,

@@ -97,10 +97,13 @@ def values_of(name: str, column: Column) -> list[Any]:
 
 def objects_of(columns: Mapping[str, Column], rows: NDArray[np.int64]) -> Iterator[str]:
     """What these documents carry, a JSON object each, without what they do not carry; a row below 0: no document."""
-    values = {name: values_of(name, rows_of(column, np.maximum(rows, 0))) for name, column in columns.items()}
-    for place, row in enumerate(rows.tolist()):
+    different, places = np.unique(rows, return_inverse=True)
+    values = {name: values_of(name, rows_of(column, np.maximum(different, 0))) for name, column in columns.items()}
+    said = []
+    for place, row in enumerate(different.tolist()):
         told = {name: column[place] for name, column in values.items() if column[place] not in (None, [])}
-        yield json.dumps(told, ensure_ascii=False) if row >= 0 else ""
+        said.append(json.dumps(told, ensure_ascii=False) if row >= 0 else "")
+    yield from (said[place] for place in places.reshape(-1).tolist())
 
 
 def told_times(times: NDArray[np.float64]) -> list[str | float | int | None]:

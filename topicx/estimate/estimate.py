@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.engines.threads import Engine
+from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate import cgs
 from topicx.estimate.cgsp import MAX_ENTRIES, Conditionals, DumpCounts, ThetaRows
@@ -94,7 +94,7 @@ def estimate(
     if state.digest:
         model.parents = {"state": state.digest}
     if examples and counts is None:
-        model.add_examples(state, examples)
+        model.add_examples(state, examples, engine_of(threads))
     return model
 
 

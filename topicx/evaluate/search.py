@@ -36,6 +36,8 @@ from topicx.model import Model
 from topicx.run import Run
 from topicx.sampling.loop import Interrupted, Stop, never
 from topicx.sampling.options import Options
+from topicx.schema import number as is_number
+from topicx.schema import whole as is_whole
 
 if TYPE_CHECKING:
     import pandas
@@ -132,6 +134,13 @@ def check_numbers(topics: Iterable[int]) -> list[int]:
     for number in numbers:
         check_whole("topics", number, 1, 65535)
     return numbers
+
+
+def is_row(row: Any) -> bool:
+    """Whether this is a row of a search: every measure of a number of topics."""
+    if not isinstance(row, dict) or not is_whole(row.get("topics"), 1, 65535):
+        return False
+    return all(isinstance(row.get(name), list) and all(map(is_number, row[name])) for name in MEASURES)
 
 
 def _row(train: Corpus, test: Corpus, options: Options, chains: int, words: int, engine: Engine, stop: Stop) -> Row:

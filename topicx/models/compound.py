@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.corpus.columns import told_time
 from topicx.corpus.corpus import Corpus
 from topicx.declare import choice, positive, whole
 from topicx.errors import InputError
@@ -159,7 +160,7 @@ def spans_of(corpus: Corpus, number: int) -> tuple[NDArray[np.uint32], list[str]
 
 
 def _span_name(times: NDArray[np.float64], date: bool) -> str:
-    ends = [str(np.datetime64(int(t), "D")) if date else f"{t:g}" for t in (times[0], times[-1])]
+    ends = [str(told_time(float(t), date)) for t in (times[0], times[-1])]
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}" if date else f"{ends[0]}-{ends[1]}"
 
 

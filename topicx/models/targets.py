@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.corpus.columns import told_number
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.strings import Strings
 
 TASKS = ("binary", "multiclass", "multilabel", "regression")
+LARGEST = 1e30
+"""Of the numbers that are predicted: files keep their mean and spread within this."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def _labels(value: Any) -> list[str]:
         return []
     if isinstance(value, list):
         return value
-    return [f"{value:g}" if isinstance(value, float) else str(value)]
+    return [str(told_number(value)) if isinstance(value, float) and np.isfinite(value) else str(value)]
 
 
 def _numbers(corpus: Corpus, values: Sequence[Any], column: str | None) -> Targets:
@@ -125,8 +128,11 @@ def _numbers(corpus: Corpus, values: Sequence[Any], column: str | None) -> Targe
     if column is None:
         values = [_number(value[0]) if len(value) == 1 else value if value else None for value in values]
     for document, value in enumerate(values):
-        if value is not None and (not isinstance(value, float) or not np.isfinite(value)):
-            raise InputError(f"regression needs numbers: the target of document {corpus.ids[document]!r} is {value!r}")
+        if value is not None and not (isinstance(value, float) and abs(value) <= LARGEST):
+            raise InputError(
+                f"regression needs numbers from {-LARGEST:g} to {LARGEST:g}: the target of document "
+                f"{corpus.ids[document]!r} is {value!r}"
+            )
     known = np.array([value is not None for value in values], np.uint8)
     if not known.any():
         raise InputError("no document has a target: name a column of numbers by --target")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,8 +17,8 @@ FEW = 3
 def noisy_words(topics: Sequence[Sequence[str]]) -> tuple[dict[str, str], str | None]:
     """What is noise among the topics' top words, with its kind (short word, number or stop word), and the language of
     the stop words: the one that most of the top words are stop words of."""
-    words = [word for topic in topics for word in topic[:TOP]]
-    language = max(LANGUAGES, key=lambda one: sum(word.lower() in stopwords(one) for word in words))
+    words = Counter(word for topic in topics for word in topic[:TOP])
+    language = max(LANGUAGES, key=lambda one: sum(words[word] for word in words if word.lower() in stopwords(one)))
     stop = stopwords(language)
     short, lettered = Tokenizer(min_length=2, keep_numbers=True), Tokenizer(min_length=1, keep_numbers=False)
     noise: dict[str, str] = {}

@@ -87,10 +87,12 @@ class Classifier:
         self._tables, self._table_of = np.zeros((0, 1, 2)), np.zeros((2, 0), np.int64)
         if tasks.loss == "logistic":
             shapes, places = np.unique(np.stack([self._up, self._down]), return_inverse=True)
-            if shapes[0] < 1:
-                raise InputError(
-                    f"lambda: with the logistic loss λ times a class's weight must be at least 1, not {shapes[0]:g}"
-                )
+            for shape in (shapes[0], shapes[-1]):
+                if not 1 <= shape <= polya.MOST:
+                    raise InputError(
+                        f"lambda: with the logistic loss λ times a class's weight must be from 1 to {polya.MOST:g}, "
+                        f"not {shape:g}"
+                    )
             self._tables = np.stack([polya.table(float(shape)) for shape in shapes])
             self._table_of = places.reshape(2, -1).astype(np.int64)
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from topicx._kernels import cell as kernel
 from topicx._kernels import rows
-from topicx.corpus.corpus import take_rows
 from topicx.engines.threads import Engine
 from topicx.sampling import streams
 from topicx.sampling.likelihood import joint_log_likelihood
@@ -77,8 +76,9 @@ class Gibbs(Method):
         elif state.placed:
             z = state.z  # assignments that came with it
         else:
-            draw = streams.generator(options.seed, options.chain, streams.START)
-            z = draw.integers(0, state.n_topics, state.paths * state.n_tokens, dtype=np.uint16)
+            z = streams.topics(
+                state.paths * state.n_tokens, state.n_topics, options.seed, options.chain, self.engine.map
+            )
         self._adopt(z)
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
@@ -94,7 +94,7 @@ class Gibbs(Method):
             segments=schedule.segments, blocks=schedule.partitions, share=self.engine.map,
         )  # fmt: skip
         self.row_start, self.row_cells, self.row_len, self.topic_bits = built
-        self.totals = topic_totals(self.z, self.state.n_topics, self.state.seeds)
+        self.totals = topic_totals(self.z, self.state.n_topics, self.state.seeds, self.engine.map)
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         return self._sweep(step, share, maximise=False)
@@ -159,15 +159,10 @@ class Gibbs(Method):
         return document_topics(self.z, self.offsets, self.state.n_topics)
 
     def word_topics(self) -> Csr:
-        indptr, topics, counts = rows.to_csr(
-            self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics
-        )
-        if self.schedule.partitions == 1:
-            return indptr, topics, counts  # ranks are word ids
-        by_word = self.schedule.rank.astype(np.int64)
-        counts, _ = take_rows(counts, indptr, by_word)
-        topics, indptr = take_rows(topics, indptr, by_word)
-        return indptr, topics, counts
+        return rows.to_csr(
+            self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics, self.schedule.rank,
+            self.engine.map,
+        )  # fmt: skip
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         # The order of a row's entries is history, and decides which topic a number falls on: kept verbatim.

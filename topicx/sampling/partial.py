@@ -40,8 +40,9 @@ class Assignments(Method):
         elif state.placed:
             z = state.z.copy()
         else:
-            draw = streams.generator(options.seed, options.chain, streams.START)
-            z = draw.integers(0, state.n_topics, state.paths * state.n_tokens, dtype=np.uint16)
+            z = streams.topics(
+                state.paths * state.n_tokens, state.n_topics, options.seed, options.chain, self.engine.map
+            )
         self._adopt(z)
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:

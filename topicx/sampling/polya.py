@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+MOST = 1e6
+"""The largest shape: of larger ones the integral's digits are lost, and in the end its sum has none."""
 POINTS = 512
 SMALLEST, LARGEST = 1 / 80, 4.0
 """w / b at the ends. Below, the series' first term is the density to rounding; above, a gamma tail is."""

@@ -64,8 +64,10 @@ class Schedule:
             streams.generator(seed, chain, streams.SHUFFLE, shard).shuffle(order)
             self.shards.append(order[lengths[order] > 0])
         self.block_of_word = np.zeros(n_words, np.uint16)
-        self.frequencies = np.zeros(n_words, np.int64)  # tokens of each word (of one path)
-        counts.frequencies(words, self.frequencies)
+        # Tokens of each word (of one path).
+        pieces = range(0, len(words), max(-(-len(words) // self._engine.threads), _PIECE))
+        found = self._engine.map(lambda begin: _frequencies(words[begin : begin + pieces.step], n_words), pieces)
+        self.frequencies: NDArray[np.int64] = sum(found[1:], found[0]) if found else np.zeros(n_words, np.int64)
         if partitions > 1:
             self.block_of_word = balanced_blocks(self.frequencies, partitions)
         # Words by block, then by id: the order of tokens within a document. Kernels that write something for each word
@@ -127,6 +129,12 @@ class Schedule:
 
     def _arrange(self, source: NDArray[Any], target: NDArray[Any], back: bool, first: int, last: int) -> None:
         layout.arrange(first, last, self._words, self._offsets, self.rank, source, target, back)
+
+
+def _frequencies(words: NDArray[np.uint32], n_words: int) -> NDArray[np.int64]:
+    tokens = np.zeros(n_words, np.int64)
+    counts.frequencies(words, tokens)
+    return tokens
 
 
 def balanced_blocks(frequencies: NDArray[np.int64], partitions: int) -> NDArray[np.uint16]:

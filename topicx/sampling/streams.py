@@ -4,12 +4,19 @@ generator and a lost cell can be run again with the same result.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 _MASK = (1 << 64) - 1
 
 # What a stream is for: the first word mixed in, so that no two uses share a stream.
 CELL, SHUFFLE, START, UPDATE, WARP_WORD, WARP_DOCUMENT, PHI, SPLIT, CHAIN, HARDEN = range(1, 11)
+
+PIECE = 1 << 24
+"""Tokens whose first topics come from one stream."""
 
 
 def _mix(x: int) -> int:
@@ -31,3 +38,19 @@ def key(*parts: int) -> int:
 def generator(*parts: int) -> np.random.Generator:
     """A NumPy generator for this use: what is drawn between sweeps."""
     return np.random.Generator(np.random.Philox(key=key(*parts)))
+
+
+def topics(
+    tokens: int, topics: int, seed: int, chain: int, share: Callable[[Callable[[int], Any], range], Any] = map
+) -> NDArray[np.uint16]:
+    """A random topic for each token. `share`, an engine's map, draws pieces of them at the same time, each from a
+    stream of its own."""
+    z = np.empty(tokens, np.uint16)
+
+    def draw(begin: int) -> None:
+        piece = z[begin : begin + PIECE]
+        number = (begin // PIECE,) if begin else ()
+        piece[:] = generator(seed, chain, START, *number).integers(0, topics, len(piece), dtype=np.uint16)
+
+    list(share(draw, range(0, tokens, PIECE)))
+    return z
