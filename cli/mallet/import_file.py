@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag
 from topicx.cli.mallet.importing import PIPE_OPTIONS, TEXT_OPTIONS, build, lines_of, pipe_of
 from topicx.cli.mallet.instances import Texts
 from topicx.errors import InputError
@@ -69,9 +69,9 @@ def _features(label: str, where: str) -> list[tuple[str, float]]:
 
 COMMAND = Command(
     "import-file", "cc.mallet.classify.tui.Csv2Vectors", "read a file of documents, one a line", (
-        Option("input", "file", None, "The file to read; - is standard input."),
-        Option("output", "file", "text.vectors", "The instances to write; - is standard output."),
+        file("input", "The file to read; - is standard input."),
+        file("output", "The instances to write; - is standard output.", "text.vectors"),
         *LINE_OPTIONS, *PIPE_OPTIONS, *TEXT_OPTIONS,
-        Option("label-as-features", "boolean", False, "The label is a list of features, each perhaps with =number."),
+        flag("label-as-features", "The label is a list of features, each perhaps with =number."),
     ), run,
 )  # fmt: skip

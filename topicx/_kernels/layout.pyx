@@ -10,6 +10,7 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from topicx._kernels.cell cimport Arena
+from topicx._kernels.sorting cimport sort_few
 
 ctypedef fused value:
     uint16_t
@@ -77,26 +78,13 @@ cdef class Sorter:
         for i in range(self.n):
             self.keys[i] = <uint64_t>self.rank[self.words[self.begin + i]] << 32 | <uint64_t>i
         if self.n <= SHORT:
-            self.insert()
+            sort_few(self.keys, self.n)
         else:
             self.distribute()
         return True
 
-    cdef void insert(self) noexcept nogil:
-        """Ascending by rank, equal ranks as they were."""
-        cdef int64_t i, j
-        cdef uint64_t key
-        cdef uint64_t *keys = self.keys
-        for i in range(1, self.n):
-            key = keys[i]
-            j = i
-            while j > 0 and keys[j - 1] > key:
-                keys[j] = keys[j - 1]
-                j -= 1
-            keys[j] = key
-
     cdef void distribute(self) noexcept nogil:
-        """The same where there are many: digit after digit."""
+        """Ascending by rank, equal ranks as they were: digit after digit."""
         cdef int64_t i, j, at, n = self.n
         cdef int64_t begin[1 << DIGIT]
         cdef int low = 32
