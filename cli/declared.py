@@ -9,6 +9,7 @@ import click
 
 from topicx.cli.common import Function, Number, option
 from topicx.declare import Declared, declarations
+from topicx.errors import InputError
 
 
 class Grouped(click.Command):
@@ -83,4 +84,20 @@ def of_models(owns: Mapping[str, type]) -> list[Callable[[Function], Function]]:
         declared, default = declarations(owns[models[0]])[name]
         shown = declared.shown or (False if default is None or declared.kind is bool else str(default))
         found.append(one(name, declared, None, show_default=shown, heading=f"Options of the model {', '.join(models)}"))
+    return found
+
+
+def own(owns: Mapping[str, type], settings: dict[str, Any], given: list[str]) -> dict[str, Any]:
+    """Takes the options that models have of their own out of the settings; those of the model at hand that were given.
+    Those of others are refused."""
+    model = settings["model"]
+    found: dict[str, Any] = {}
+    for name in {name for other in owns.values() for name in declarations(other)}:
+        value = settings.pop(name)
+        if name not in given:
+            continue
+        if name not in declarations(owns[model]):
+            takers = " or ".join(other for other in owns if name in declarations(owns[other]))
+            raise InputError(f"--{name.replace('_', '-')} is for the model {takers}, not for {model}")
+        found[name] = value
     return found

@@ -19,12 +19,15 @@ options = stack(
     option(
         "--by", default=None, metavar="COLUMN", show_default=False,
         help="The topics of each label, collection, time, or value of a further column of the documents, which "
-        "--corpus or --state gives; compound models know their own collections (collection, or time: in that order).",
+        "--corpus, --doc-topics or --state gives; compound models know their own collections (collection, or time: in "
+        "that order).",
     ),
     option("--corpus", default=None, metavar="FILE", show_default=False,
            help="--by: the documents; their topics are inferred, as infer does."),
     option("--state", default=None, metavar="FILE", show_default=False,
            help="--by: the training's own documents and topics."),
+    option("--doc-topics", default=None, metavar="FILE", show_default=False,
+           help="--by: a table of topics that infer, or train --doc-topics, wrote: nothing is inferred again."),
     option("--bins", type=click.Choice(list(UNITS)), default=None, show_default="as narrow as gives 40 bins at most",
            help="--by time, or a column of times: bins of the calendar; those without documents are shown, too."),
     option("--every", type=click.IntRange(1), default=None, show_default="1",
@@ -39,14 +42,14 @@ options = stack(
     seed,
     threads,
 )  # fmt: skip
-NAMES = ("corpus", "state", "bins", "every", "top", "plot_file", "table", "contrast", "seed", "threads")
+NAMES = ("corpus", "state", "doc_topics", "bins", "every", "top", "plot_file", "table", "contrast", "seed", "threads")
 """The options that are for --by alone."""
 
 
 def show(
     model: Model, path: str, by: str, words: int, chosen: tuple[int, ...], as_json: bool, *, corpus: str | None,
-    state: str | None, bins: str | None, every: int | None, top: int, plot_file: str | None, table: str | None,
-    contrast: str | None, seed: int, threads: int,
+    state: str | None, doc_topics: str | None, bins: str | None, every: int | None, top: int,
+    plot_file: str | None, table: str | None, contrast: str | None, seed: int, threads: int,
 ) -> None:  # fmt: skip
     """The command with --by."""
     from topicx.errors import InputError
@@ -56,19 +59,25 @@ def show(
     from topicx.report.table import check_table, write_table
     from topicx.state import State
 
-    check_outputs([plot_file, table], [path, corpus, state, contrast])
+    check_outputs([plot_file, table], [path, corpus, state, doc_topics, contrast])
     if plot_file:
         check_plot(plot_file)
     if table:
         check_table(table)
-    if corpus and state:
-        raise InputError("--by: the documents are those of --corpus or of --state, not of both")
-    if corpus or state:
-        found, ordered, unit = _of_documents(model, by, corpus, state, bins, every, seed, threads)
+    given = {"corpus": corpus, "state": state, "theta": doc_topics}
+    if sum(map(bool, given.values())) > 1:
+        raise InputError("--by: the documents are those of --corpus, of --doc-topics or of --state, not of several")
+    if not corpus:
+        refuse(("seed",), "is for --by with --corpus, whose documents' topics are inferred")
+    if any(given.values()):
+        found, ordered, unit = _of_documents(model, by, bins, every, seed=seed, threads=threads, **given)
     else:
-        refuse(("bins", "every", "seed", "threads"), "is for --by with --corpus or --state")
+        refuse(("bins", "every", "threads"), "is for --by with --corpus, --doc-topics or --state")
         if by not in ("collection", "time") or "pi" not in model.side:
-            raise InputError("--by: give the documents: --corpus FILE (any), or --state FILE (those of the training)")
+            raise InputError(
+                "--by: give the documents: --corpus FILE (any), --doc-topics FILE (that infer "
+                "or train wrote), or --state FILE (those of the training)"
+            )
         found, ordered = collections.mixtures(model, by), True
         unit = "unit of time" if by == "time" else "collection"
     result: dict[str, Any] = {"groups": collections.describe(model, found, top, words, chosen)}
@@ -97,17 +106,16 @@ def show(
 
 
 def _of_documents(
-    model: Model, by: str, corpus: str | None, state: str | None, bins: str | None, every: int | None, seed: int,
-    threads: int,
+    model: Model, by: str, bins: str | None, every: int | None, **source: Any
 ) -> tuple[Mixtures, bool, str]:  # fmt: skip
-    """Shares by the documents of a corpus or a state; whether groups are in an order; and what a trend is by."""
+    """Shares by the documents of a corpus, a table or a state; whether groups have an order; and what a trend is by."""
     from topicx.report.groups import by_documents
 
-    found, groups, empty = by_documents(
-        model, by, corpus=corpus, state=state, unit=bins, every=every, seed=seed, threads=threads
-    )
+    found, groups, empty = by_documents(model, by, unit=bins, every=every, **source)
     if empty:
         say(f"note: {empty:,} documents without a word that the model knows are left out")
+    if not groups.whole:
+        say("note: the table has the largest shares of each document alone: the others count as nothing")
     return found, groups.ordered, "unit of time"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from topicx.corpus.read import Reader
     from topicx.evaluate.infer import Documents, Inference
+    from topicx.evaluate.output import StateWriter
+    from topicx.report.document_topics import Selection
 
 chain = stack(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
@@ -85,13 +88,10 @@ def command(
       topicx infer news.model new.jsonl --text-field body -o new.parquet --threshold 0.01
       topicx infer tags.model new.corpus -o labels.tsv --ranking 20
     """
-    from topicx import progress
-    from topicx.corpus.chunks import COLUMNS, joining
-    from topicx.errors import InputError
+    from topicx.corpus.chunks import COLUMNS
     from topicx.evaluate.infer import Inference
-    from topicx.evaluate.output import StateWriter
     from topicx.model import Model
-    from topicx.report.document_topics import Selection, apart, format_of, writer
+    from topicx.report.document_topics import Selection, format_of
 
     chosen = format_of(output, format_)
     check_outputs([output, state], [model, *inputs])
@@ -101,49 +101,78 @@ def command(
         seed=seed, threads=threads, group=group,
     )  # fmt: skip
     labeller = labels.labeller_of(loaded, what, threshold, top, score)
-    about: dict[str, Any] = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag}
-    about["chains"] = inference.chains
-    about |= {"theta": inference.theta, "seed": seed}
-    seen = Seen()
+    table = Table(output, chosen, Selection(threshold, top), ranking, join_chunks)
     with contextlib.ExitStack() as open_things:
         source, total, reader = _source(
             inference, inputs, metadata, COLUMNS if join_chunks else (), reading_options, quiet, open_things
         )
-        saved = None
-        if state is not None:
-            inference.need_assignments()
-            saved = open_things.enter_context(
-                contextlib.closing(StateWriter(state, loaded, inference.topics.alpha, about))
-            )
-        columns = inference.definition.columns(loaded)
-        topics, selection, columns, *named = labels.layout(
-            loaded, labeller, Selection(threshold, top), ranking, columns
-        )
-        if join_chunks and columns:
-            raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
-        columns = apart(inference.carried, topics, named[0], columns) | columns
-        add = open_things.enter_context(writer(output, chosen, topics, selection, columns, *named))
-        if join_chunks:
-            add = open_things.enter_context(joining(add))
-        bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
-        for part in inference.stream(source):
-            lengths = seen.add(part.documents)
-            shares = part.theta
-            if labeller is None:
-                found = inference.definition.predict(loaded, part.documents.words, part.documents.offsets, shares)
-                shares = shares * loaded.shown
-            else:
-                shares, found = labels.rows_of(labeller, part)
-            add(part.documents.ids, lengths, part.documents.unknown, shares, [*part.documents.values, *found])
-            if saved is not None:
-                saved.add(part)
-            bar.advance(len(lengths))
-        if saved is not None:
-            saved.finish()
+        saved = _state_writer(inference, state, lag, seed, open_things) if state is not None else None
+        seen = _write(inference, source, total, labeller, table, saved, quiet, open_things)
         if reader is not None:
             check_reading(reader)
             say_faults(reader.options.faults, quiet)
     seen.tell(inference, quiet)
+
+
+@dataclass
+class Table:
+    """The table of θ that is wanted."""
+
+    path: str
+    format: str
+    selection: Selection
+    ranking: int
+    join_chunks: bool
+
+
+def _state_writer(
+    inference: Inference, path: str, lag: int, seed: int, open_things: contextlib.ExitStack
+) -> StateWriter:  # fmt: skip
+    from topicx.evaluate.output import StateWriter
+
+    inference.need_assignments()
+    about: dict[str, Any] = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag}
+    about |= {"chains": inference.chains, "theta": inference.theta, "seed": seed}
+    writer = StateWriter(path, inference.model, inference.topics.alpha, about)
+    return open_things.enter_context(contextlib.closing(writer))
+
+
+def _write(
+    inference: Inference, source: Any, total: int | None, labeller: Any, table: Table, saved: StateWriter | None,
+    quiet: bool, open_things: contextlib.ExitStack,
+) -> Seen:  # fmt: skip
+    """Infer the documents, batch by batch, and write what is wanted of each."""
+    from topicx import progress
+    from topicx.corpus.chunks import joining
+    from topicx.errors import InputError
+    from topicx.report.document_topics import apart, writer
+
+    model = inference.model
+    columns = inference.definition.columns(model)
+    topics, selection, columns, *named = labels.layout(model, labeller, table.selection, table.ranking, columns)
+    if table.join_chunks and columns:
+        raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
+    columns = apart(inference.carried, topics, named[0], columns) | columns
+    add = open_things.enter_context(writer(table.path, table.format, topics, selection, columns, *named))
+    if table.join_chunks:
+        add = open_things.enter_context(joining(add))
+    bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
+    seen = Seen()
+    for part in inference.stream(source):
+        lengths = seen.add(part.documents)
+        shares = part.theta
+        if labeller is None:
+            found = inference.definition.predict(model, part.documents.words, part.documents.offsets, shares)
+            shares = shares * model.shown
+        else:
+            shares, found = labels.rows_of(labeller, part)
+        add(part.documents.ids, lengths, part.documents.unknown, shares, [*part.documents.values, *found])
+        if saved is not None:
+            saved.add(part)
+        bar.advance(len(lengths))
+    if saved is not None:
+        saved.finish()
+    return seen
 
 
 class Seen:

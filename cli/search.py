@@ -24,6 +24,7 @@ from topicx.cli.common import (
 from topicx.cli.folds import listed
 from topicx.declare import declarations
 from topicx.errors import InputError
+from topicx.models import registry as models
 from topicx.sampling.options import Options
 
 if TYPE_CHECKING:
@@ -36,13 +37,17 @@ COLUMNS = {
     "cao_juan": ("cao-juan", 4, False, 8), "arun": ("arun", 3, False, 7), "seconds": ("seconds", 1, False, 7),
 }  # fmt: skip
 """How each measure is shown: title, digits, whether with the spread over chains, width."""
+OWN = {name: models.find(name).Own for name in models.names() if not models.find(name).elsewhere}
+"""The options of their own that the models have which are searched."""
 training = stack(
+    option("--model", type=click.Choice(models.names()), default="lda",
+           help=f"What is learnt ({', '.join(OWN)}; of others, a message says how their number of topics is found)."),
     *(declared.one(name, one, default) for name, (one, default) in declarations(Options).items()
       if name not in APART and not one.hidden)
 )  # fmt: skip
 
 
-@click.command("search")
+@click.command("search", cls=declared.Grouped)
 @click.argument("corpus")
 @option("--topics", "-k", default="10,20,40,80", metavar="K,K,…", help="Numbers of topics to try.")
 @option("--chains", type=click.IntRange(1, 1000), default=3, help="Models of each number, from independent chains.")
@@ -52,6 +57,7 @@ training = stack(
         help="Keep finished rows in this file (JSON lines), and take from it those of the same search.")  # fmt: skip
 @option("--plot", "plot_file", default=None, metavar="FILE", show_default=False, help="Draw it (png, svg or pdf).")
 @training
+@stack(*declared.of_models(OWN))
 @json_output
 @threads
 @quiet
@@ -74,19 +80,24 @@ def command(
     from topicx.cli.training import Stopper
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
-    from topicx.evaluate.search import CLOSING, check_numbers, search
+    from topicx.evaluate.search import CLOSING, check_model, check_numbers, search
     from topicx.report.plots import check_plot
+    from topicx.run import check_fit
     from topicx.sampling import registry
 
     check_outputs([plot_file, cells], [corpus])
+    check_model(settings["model"])
     kind = check_plot(plot_file) if plot_file else ""
     numbers = check_numbers(listed("topics", topics, int))
     settings["alpha"] = priors.alpha(settings["alpha"], numbers[0])
     if not isinstance(settings["alpha"], float | int | None):
         raise InputError("--alpha: a number a topic does not go with several numbers of topics; give one number")
     given = [name for name in on_command_line(context) if name in settings]
+    settings["own"] = declared.own(OWN, settings, given)
+    options = Options(topics=numbers[0], **settings)
+    check_fit(models.of(options), options)
     if settings["sampler"] != "auto":
-        Options(topics=numbers[0], **settings).check_sampler(registry.find(settings["sampler"]), given)
+        options.check_sampler(registry.find(settings["sampler"]), given)
     loaded = Corpus.load(corpus)
     about = {"corpus": loaded.digest, "chains": chains, "held_out": held_out, "words": words, **settings}
     known = _known(cells, about)

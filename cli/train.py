@@ -27,7 +27,6 @@ from topicx.cli.common import (
 )
 from topicx.cli.log import JsonLog, Log
 from topicx.cli.training import Series, Stopper, Wanted, train_one
-from topicx.declare import declarations
 from topicx.errors import InputError
 from topicx.models import registry as models
 from topicx.sampling.options import Options
@@ -114,7 +113,7 @@ model_options = stack(
     help="What is said while it runs: lines for people, or a JSON object a line for programs.",
 )
 @folds.fold_options
-@stack(*declared.of_models({name: models.find(name).Own for name in models.names()}))
+@stack(*declared.of_models(OWN))
 @threads
 @memory
 @quiet
@@ -280,21 +279,6 @@ def _resumed(path: str, settings: dict[str, Any], given: list[str], engine: Any)
     return Run.resume(path, engine, settings["iterations"] if "iterations" in given else None)
 
 
-def _own_options(settings: dict[str, Any], given: list[str]) -> dict[str, Any]:
-    """The options of the model's own that were given; those of other models are refused."""
-    model = settings["model"]
-    own: dict[str, Any] = {}
-    for name in {name for other in OWN.values() for name in declarations(other)}:
-        value = settings.pop(name)
-        if name not in given:
-            continue
-        if name not in declarations(OWN[model]):
-            takers = " or ".join(other for other in OWN if name in declarations(OWN[other]))
-            raise InputError(f"--{name.replace('_', '-')} is for the model {takers}, not for {model}")
-        own[name] = value
-    return own
-
-
 def _new_run(source: Source, number: int, engine: Any, log: Log) -> Run:
     from topicx.corpus.corpus import Corpus
     from topicx.models.definition import Priors
@@ -303,7 +287,7 @@ def _new_run(source: Source, number: int, engine: Any, log: Log) -> Run:
     settings, given, tried = dict(source.settings), source.given, source.tried
     seed_words, word_prior = settings.pop("seed_words"), settings.pop("word_prior")
     seed_weight = settings.pop("seed_weight")
-    settings["own"] = _own_options(settings, given)
+    settings["own"] = declared.own(OWN, settings, given)
     if source.init_state:
         run = _from_state(source.corpus, source.init_state, number, settings, given, engine, log)
     else:

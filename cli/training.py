@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -243,12 +243,12 @@ def _tell_stopped(run: Run, checkpoints: Checkpoints, wanted: Wanted, log: Log) 
     write(run, replace(only, state=None, doc_topics=None, trace=None), log)
 
 
-def unfinished(path: str) -> bool:
+def unfinished(path: str, load: Callable[[str], Any] | None = None) -> bool:
     """Whether no model stands there, or one of a run that was stopped: what a stopped run may write to."""
     from topicx.model import Model
 
     try:
-        return not Path(path).exists() or "stopped_after" in Model.load(path).meta
+        return not Path(path).exists() or "stopped_after" in (load or Model.load)(path).meta
     except InputError:
         return False
 

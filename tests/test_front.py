@@ -153,6 +153,20 @@ def test_every_form_of_documents() -> None:
     assert np.array_equal(same[0].transform(matrix), same[0].transform(counts.select([0, 1, 2, 3])))
 
 
+def test_strings_of_numpy_are_strings() -> None:
+    words = [np.array(document) for document in WORDS]
+    plain = topicx.Corpus.from_documents(WORDS)
+    assert topicx.Corpus.from_documents(words, ids=np.array(["p", "q", "r", "s"])).vocabulary == plain.vocabulary
+    assert np.array_equal(
+        small().fit([[np.str_(w) for w in d] for d in WORDS]).topic_word, small().fit(words).topic_word
+    )
+    names = np.array(list(plain.vocabulary))
+    assert topicx.Corpus.from_documents(words, vocabulary=names).vocabulary == plain.vocabulary
+    assert topicx.Corpus.from_matrix(plain.to_matrix(), names).vocabulary == plain.vocabulary
+    with pytest.raises(topicx.InputError, match="vocabulary is not a list of words"):
+        topicx.Corpus.from_documents(WORDS, vocabulary=[1, 2])  # type: ignore[list-item]
+
+
 def test_tables_of_other_programs_come_by_arrow() -> None:
     pytest.importorskip("pandas")
     pyarrow = pytest.importorskip("pyarrow")
@@ -247,6 +261,19 @@ def test_packages_are_reachable_after_import() -> None:
 
 
 # -- stopping --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", ["soft", "growing", "random"])
+def test_a_callback_sees_the_model_so_far(start: str) -> None:
+    corpus, seen = lda_corpus(), []
+    lda = small(iterations=5, start=start).fit(corpus, callbacks=[lambda event: seen.append((event, event.model()))])
+    event, last = seen[-1]
+    counts = lda.topic_word_counts.toarray() + lda.beta
+    assert event.step.sweep == 5 and np.allclose(last.topic_word, counts / counts.sum(axis=1, keepdims=True))
+    assert all(np.allclose(model.topic_word.sum(axis=1), 1) for _, model in seen)
+    assert "look" not in repr(event)
+    with pytest.raises(topicx.InputError, match="no model to look at"):
+        type(event)(event.step, 1, 1, 1.0, None, {}).model()
 
 
 def test_a_callback_that_returns_true_stops() -> None:

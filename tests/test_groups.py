@@ -18,7 +18,7 @@ from topicx import LDA, Corpus, State
 from topicx.corpus.columns import SEPARATOR
 from topicx.errors import InputError
 from topicx.report.bins import UNITS, bins
-from topicx.report.groups import Groups, by_documents, groups_of, mixtures_of
+from topicx.report.groups import LENT, Groups, by_documents, groups_of, mixtures_of
 from topicx.strings import Strings
 
 
@@ -125,11 +125,15 @@ def test_means_and_intervals_are_those_of_the_documents() -> None:
     groups = Groups(["a", "b", "c", "one", "none"], np.arange(50), members, np.arange(5.0), True)
     found = mixtures_of(groups, [(0, theta[:20]), (20, theta[20:])], lengths)
     low, high = found.intervals()
+    parts = [theta[(members == j) & (lengths > 0)] for j in range(3)]
+    within = sum(((part - part.mean(axis=0)) ** 2).sum(axis=0) for part in parts) / sum(len(part) - 1 for part in parts)
     for j in range(3):
         mine = theta[(members == j) & (lengths > 0)]
         assert found.documents[j] == len(mine) and found.tokens[j] == lengths[members == j].sum()
         assert np.allclose(found.mean[j], mine.mean(axis=0))
-        expected = stats.t.interval(0.9, len(mine) - 1, mine.mean(axis=0), stats.sem(mine, axis=0))
+        freedom = len(mine) - 1 + LENT
+        variance = (((mine - mine.mean(axis=0)) ** 2).sum(axis=0) + LENT * within) / freedom
+        expected = stats.t.interval(0.9, freedom, mine.mean(axis=0), np.sqrt(variance / len(mine)))
         assert np.allclose(low[j], np.maximum(expected[0], 0)) and np.allclose(high[j], np.minimum(expected[1], 1))
     assert np.isnan(low[3]).all() and np.allclose(found.mean[3], theta[7]) and np.isnan(found.mean[4]).all()
     trends = {trend.topic: trend for trend in found.trends(True)}
@@ -138,21 +142,30 @@ def test_means_and_intervals_are_those_of_the_documents() -> None:
         assert trends[k].low < trends[k].slope < trends[k].high
 
 
-def test_intervals_hold_the_true_mean_as_often_as_they_say() -> None:
-    """400 times five groups of 30 documents; θ is from a Dirichlet with the mean .4, .3, .2, .1. Shares of a topic, and
-    slopes over the groups, whose true value is 0. The limits are five standard deviations of a binomial, beside the
+def test_a_group_alone_has_the_plain_interval() -> None:
+    theta = np.random.default_rng(1).dirichlet([1, 2, 3], 12)
+    groups = Groups(["a", "one"], np.arange(12), np.repeat([0, 1], [11, 1]), np.arange(2.0), True)
+    low, high = mixtures_of(groups, [(0, theta)], np.ones(12, np.int64)).intervals()
+    expected = stats.t.interval(0.9, 10, theta[:11].mean(axis=0), stats.sem(theta[:11], axis=0))
+    assert np.allclose([low[0], high[0]], expected) and np.isnan(low[1]).all()
+
+
+@pytest.mark.parametrize("size", [3, 5, 30, 100])
+def test_intervals_hold_the_true_mean_as_often_as_they_say(size: int) -> None:
+    """400 times five groups of as many documents; θ is from a Dirichlet with the mean .4, .3, .2, .1. A topic's shares,
+    and slopes over the groups, whose true value is 0. The limits are five standard deviations of a binomial, beside the
     loss that skewed shares cost Student's t."""
     rng = np.random.default_rng(1)
     truth = np.array([0.4, 0.3, 0.2, 0.1])
     inside = slopes = 0
     for _ in range(400):
-        theta = rng.dirichlet(2 * truth, 150)
-        groups = Groups(list("abcde"), np.arange(150), np.repeat(np.arange(5), 30), np.arange(5.0), True)
-        found = mixtures_of(groups, [(0, theta)], np.ones(150, np.int64))
+        theta = rng.dirichlet(2 * truth, 5 * size)
+        groups = Groups(list("abcde"), np.arange(5 * size), np.repeat(np.arange(5), size), np.arange(5.0), True)
+        found = mixtures_of(groups, [(0, theta)], np.ones(5 * size, np.int64))
         low, high = found.intervals()
         inside += int(((low <= truth) & (truth <= high)).sum())
         slopes += sum(trend.low <= 0 <= trend.high for trend in found.trends(True))
-    assert 0.86 < inside / (400 * 5 * 4) < 0.92
+    assert 0.87 < inside / (400 * 5 * 4) < 0.92
     assert abs(slopes / 1600 - 0.9) < 5 * np.sqrt(0.09 / 1600) + 0.005
 
 
@@ -206,7 +219,8 @@ def test_the_command_line(run: Run) -> None:  # noqa: F811
     for arguments, message in (
         (["--by", "time"], "--by: give the documents"),
         (["--by", "x", "--corpus", "c"], "the documents do not carry it; they carry time, party"),
-        (["--by", "time", "--corpus", "c", "--state", "s"], "not of both"),
+        (["--by", "time", "--corpus", "c", "--state", "s"], "not of several"),
+        (["--by", "time", "--state", "s", "--seed", "2"], "--seed: is for --by with --corpus"),
         (["--by", "time", "--corpus", "c", "--bins", "month"], "--bins month: the times are numbers"),
         (["--by", "time", "--corpus", "c", "--table", "x.txt.zip"], "x.txt.zip: a table is written as"),
         (["--by", "time", "--corpus", "c", "--plot", "x.gif"], "x.gif"),
@@ -229,3 +243,60 @@ def test_many_groups_are_shades(run: Run) -> None:  # noqa: F811
     status, out, _ = run("topics", "m", "--by", "page", "--corpus", "c", "--plot", "a.png", "--json")
     assert status == 0 and [row["group"] for row in json.loads(out)["groups"]] == [str(i) for i in range(20)]
     assert Path("a.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.csv.gz", "t.jsonl", "t.npz", "t.parquet"])
+def test_a_table_of_topics_tells_the_same(run: Run, name: str) -> None:  # noqa: F811
+    """What infer wrote, in each format, all shares or the largest."""
+    corpus = carried()
+    corpus = corpus.with_labels([[("a", "b", "a, c")[d % 3], "z"] if d % 4 else [] for d in range(60)])
+    corpus.save("c")
+    assert run("train", "c", "-k", "4", "--iterations", "20", "-o", "m", "-q")[0] == 0
+    assert run("infer", "m", "c", "-o", name, "-q")[0] == 0
+    for by, further in (("time", ["--bins", "decade"]), ("party", [])):
+        told = ["topics", "m", "--by", by, *further, "--json", "--top", "4"]
+        one, two = (run(*told, *source) for source in (("--corpus", "c"), ("--doc-topics", name)))
+        assert one[0] == two[0] == 0, two[2]
+        first, second = json.loads(one[1])["groups"], json.loads(two[1])["groups"]
+        for a, b in zip(first, second, strict=True):
+            assert (a["group"], a["documents"], a["tokens"]) == (b["group"], b["documents"], b["tokens"])
+            shares = [{topic["topic"]: topic["share"] for topic in row["topics"]} for row in (a, b)]
+            assert all(shares[0][k] == (x if x is None else pytest.approx(x, abs=1e-6)) for k, x in shares[1].items())
+    groups = json.loads(run("topics", "m", "--by", "label", "--doc-topics", name, "--json")[1])["groups"]
+    parted = [] if name in ("t.jsonl", "t.parquet") else ["a", "c"]  # text has commas between labels
+    assert {"b", "z", "(none)", *parted} <= {row["group"] for row in groups}
+    few = f"few-{name}"
+    assert run("infer", "m", "c", "-o", few, "-q", "--top", "1")[0] == 0
+    status, out, err = run("topics", "m", "--by", "party", "--doc-topics", few, "--json")
+    assert status == 0 and "the largest shares of each document alone" in err, err
+    assert sum(topic["share"] for topic in json.loads(out)["groups"][0]["topics"]) < 0.99
+
+
+def test_tables_of_other_models_are_refused(run: Run) -> None:  # noqa: F811
+    carried().save("c")
+    for number in ("4", "5"):
+        assert run("train", "c", "-k", number, "--iterations", "5", "-o", number, "-q", "--doc-topics", f"{number}.tsv",
+                   "--state", "s")[0] == 0  # fmt: skip
+    for ending in ("csv", "jsonl", "npz", "parquet"):
+        assert run("infer", "5", "c", "-o", f"5.{ending}", "-q")[0] == 0
+        assert run("infer", "5", "c", "-o", f"few.{ending}", "-q", "--threshold", "0.000001")[0] == 0
+    assert run("topics", "4", "--by", "party", "--doc-topics", "4.tsv")[0] == 0
+    lines = Path("4.tsv").read_text().splitlines(keepends=True)
+    Path("cut.tsv").write_text(lines[0] + lines[1].rpartition("\t")[0] + "\n")
+    Path("word.tsv").write_text(lines[0] + lines[1].rpartition("\t")[0] + "\tx\n")
+    Path("many.tsv").write_text(lines[0] + lines[1].rpartition("\t")[0] + "\t7\n")
+    Path("other.csv").write_text("a,b\n1,2\n")
+    Path("no.jsonl").write_text("{\n")
+    Path("no.npz").write_bytes(b"PK")
+    Path("no.parquet").write_bytes(b"PAR1")
+    for name, message in (
+        ("5.tsv", "5.tsv: is not a table of θ of this model: its columns are not the 4 topics"),
+        ("5.csv", "5.csv: is not"), ("5.jsonl", "it has 5 topics, the model 4"), ("5.npz", "it has 5 topics"),
+        ("5.parquet", "it has 5 topics"), ("few.csv", "a topic 4"), ("few.jsonl", "a topic 4"),
+        ("few.npz", "a topic 4"), ("few.parquet", "a topic 4"), ("cut.tsv", "cut.tsv:2: has"),
+        ("word.tsv", "word.tsv:2: a number"), ("many.tsv", "a share of a topic is not from 0 to 1"),
+        ("other.csv", "its columns are a, b"), ("no.jsonl", "is not a table of θ"), ("no.npz", "no.npz: "),
+        ("no.parquet", "no.parquet: "), ("missing.tsv", "missing.tsv: cannot be read"), ("4", "4: is not a table"),
+    ):  # fmt: skip
+        status, _, err = run("topics", "4", "--by", "party", "--doc-topics", name)
+        assert status == 2 and message in err and len(err.splitlines()) == 1, (name, err)

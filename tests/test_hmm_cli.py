@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -275,10 +276,31 @@ def test_an_interrupted_run_says_how_to_go_on(topicx: Run, tmp_path: Path) -> No
     _, messages = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "topicx hmm train --resume a.hmm.checkpoint -o a.hmm" in messages
-    assert not (tmp_path / "a.hmm").exists()
+    assert "wrote the model so far (" in messages
+    so_far = HmmModel.load(tmp_path / "a.hmm")
+    assert so_far.meta["stopped_after"] == so_far.meta["sweeps"] > 0
     refused = topicx("hmm", "train", "--resume", "a.hmm.checkpoint", "-o", "a.hmm", "--iterations", 1)
     assert refused.returncode == 2
     assert "already" in refused.stderr
+
+
+def test_an_interrupted_run_leaves_a_finished_model_alone(topicx: Run, tmp_path: Path) -> None:
+    """SIGHUP, too, saves a checkpoint; what it says gives a model of what was done."""
+    datasets.make("hmm", 1, tokens=20_000).save(tmp_path / "a.corpus")
+    assert topicx("hmm", "train", "a.corpus", "--iterations", "2", "-o", "a.hmm").returncode == 0
+    before = (tmp_path / "a.hmm").read_bytes()
+    command = [sys.executable, "-m", "topicx", "hmm", "train", "a.corpus", "--iterations", "100000000", "-o", "a.hmm",
+               "--checkpoint-interval", "50"]  # fmt: skip
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL) and None)  # fmt: skip
+    while not (tmp_path / "a.hmm.checkpoint").exists():
+        assert process.poll() is None
+    process.send_signal(signal.SIGHUP)
+    _, messages = process.communicate(timeout=60)
+    assert process.returncode == 130 and (tmp_path / "a.hmm").read_bytes() == before
+    assert "a.hmm stays as it was" in messages
+    told = messages.split("topicx ")[-1].split()
+    assert topicx(*told).returncode == 0 and HmmModel.load(tmp_path / told[-1]).meta["sweeps"] == int(told[-3])
 
 
 @pytest.mark.parametrize(

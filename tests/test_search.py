@@ -114,6 +114,29 @@ def test_odd_searches(corpus: Corpus) -> None:
         search(Corpus.from_documents([["a", "b"]]), [2])
 
 
+def test_models_that_are_searched_and_those_that_are_not(run: Run, corpus: Corpus) -> None:  # noqa: F811
+    documents = [list(document) for document in lda_corpus(60, 30, 40, 3, seed=4)]
+    several = Corpus.from_documents(documents, collections=["ab"[d % 2] for d in range(60)])
+    found = search(several, [2, 3], chains=1, iterations=4, model="compound", own={"pi": "mgs"})
+    assert [row["topics"] for row in found.rows] == [2, 3] and found.rows[0]["perplexity"][0] > 1
+    several.save("c")
+    common = ("search", "c", "-k", "2", "--chains", "1", "--iterations", "4")
+    status, out, err = run(*common, "--model", "compound", "--pi", "mgs", "--json")
+    assert status == 0, err
+    assert json.loads(out)["rows"][0]["perplexity"] == found.rows[0]["perplexity"]
+    for arguments, message in (
+        (["--model", "hdp"], "search: is not for the model hdp: it finds the number of topics"),
+        (["--model", "labeled"], "its topics are the labels"),
+        (["--model", "medlda"], "--try-topics"),
+        (["--pi", "mgs"], "--pi is for the model compound, not for lda"),
+        (["--model", "compound", "--alpha", "1"], "give gamma and pi_alpha"),
+    ):
+        status, out, err = run(*common, *arguments)
+        assert status == 2 and message in err and not out, err
+    with pytest.raises(InputError, match="it finds the number"):
+        search(corpus, [2], model="hdp")
+
+
 def test_an_interrupted_search_keeps_its_rows(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     finished = []
     found = search(corpus, [2, 3, 4], chains=1, iterations=3, each=finished.append, stop=lambda: len(finished) == 2)

@@ -6,6 +6,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -69,8 +70,9 @@ class Fitting:
             note = f"score {event.score:.4f}" if event.score is not None else ""
             progress.advance(event.work, note)
             placed = event.step.kind not in BEFORE
+            shown = replace(event, look=run.glance)
             for callback in self.callbacks:
-                if callback(event) is True:
+                if callback(shown) is True:
                     self._asked = True
 
         with self._progress(sum(step.share for step in chain.steps)) as progress:

@@ -75,14 +75,15 @@ def command(
     """Learn a hidden Markov model from CORPUS. Its documents are independent sequences.
 
     The result depends on the corpus, the options and the seed: never on the threads, or on whether the run was
-    interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint and says how to go on.
+    interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint, writes the model so far and says how to go
+    on.
     """
     from topicx.cli.log import Log
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
     from topicx.hmm.options import Options
     from topicx.hmm.run import HmmRun
-    from topicx.sampling.loop import Checkpoints
+    from topicx.sampling.loop import Checkpoints, Interrupted
 
     given = on_command_line(context)
     check_outputs([output, trace_path, checkpoint if checkpoint != resume else None], [corpus, resume])
@@ -107,7 +108,11 @@ def command(
             again += f" --checkpoint-interval {checkpoint_interval}"
         log = Log(quiet, verbose)
         checkpoints = Checkpoints(checkpoint or default, checkpoint_interval, warn=partial(log.tell, always=True))
-        _train(run, checkpoints, again, log)
+        try:
+            _train(run, checkpoints, log)
+        except Interrupted:
+            _tell_stopped(run, checkpoints, output, again, log)
+            raise click.exceptions.Exit(130) from None
         model = run.model()
     if trace_path:
         run.write_trace(trace_path)
@@ -119,10 +124,10 @@ def command(
         Path(default).unlink(missing_ok=True)
 
 
-def _train(run: HmmRun, checkpoints: Checkpoints, again: str, log: Log) -> None:
+def _train(run: HmmRun, checkpoints: Checkpoints, log: Log) -> None:
     """Train with progress; a signal ends it after the sweep, with a checkpoint."""
     from topicx.cli.training import Stopper
-    from topicx.sampling.loop import Event, Interrupted
+    from topicx.sampling.loop import Event
 
     o = run.options
     several = "".join(f", {n} {what}" for n, what in ((o.paths, "paths"), (o.restarts, "restarts")) if n > 1)
@@ -130,18 +135,32 @@ def _train(run: HmmRun, checkpoints: Checkpoints, again: str, log: Log) -> None:
         f"{len(run.data.offsets) - 1:,} sequences, {run.data.n_symbols:,} symbols, {len(run.vocabulary):,} different; "
         f"{o.states} states, sampler {o.sampler}{several}, {o.iterations} iterations, seed {o.seed}"
     )
-    try:
-        with Stopper(log) as stopper, log.progress(o.iterations) as progress:
-            progress.begin(run.position)
+    with Stopper(log) as stopper, log.progress(o.iterations) as progress:
+        progress.begin(run.position)
 
-            def report(event: Event) -> None:
-                log.swept(progress, event, "log-likelihood", run.seconds)
+        def report(event: Event) -> None:
+            log.swept(progress, event, "log-likelihood", run.seconds)
 
-            run.run([report], checkpoints, lambda: stopper.asked)
-    except Interrupted:
-        log.tell(f"stopped after {run.position} of {o.iterations} sweeps; the run is saved. To go on with it:\n"
-                 f"  topicx hmm train --resume {shlex.quote(checkpoints.path)} {again}", always=True)  # fmt: skip
-        raise click.exceptions.Exit(130) from None
+        run.run([report], checkpoints, lambda: stopper.asked)
+
+
+def _tell_stopped(run: HmmRun, checkpoints: Checkpoints, output: str, again: str, log: Log) -> None:
+    """How to go on, and a model of what was done to read meanwhile."""
+    from topicx.cli.training import unfinished, with_number
+    from topicx.hmm.model import HmmModel
+
+    done, resume = run.position, f"topicx hmm train --resume {shlex.quote(checkpoints.path)}"
+    log.tell(f"stopped after {done} of {run.options.iterations} sweeps; the run is saved. To go on with it:\n"
+             f"  {resume} {again}", always=True)  # fmt: skip
+    if output == "-" or not unfinished(output, HmmModel.load):
+        other = shlex.quote(with_number("topicx.hmm" if output == "-" else output, done))
+        kept = "" if output == "-" else f"{output} stays as it was. "
+        log.tell(f"{kept}For a model of what was done:\n  {resume} --iterations {done} -o {other}", always=True)
+        return
+    model = run.model()
+    model.meta["stopped_after"] = done
+    model.save(output)
+    log.tell(f"wrote the model so far ({done} sweeps) to {output}", always=True)
 
 
 def _say_result(run: HmmRun, meta: dict[str, Any], quiet: bool) -> None:

@@ -83,14 +83,20 @@ def from_documents(
     """A corpus of documents that are lists of words. `vocabulary` fixes the words and their order."""
     if vocabulary is not None and limits:
         raise InputError("a vocabulary fixes the words: leave the limits out")
-    with Builder(None, _options(limits, 0), like=vocabulary) as builder:
+    like = vocabulary if vocabulary is None else _words(vocabulary, "vocabulary")
+    with Builder(None, _options(limits, 0), like=like) as builder:
         for part, batch in _batches(documents, "documents", ids, labels, collections, times, columns):
-            for i, words in enumerate(part):
-                known = isinstance(words, Sequence | np.ndarray) and not isinstance(words, str)
-                if not known or not all(isinstance(word, str) for word in words):
-                    raise InputError(f"documents[{builder.n_documents + i}] is not a list of words")
-            builder.add_words(part, batch)
+            plain = [_words(words, "documents", builder.n_documents + i) for i, words in enumerate(part)]
+            builder.add_words(plain, batch)
         return builder.corpus()
+
+
+def _words(words: Any, name: str, number: int | None = None) -> Sequence[str]:
+    """Words as the kernels take them: NumPy's strings, and other kinds of str, as plain ones."""
+    listed = isinstance(words, Sequence | np.ndarray) and not isinstance(words, str)
+    if not listed or not all(isinstance(word, str) for word in words):
+        raise InputError(f"{name}{'' if number is None else f'[{number}]'} is not a list of words")
+    return words if all(type(word) is str for word in words) else [str.__str__(word) for word in words]
 
 
 def from_matrix(
@@ -123,7 +129,7 @@ def from_matrix(
             raise InputError(f"matrix must be documents × words of numbers, not {dense.dtype} of shape {dense.shape}")
         table = scipy.sparse.csr_array(dense)
     n_documents, n_words = table.shape
-    names = [str(i) for i in range(n_words)] if vocabulary is None else list(vocabulary)
+    names = [str(i) for i in range(n_words)] if vocabulary is None else list(_words(vocabulary, "vocabulary"))
     if len(names) != n_words:
         raise InputError(f"vocabulary has {len(names)} words, but the matrix has {n_words} columns")
     values = np.asarray(table.data)

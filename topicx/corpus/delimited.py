@@ -92,7 +92,7 @@ class _Rows:
             return next(self._rows, None)
         except csv.Error as error:
             hint = " (--no-quotes takes quotes as they are)" if self.options.quotes else ""
-            self.options.faults.meet(f"{self.shown}:{self._rows.line_num}: {error}{hint}")
+            self.options.faults.meet(f"{self.shown}:{self._rows.line_num}: {error}{hint}", call=bool(hint))
             return []
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:

@@ -21,12 +21,14 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError) as error:
-                reason = getattr(error, "msg", None) or "nested too deeply"
+                reason = "nested too deeply"
+                if isinstance(error, json.JSONDecodeError):
+                    reason = f"{error.msg.removesuffix(' at')} at column {error.colno}"
                 options.faults.meet(f"{source.shown}:{number}: is not JSON: {reason}")
                 continue
             wrong = _wrong(row, fields, options)
             if wrong:
-                options.faults.meet(f"{source.shown}:{number}: {wrong}")
+                options.faults.meet(f"{source.shown}:{number}: {wrong}", call=True)
                 continue
             numbers.append(number)
             rows.append(row)

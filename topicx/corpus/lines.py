@@ -54,7 +54,7 @@ def _batch(run: Stretch, match: Match, shown: str, options: ReadOptions) -> Batc
         numbers = [first + i for i, line in enumerate(lines) if line.strip()]
         for number in numbers:
             if found[number - first] is None:
-                options.faults.meet(f"{shown}:{number}: the line does not match --line-regex")
+                options.faults.meet(f"{shown}:{number}: the line does not match --line-regex", call=True)
         numbers = [number for number in numbers if found[number - first] is not None]
         found = [found[number - first] for number in numbers]
     groups = [match.group for match in found]

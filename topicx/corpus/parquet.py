@@ -32,7 +32,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
                 wrong = "is not text" if row is None else _wrong(row, fields, options)
                 if row is None or wrong:
                     if row is not None:
-                        options.faults.meet(f"{source.shown}:{number}: {wrong}")
+                        options.faults.meet(f"{source.shown}:{number}: {wrong}", call=True)
                     continue
                 numbers.append(number)
                 rows.append(row)

@@ -39,10 +39,10 @@ class Faults:
     repaired: int = 0
     first: list[str] = field(default_factory=list)
 
-    def meet(self, message: str, *, mended: bool = False) -> None:
-        """A fault of one document, `mended` if it can be."""
+    def meet(self, message: str, *, mended: bool = False, call: bool = False) -> None:
+        """A fault of one document, `mended` if it can be; or (`call`) of the options more likely."""
         if self.policy == "stop":
-            raise InputError(message)
+            raise InputError(message if call else f"{message} (--bad-documents skip leaves it out)")
         if mended:
             self.repaired += 1
         else:

@@ -33,6 +33,7 @@ from topicx.estimate.align import align
 from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion
 from topicx.model import Model
+from topicx.models import registry as models
 from topicx.run import Run
 from topicx.sampling.loop import Interrupted, Stop, never
 from topicx.sampling.options import Options
@@ -100,10 +101,11 @@ def search(
     """Train `chains` models of each number of topics and measure them.
 
     `documents` are in any form that `LDA.fit` takes; the share `held_out` of them is kept out of training. `words`: top
-    words a topic that are judged. `options` are those of training (iterations, alpha, optimize_interval …). Rows of
-    `known` numbers of topics are taken as they are; `each` is told every new row. Ctrl-C (or `stop`) ends the search
-    with the rows that are finished.
+    words a topic that are judged. `options` are those of training (iterations, alpha, optimize_interval …; also
+    model="compound", and `own`, that model's). Rows of `known` numbers of topics are taken as they are; `each` is told
+    every new row. Ctrl-C (or `stop`) ends the search with the rows that are finished.
     """
+    check_model(str(options.get("model", "lda")))
     numbers = check_numbers(topics)
     check_whole("chains", chains, 1, 1000)
     check_whole("words", words, 2, 1000)
@@ -127,6 +129,13 @@ def search(
     return found
 
 
+def check_model(name: str) -> None:
+    """InputError if the number of this model's topics is not to be searched for."""
+    why = models.find(name).elsewhere
+    if why:
+        raise InputError(f"search: is not for the model {name}: {why}")
+
+
 def check_numbers(topics: Iterable[int]) -> list[int]:
     numbers = sorted(set(topics))
     if not numbers:
@@ -145,7 +154,7 @@ def is_row(row: Any) -> bool:
 
 def _row(train: Corpus, test: Corpus, options: Options, chains: int, words: int, engine: Engine, stop: Stop) -> Row:
     row: Row = {"topics": options.topics, **{name: [] for name in MEASURES}}
-    models: list[Model] = []
+    found: list[Model] = []
     for chain in range(chains):
         begun = time.perf_counter()
         run = Run.start(train, replace(options, chain=chain), engine).train(stop=stop)
@@ -168,8 +177,8 @@ def _row(train: Corpus, test: Corpus, options: Options, chains: int, words: int,
             measured["cao_juan"] = cao_juan(model)
         for name, value in measured.items():
             row[name].append(value)
-        models.append(model)
-    row["stability"] = [stability(a, b) for a, b in itertools.combinations(models, 2)]
+        found.append(model)
+    row["stability"] = [stability(a, b) for a, b in itertools.combinations(found, 2)]
     return row
 
 

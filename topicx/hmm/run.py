@@ -58,8 +58,8 @@ class HmmRun(Training):
 
     def begin(self) -> None:
         """The likelihood at the start, and where a run is to end that stopped between two records."""
-        if not self.records or (self.position == self.total and self.records[-1][0] != self.position):
-            self._record()
+        if not self.position or self.position == self.total:
+            self._recorded()
 
     def advance(self, most: int) -> tuple[Step, dict[str, float]]:
         """Up to the next record; several sweeps at a time where nobody can be waiting for an answer: a short corpus has
@@ -89,13 +89,19 @@ class HmmRun(Training):
 
         self.records.append((self.position, self.engine.map(score, self.learners)))
 
+    def _recorded(self) -> None:
+        """Where the run stands now has its record."""
+        if not self.records or self.records[-1][0] != self.position:
+            self._record()
+
     @property
     def scores(self) -> list[float]:
         """The log-likelihood of each restart at the last record."""
         return self.records[-1][1]
 
     def model(self) -> HmmModel:
-        """The model of the restart with the highest log-likelihood."""
+        """The model of the restart with the highest log-likelihood, as far as they have come."""
+        self._recorded()
         scores = np.where(np.isnan(self.scores), -np.inf, self.scores)
         best = int(np.argmax(scores))
         if not np.isfinite(scores[best]):

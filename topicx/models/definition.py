@@ -71,6 +71,8 @@ class Definition:
     """Values of general options that this model begins with instead of their own; what is given goes before."""
     labelled: ClassVar[bool] = False
     """Whether its topics are labels, of which new documents get a ranking."""
+    elsewhere: ClassVar[str] = ""
+    """Why `topicx search` is no way to its number of topics, and what is; empty: it is."""
     burn_in: ClassVar[int] = 10
     """Sweeps over a new document before samples are taken, unless others are asked for,"""
     chains: ClassVar[int] = 1

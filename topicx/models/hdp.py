@@ -55,6 +55,7 @@ class HierarchicalDirichletProcess(Definition):
         "paths": "its samplers have one assignment of the corpus",
         "samples": "states of the chain have different topics: there is no average of them",
     }
+    elsewhere: ClassVar[str] = "it finds the number of topics while it is trained"
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
         if priors.seed_words:

@@ -86,6 +86,7 @@ class LabeledLDA(Definition):
         "paths": "its samplers have one assignment of the corpus",
     }
     labelled: ClassVar[bool] = True
+    elsewhere: ClassVar[str] = "its topics are the labels ('evaluate -m labels' says how well they are found)"
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
         labels = Labels.of(corpus)

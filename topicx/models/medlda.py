@@ -104,6 +104,7 @@ class Medlda(Definition):
     capabilities: ClassVar[frozenset[str]] = frozenset({registry.FACTOR})
     defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
     unfit: ClassVar[Mapping[str, str]] = {"paths": "its samplers have one assignment of the corpus"}
+    elsewhere: ClassVar[str] = "'train --model medlda --folds 5 --try-topics 10,20,40' chooses what predicts best"
     # Topics that tell classes apart are left slowly: where a chain starts matters more than its length.
     burn_in: ClassVar[int] = 20
     chains: ClassVar[int] = 5

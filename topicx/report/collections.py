@@ -62,10 +62,12 @@ class Mixtures:
     """The tokens of each group, if they are known."""
     errors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     """Groups × topics: standard errors of the means over documents; empty: intervals are those of the draws."""
+    freedom: Floats = field(default_factory=lambda: np.zeros(0))
+    """Degrees of freedom of each group's errors; NaN: it has no interval."""
 
     def intervals(self) -> tuple[Floats, Floats]:
         if len(self.errors):
-            wide = self.errors * student(self.documents - 1, self.share)[:, None]
+            wide = self.errors * student(self.freedom, self.share)[:, None]
             return np.maximum(self.mean - wide, 0), np.minimum(self.mean + wide, 1)
         if not len(self.draws):
             nothing = np.full(self.mean.shape, np.nan)
@@ -111,7 +113,7 @@ class Mixtures:
         return result
 
 
-def student(freedom: NDArray[np.int64], share: float) -> Floats:
+def student(freedom: NDArray[Any], share: float) -> Floats:
     """How many standard errors an interval of this confidence has on either side; NaN without degrees of freedom."""
     wide: Floats = stdtrit(np.where(freedom > 0, freedom, 1).astype(np.float64), 0.5 + share / 2)
     return np.where(freedom > 0, wide, np.nan)

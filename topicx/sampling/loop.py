@@ -12,12 +12,16 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
-from topicx.errors import TopicxError
+from topicx.errors import InputError, TopicxError
+
+if TYPE_CHECKING:
+    from topicx.model import Model
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,14 @@ class Event:
     score: float | None
     """The objective, when it was computed at this step."""
     figures: dict[str, float]
+    look: Callable[[], Model] | None = field(default=None, repr=False, compare=False)
+
+    def model(self) -> Model:
+        """The topics as they are after this step, from the counts alone: `event.model().top_words(10)`. It costs a pass
+        over the counts each time, and is another one than what training ends with."""
+        if self.look is None:
+            raise InputError("this event has no model to look at: callbacks of LDA.fit and the other classes have")
+        return self.look()
 
     @property
     def work(self) -> float:
