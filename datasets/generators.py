@@ -29,7 +29,7 @@ DENSE_LIMIT = 1 << 26
 
 
 @dataclass(frozen=True)
-class Size:
+class Limits:
     """What a size option may be."""
 
     kind: type
@@ -38,17 +38,17 @@ class Size:
     help: str
 
 
-SIZES: dict[str, Size] = {
-    "documents": Size(int, 1, 2**40, "Documents (compound corpora: in each collection)."),
-    "tokens": Size(int, 1, 2**40, "Tokens per document (zipf: on average)."),
-    "words": Size(int, 2, 2**24, "Word types."),
-    "topics": Size(int, 1, MAX_TOPICS, "Topics."),
-    "collections": Size(int, 1, 2**20, "Collections."),
-    "exponent": Size(float, 0, 10, "Zipf exponent: the word of rank r has frequency r to the minus this."),
-    "alpha": Size(float, 1e-6, 1000, "Dirichlet parameter of a document's (compound-drawn: collection's) topics."),
-    "beta": Size(float, 1e-6, 1000, "Dirichlet parameter of words in a topic (the paper's eta)."),
-    "gamma": Size(float, 1e-6, 1000, "How closely documents follow their collection."),
-    "transition": Size(float, 0, 1, "Probability of leaving a state."),
+SIZES: dict[str, Limits] = {
+    "documents": Limits(int, 1, 2**40, "Documents (compound corpora: in each collection)."),
+    "tokens": Limits(int, 1, 2**40, "Tokens per document (zipf: on average)."),
+    "words": Limits(int, 2, 2**24, "Word types."),
+    "topics": Limits(int, 1, MAX_TOPICS, "Topics."),
+    "collections": Limits(int, 1, 2**20, "Collections."),
+    "exponent": Limits(float, 0, 10, "Zipf exponent: the word of rank r has frequency r to the minus this."),
+    "alpha": Limits(float, 1e-6, 1000, "Dirichlet parameter of a document's (compound-drawn: collection's) topics."),
+    "beta": Limits(float, 1e-6, 1000, "Dirichlet parameter of words in a topic (the paper's eta)."),
+    "gamma": Limits(float, 1e-6, 1000, "How closely documents follow their collection."),
+    "transition": Limits(float, 0, 1, "Probability of leaving a state."),
 }
 
 

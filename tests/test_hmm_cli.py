@@ -19,7 +19,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.hmm.model import HmmModel
-from topicx.hmm.options import Options
+from topicx.hmm.options import HmmOptions
 from topicx.hmm.run import HmmRun
 from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.strings import Strings
@@ -46,8 +46,8 @@ def sequences(
 KINDS = [("collapsed", 2, 2), ("partial", 2, 3), ("collapsed", 4, 1), ("partial", 3, 2), ("baum-welch", 3, 1)]
 
 
-def options_of(sampler: str, states: int, paths: int, **further: int) -> Options:
-    return Options(states=states, sampler=sampler, paths=paths, **({"iterations": 45, "restarts": 3} | further))
+def options_of(sampler: str, states: int, paths: int, **further: int) -> HmmOptions:
+    return HmmOptions(states=states, sampler=sampler, paths=paths, **({"iterations": 45, "restarts": 3} | further))
 
 
 def arrays_of(model: HmmModel) -> list[np.ndarray]:

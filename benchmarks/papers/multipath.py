@@ -30,7 +30,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.hmm.learners import BaumWelch
 from topicx.hmm.model import Parameters, Sequences
-from topicx.hmm.options import Options
+from topicx.hmm.options import HmmOptions
 from topicx.hmm.run import HmmRun
 from topicx.sampling.loop import Checkpoints
 from topicx.strings import Strings
@@ -72,7 +72,7 @@ def stage(corpus: Corpus, name: str, sweeps: int, args: argparse.Namespace) -> H
     """Every run of one configuration after this many sweeps: from its checkpoint, if it has one."""
     sampler, paths = CONFIGURATIONS[name]
     path = args.out / f"hmm-{args.emissions}-{args.data_seed}-{sampler}-{paths}-{args.runs}-{args.tokens}.checkpoint"
-    options = Options(
+    options = HmmOptions(
         states=2,
         sampler=sampler,
         paths=paths,
@@ -102,7 +102,7 @@ def baum_welch(corpus: Corpus, args: argparse.Namespace) -> HmmRun:
         if path.exists():
             run = HmmRun.load(path, engine)
         else:
-            options = Options(states=2, sampler="baum-welch", iterations=5000, restarts=args.runs, seed=args.seed,
+            options = HmmOptions(states=2, sampler="baum-welch", iterations=5000, restarts=args.runs, seed=args.seed,
                               tolerance=1e-3, trace_interval=100)  # fmt: skip
             run = HmmRun.of(corpus, options, engine)
         run.run((), Checkpoints(str(path), 500))
@@ -255,7 +255,7 @@ def hmmlearn(args: argparse.Namespace) -> dict[str, Any]:
 def _our_rounds(data: Sequences, start: Parameters, symbols: int, rounds: int) -> tuple[float, float]:
     from topicx.hmm.learners import Layout
 
-    options = Options(states=len(start.start), sampler="baum-welch", tolerance=0)
+    options = HmmOptions(states=len(start.start), sampler="baum-welch", tolerance=0)
     with Threads(1) as engine:
         learner = BaumWelch(Layout(data, symbols, options), 0, engine)
         learner.current = start

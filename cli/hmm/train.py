@@ -81,7 +81,7 @@ def command(
     from topicx.cli.log import Log
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
-    from topicx.hmm.options import Options
+    from topicx.hmm.options import HmmOptions
     from topicx.hmm.run import HmmRun
     from topicx.sampling.loop import Checkpoints, Interrupted
 
@@ -99,7 +99,7 @@ def command(
             raise InputError("give a CORPUS to train on (or --resume)")
         else:
             check_fit(context, USES, "--sampler", [settings["sampler"]])
-            run = HmmRun.of(Corpus.load(corpus), Options(**settings), engine)
+            run = HmmRun.of(Corpus.load(corpus), HmmOptions(**settings), engine)
         default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
         again = f"-o {shlex.quote(output)}" + (f" --trace {shlex.quote(trace_path)}" if trace_path else "")
         if checkpoint:

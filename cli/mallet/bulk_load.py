@@ -8,7 +8,7 @@ from topicx.cli.common import check_outputs
 from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag, inert
 from topicx.cli.mallet.import_file import texts
 from topicx.cli.mallet.importing import all_lines
-from topicx.cli.mallet.instances import Builder, Instances
+from topicx.cli.mallet.instances import InstanceBuilder, Instances
 from topicx.cli.mallet.pipe import BULK_STOPWORDS, Pipe
 from topicx.cli.mallet.words import keep_words
 
@@ -27,7 +27,7 @@ def run(parsed: Parsed) -> None:
     pruning = parsed["prune-count"] > 0 or parsed["prune-doc-frequency"] < 1
     out = sys.stderr if parsed["output"] == "-" else sys.stdout
     done = 0
-    with Builder(pipe) as builder:
+    with InstanceBuilder(pipe) as builder:
         for batch in texts(parsed, path):
             builder.add(batch)
             before, done = done, done + len(batch.names)

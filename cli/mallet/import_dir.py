@@ -9,7 +9,7 @@ from pathlib import Path
 from topicx.cli.common import say
 from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag, java
 from topicx.cli.mallet.importing import PIPE_OPTIONS, TEXT_OPTIONS, batched, build, pipe_of
-from topicx.cli.mallet.instances import Texts
+from topicx.cli.mallet.instances import RawTexts
 from topicx.corpus.source import codec_of
 from topicx.errors import InputError
 
@@ -63,10 +63,10 @@ def files_in(folder: str) -> Iterator[str]:
             yield path
 
 
-def _texts(found: list[tuple[str, str]], codec: str, save: bool) -> Iterator[Texts]:
+def _texts(found: list[tuple[str, str]], codec: str, save: bool) -> Iterator[RawTexts]:
     for batch in batched(found):
         texts = [_read(path, codec) for path, _ in batch]
-        yield Texts(
+        yield RawTexts(
             [file_uri(path) for path, _ in batch], texts, [label for _, label in batch],
             texts if save else [path.replace(" ", "%20") for path, _ in batch],  # one field of the state's six
         )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 
 from topicx.cli.common import check_outputs, say
 from topicx.cli.mallet.arguments import Option, Parsed, file, flag
-from topicx.cli.mallet.instances import Builder, Instances, Texts, load, printed
+from topicx.cli.mallet.instances import InstanceBuilder, Instances, RawTexts, load, printed
 from topicx.cli.mallet.pipe import DEFAULT_TOKENS, Pipe, read_rules, stopwords
 from topicx.corpus.source import Source
 from topicx.errors import InputError
@@ -132,7 +132,7 @@ def previous_of(parsed: Parsed) -> tuple[Instances | None, str | None]:
     return previous, parsed["use-pipe-from"]
 
 
-def build(parsed: Parsed, pipe: Pipe, batches: Iterable[Texts], size: int | None = None) -> None:
+def build(parsed: Parsed, pipe: Pipe, batches: Iterable[RawTexts], size: int | None = None) -> None:
     """Read all documents, and write what they become: what every import ends with."""
     output = parsed["output"]
     previous, rewrite = previous_of(parsed)
@@ -140,7 +140,7 @@ def build(parsed: Parsed, pipe: Pipe, batches: Iterable[Texts], size: int | None
     if output == "-" and parsed["print-output"]:
         raise InputError("--print-output: standard output is taken by --output -")
     chosen = previous.pipe if previous and previous.pipe else pipe
-    with Builder(chosen, previous) as builder, for_terminal("import", size, "documents") as progress:
+    with InstanceBuilder(chosen, previous) as builder, for_terminal("import", size, "documents") as progress:
         for batch in batches:
             builder.add(batch)
             progress.advance(len(batch.names))

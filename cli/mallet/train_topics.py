@@ -54,12 +54,12 @@ def run(parsed: Parsed) -> None:
             _write(name, parsed[name], state, instances, settings, parsed)
 
 
-def _settings(parsed: Parsed) -> training.Settings:
+def _settings(parsed: Parsed) -> training.MalletSettings:
     seed = parsed["random-seed"]
     if seed == 0 and not parsed["no-inference"]:
         seed = secrets.randbelow(2**31 - 1) + 1
         say(f"random seed: {seed}")
-    return training.Settings(
+    return training.MalletSettings(
         topics=parsed["num-topics"],
         iterations=0 if parsed["no-inference"] else parsed["num-iterations"],
         alpha_sum=parsed["alpha"],
@@ -73,7 +73,7 @@ def _settings(parsed: Parsed) -> training.Settings:
     )
 
 
-def _beginning(parsed: Parsed, settings: training.Settings) -> tuple[State, Instances, training.Settings]:
+def _beginning(parsed: Parsed, settings: training.MalletSettings) -> tuple[State, Instances, training.MalletSettings]:
     """The state to begin with: of a model, of a state file, or random."""
     if parsed["input-model"]:
         if parsed["input"] or parsed["input-state"]:
@@ -100,9 +100,9 @@ class Listener:
 
     def __init__(
         self,
-        run: training.Training,
+        run: training.MalletTraining,
         instances: Instances,
-        settings: training.Settings,
+        settings: training.MalletSettings,
         parsed: Parsed,
         progress: Progress,
     ) -> None:
@@ -112,7 +112,7 @@ class Listener:
         self.done = 0
         self.ended = False
 
-    def __call__(self, heard: training.Progress) -> None:
+    def __call__(self, heard: training.Swept) -> None:
         now = time.monotonic()
         if heard.kind == "icm":
             self.end()
@@ -169,7 +169,7 @@ def duration(seconds: int) -> str:
     return "".join(f"{number} {unit} " for number, unit in parts if number) + f"{seconds % 60} seconds"
 
 
-def _train(state: State, instances: Instances, settings: training.Settings, parsed: Parsed) -> State:
+def _train(state: State, instances: Instances, settings: training.MalletSettings, parsed: Parsed) -> State:
     """Run all sweeps; an interruption ends them after the one that is under way, and saves the model."""
     listener: Listener | None = None
 
@@ -177,7 +177,7 @@ def _train(state: State, instances: Instances, settings: training.Settings, pars
         if listener is not None:
             listener.learnt(beta, reset)
 
-    run = training.Training(state, settings, learnt)
+    run = training.MalletTraining(state, settings, learnt)
     quiet = not sys.stderr.isatty()
     with for_terminal("train-topics", settings.iterations, "sweeps", quiet=quiet) as progress, _stopping() as stop:
         listener = Listener(run, instances, settings, parsed, progress)
@@ -222,7 +222,7 @@ def _stopping() -> Iterator[Any]:
 
 
 def _write(
-    name: str, path: str, state: State, instances: Instances, settings: training.Settings, parsed: Parsed
+    name: str, path: str, state: State, instances: Instances, settings: training.MalletSettings, parsed: Parsed
 ) -> None:
     top = parsed["num-top-words"]
     if name == "output-state":

@@ -14,7 +14,7 @@ from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.hmm.learners import BaumWelch
 from topicx.hmm.model import HmmModel, Parameters, Sequences, check_parameters
-from topicx.hmm.options import Options
+from topicx.hmm.options import HmmOptions
 from topicx.hmm.run import HmmRun
 from topicx.strings import Strings
 
@@ -59,7 +59,7 @@ class HMM:
         random_state: int = 1,
         threads: int = 0,
     ) -> None:
-        self.options = Options(
+        self.options = HmmOptions(
             states=n_components, sampler=sampler, paths=paths, restarts=restarts, iterations=n_iter, tolerance=tol,
             start_prior=startprob_prior, alpha=transmat_prior, beta=emissionprob_prior, seed=random_state,
         )  # fmt: skip

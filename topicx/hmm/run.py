@@ -16,9 +16,9 @@ from topicx import files
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError, TopicxError
-from topicx.hmm.learners import BaumWelch, Gibbs, Layout, Learner
+from topicx.hmm.learners import BaumWelch, HmmGibbs, HmmLearner, Layout
 from topicx.hmm.model import HmmModel, Sequences
-from topicx.hmm.options import Options
+from topicx.hmm.options import HmmOptions
 from topicx.kinds import HMM_CHECKPOINT
 from topicx.sampling.loop import Callbacks, Step, Training
 from topicx.schema import Inconsistent, require
@@ -29,20 +29,20 @@ class HmmRun(Training):
     """Restarts of one model on one corpus, and how far they have come."""
 
     def __init__(
-        self, data: Sequences, vocabulary: Strings, options: Options, engine: Engine,
+        self, data: Sequences, vocabulary: Strings, options: HmmOptions, engine: Engine,
         parents: dict[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.data, self.vocabulary, self.options, self.engine = data, vocabulary, options, engine
         self.parents = parents or {}
         layout = Layout(data, len(vocabulary), options)
-        kind: type[Learner] = BaumWelch if options.sampler == "baum-welch" else Gibbs
+        kind: type[HmmLearner] = BaumWelch if options.sampler == "baum-welch" else HmmGibbs
         inner = engine if options.restarts == 1 else Threads(1)  # pieces of a restart, or restarts, run side by side
         self.learners = [kind(layout, restart, inner) for restart in range(options.restarts)]
         self.records: list[tuple[int, list[float]]] = []
         """Sweeps made, and each restart's log-likelihood after them."""
 
     @classmethod
-    def of(cls, corpus: Corpus, options: Options, engine: Engine) -> HmmRun:
+    def of(cls, corpus: Corpus, options: HmmOptions, engine: Engine) -> HmmRun:
         """A new run; the corpus needs at least one symbol."""
         if not corpus.n_tokens:
             raise InputError("the corpus has no symbols: there is nothing to learn from")
@@ -69,7 +69,7 @@ class HmmRun(Training):
         at_once = 1 if options.sampler == "baum-welch" else max(1, min(1000, 20_000_000 // (work + 1)))
         end = begin + min(most, at_once, options.trace_interval - begin % options.trace_interval)
 
-        def sweeps(learner: Learner) -> None:
+        def sweeps(learner: HmmLearner) -> None:
             for number in range(begin, end):
                 learner.sweep(number)
 
@@ -84,7 +84,7 @@ class HmmRun(Training):
         return max(self.scores)
 
     def _record(self) -> None:
-        def score(learner: Learner) -> float:
+        def score(learner: HmmLearner) -> float:
             return learner.parameters().log_likelihood(self.data, Threads(1))
 
         self.records.append((self.position, self.engine.map(score, self.learners)))
@@ -116,7 +116,7 @@ class HmmRun(Training):
             "sweeps": self.position, "restart": best,
             "log_likelihoods": [float(score) if np.isfinite(score) else None for score in scores],
         }  # fmt: skip
-        if isinstance(learner, Gibbs) and self.options.paths > 1:
+        if isinstance(learner, HmmGibbs) and self.options.paths > 1:
             meta["agreement"] = learner.agreement()
         return HmmModel(
             p.start, p.trans, np.ascontiguousarray(p.emit.T), self.vocabulary, self.trace(), meta, self.parents
@@ -151,7 +151,7 @@ class HmmRun(Training):
         """Continue from a checkpoint, perhaps to another number of sweeps."""
         file = files.read(path, HMM_CHECKPOINT)
         try:
-            options, position = Options.from_meta(file.meta["options"]), int(file.meta["position"])
+            options, position = HmmOptions.from_meta(file.meta["options"]), int(file.meta["position"])
             if iterations is not None:
                 if iterations < position:
                     raise InputError(
@@ -177,7 +177,7 @@ class HmmRun(Training):
         return run
 
 
-def train(corpus: Corpus, options: Options, threads: int = 0, callbacks: Callbacks = ()) -> HmmModel:
+def train(corpus: Corpus, options: HmmOptions, threads: int = 0, callbacks: Callbacks = ()) -> HmmModel:
     """The model of a corpus."""
     with Threads(threads) as engine:
         run = HmmRun.of(corpus, options, engine)

@@ -46,7 +46,7 @@ def plan(options: Options, start: str, soft: int = 0) -> list[Step]:
     return steps
 
 
-class Model(Protocol):
+class Trained(Protocol):
     """What a chain asks of the model that is trained (see `topicx.models.definition`)."""
 
     def needs(self, options: Options) -> frozenset[str]:
@@ -71,7 +71,7 @@ class Plain:
 class Chain(Training):
     """A method, its plan, and how far it has come."""
 
-    def __init__(self, state: State, options: Options, engine: Engine, model: Model | None = None) -> None:
+    def __init__(self, state: State, options: Options, engine: Engine, model: Trained | None = None) -> None:
         state.verify()
         model = model or Plain()
         self.options = options
@@ -204,7 +204,7 @@ class Chain(Training):
         path: str | os.PathLike[str],
         engine: Engine,
         iterations: int | None = None,
-        model_of: Callable[[Options], Model | None] = lambda options: None,
+        model_of: Callable[[Options], Trained | None] = lambda options: None,
     ) -> Chain:
         """Continue from a checkpoint, perhaps to another number of sweeps. `model_of` knows the options' model."""
         file = files.read(path, CHECKPOINT)
@@ -217,7 +217,7 @@ class Chain(Training):
 
     @classmethod
     def _restored(
-        cls, file: files.File, engine: Engine, iterations: int | None, model_of: Callable[[Options], Model | None]
+        cls, file: files.File, engine: Engine, iterations: int | None, model_of: Callable[[Options], Trained | None]
     ) -> Chain:
         meta = file.meta
         try:
