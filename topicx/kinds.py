@@ -86,6 +86,8 @@ _META = {
     "seed_counts": lambda value: isinstance(value, list) and all(number(one, 0, COUNT) for one in value),
 }
 """What members of the metadata are, where code relies on them."""
+_META |= {name: lambda value, rule=_META[name]: value is None or rule(value)
+          for name in ("tokenizer", "time", "model", "documents", "tokens", "types_without_tokens", "seed_counts")}
 
 
 def sides(name: Any, meta: Mapping[str, Any], finished: bool, *prefixes: str) -> tuple[Array, ...]:
