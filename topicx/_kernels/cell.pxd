@@ -143,6 +143,9 @@ cdef class Cell:
     cdef bint next(self) noexcept nogil
     """Go on to the next document that has tokens of the block; False: there is none."""
 
+    cdef void expect(self) noexcept nogil
+    """Ask memory for the documents that come soon: they are in random order."""
+
     cdef bint seek(self) noexcept nogil
     """As `next`, leaving `prior` as it is: for a pass that only counts."""
 

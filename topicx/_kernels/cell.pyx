@@ -6,6 +6,13 @@ from libc.string cimport memset
 
 import numpy as np
 
+from topicx._kernels.portable cimport tx_prefetch
+
+cdef enum:
+    SOON = 2      # documents between the prefetch of one and its turn
+    WORDS = 64    # tokens of it whose words are prefetched
+    TOPICS = 256  # and whose topics are
+
 
 cdef class Arena:
     def __cinit__(self):
@@ -165,12 +172,30 @@ cdef class Cell:
         if not self.seek():
             return False
         group = self.groups[self.document] if self.groups.shape[0] > 0 else 0
+        self.expect()
         self.regrouped = group != self._group
         if self.regrouped:
             self._group = group
             for k in range(self.alpha.shape[1]):
                 self.prior[k] = <float> self.alpha[group, k]
         return True
+
+    cdef void expect(self) noexcept nogil:
+        cdef int64_t at = self.at + SOON, path, document, t
+        cdef const int64_t *segment
+        if at + SOON < self._listed:
+            document = self._list[at + SOON] % self._documents
+            tx_prefetch(&self.segments[document * (self.blocks + 1) + self._block])
+            tx_prefetch(&self.offsets[document])
+        if at >= self._listed:
+            return
+        path = self._list[at] // self._documents
+        document = self._list[at] - path * self._documents
+        segment = &self.segments[document * (self.blocks + 1) + self._block]
+        for t in range(segment[0], min(segment[1], segment[0] + WORDS), 16):
+            tx_prefetch(&self.words[0] + t)
+        for t in range(self.offsets[document], min(self.offsets[document + 1], self.offsets[document] + TOPICS), 32):
+            tx_prefetch(&self.assigned[0] + path * self._tokens + t)
 
     cdef int64_t size(self) noexcept nogil:
         cdef int64_t tokens = 0

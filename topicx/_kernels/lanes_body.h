@@ -61,32 +61,45 @@ static void TX(sparse_sums)(tx_cell *s) {
     s->q_sum = all;
 }
 
-static inline void TX(set_q)(tx_cell *s, int64_t k, float q) {
+/* Returns what is to be added to q_sum: a sum in memory would make each of several wait for the one before. */
+static inline double TX(set_q)(tx_cell *s, int64_t k, float q) {
     const double step = (double)q - (double)s->q[k];
     s->q[k] = q;
     s->blocks[k >> 4] += step;
     s->supers[k >> 8] += step;
-    s->q_sum += step;
+    return step;
 }
 
 /* A document's counts come in, by the topics it has (cell.listed: q then is that of an empty document in between). */
 static void TX(sparse_enter)(tx_cell *s, int64_t first, int64_t last) {
     s->found = 0;
     for (int64_t t = first; t < last; t++)
-        if (s->z[t] != 0xFFFF && s->counts[s->z[t]]++ == 0) s->list[s->found++] = s->z[t];
-    for (int64_t i = 0; i < s->found; i++) {
+        if (s->z[t] != 0xFFFF) {
+            /* no branch: whether a topic is there already cannot be predicted */
+            float *count = s->counts + s->z[t];
+            s->list[s->found] = s->z[t];
+            s->found += *count == 0;
+            *count += 1;
+        }
+    double sum = s->q_sum;
+    const int64_t found = s->found;
+    for (int64_t i = 0; i < found; i++) {
         const int64_t k = s->list[i];
-        TX(set_q)(s, k, (s->prior[k] + s->counts[k]) * s->inverse[k]);
+        sum += TX(set_q)(s, k, (s->prior[k] + s->counts[k]) * s->inverse[k]);
     }
+    s->q_sum = sum;
 }
 
 /* And out; a topic may be listed twice. */
 static void TX(sparse_leave)(tx_cell *s) {
-    for (int64_t i = 0; i < s->found; i++) {
+    double sum = s->q_sum;
+    const int64_t found = s->found;
+    for (int64_t i = 0; i < found; i++) {
         const int64_t k = s->list[i];
         s->counts[k] = 0;
-        TX(set_q)(s, k, s->prior[k] * s->inverse[k]);
+        sum += TX(set_q)(s, k, s->prior[k] * s->inverse[k]);
     }
+    s->q_sum = sum;
 }
 
 /* One token less or more of a topic, in this document and in all; the inverses are always those of the integers. */
@@ -104,7 +117,7 @@ static inline void TX(count)(tx_cell *s, int64_t k, int step, float q) {
         s->inverse[k] = s->inverse_less[k];
         s->inverse_less[k] = edge;
     }
-    TX(set_q)(s, k, q);
+    s->q_sum += TX(set_q)(s, k, q);
 }
 
 /* Weights of a row's entries: q_k n_kw, or q_k (n_kw + beta_w) for a short dense row, which then needs no second bucket. */
@@ -114,8 +127,9 @@ static inline void TX(prepare)(const tx_cell *s, bucket *b, float *scratch, uint
     v16 sum = v_all(0);
     b->row = row;
     b->length = s->row_len + word;
+    b->groups = scratch;
+    scratch += ((s->chunks + 7) >> 3) * 16;
     b->p = scratch;
-    b->groups = scratch + ((s->chunks + 7) & ~(int64_t)7) * 16;
     b->dense = length < 0;
     b->beta = s->beta[word];
     b->smooth = 0;
@@ -161,19 +175,28 @@ static inline void TX(prepare)(const tx_cell *s, bucket *b, float *scratch, uint
             sum = v_add(sum, part);
         }
     }
-    for (int64_t c = b->chunks; c & 7; c++) v_store(scratch + 16 * c, v_all(0));
+    if (b->dense)
+        for (int64_t c = b->chunks; c & 7; c++) v_store(scratch + 16 * c, v_all(0));
+    else
+        for (int64_t c = b->chunks; c < b->chunks + 7; c++) v_store(scratch + 16 * c, v_all(0));
     b->scan = v_scan(sum);
 }
 
-/* Where a topic is in a row: its entry, or -1. */
+/* Where a topic is in a row: its entry, or -1. Unused entries look like topic 0, behind all others. Which of several chunks
+ * has it cannot be predicted: where rows are longer than one, four are looked at before the first branch. */
 static inline int64_t TX(find)(const tx_cell *s, const bucket *b, int64_t topic) {
     if (b->dense) return topic;
+    const int64_t step = TX_SET > 0 && s->chunks > TX_SMOOTH_TO ? 4 : 1, last = b->chunks - 1;
     const i16 mask = i_all((1 << s->topic_bits) - 1), wanted = i_all((int32_t)topic);
-    for (int64_t c = 0; c < b->chunks; c++) {
-        const uint32_t hit = i_equal(i_and(i_load(b->row + 16 * c), mask), wanted);
-        if (hit) {
-            const int64_t i = 16 * c + tx_first_bit(hit);
-            return i < *b->length ? i : -1; /* unused entries look like topic 0 */
+    for (int64_t c = 0; c <= last; c += step) {
+        uint64_t hits = i_equal(i_and(i_load(b->row + 16 * c), mask), wanted);
+        for (int64_t j = 1; j < 4 && step > 1; j++) {
+            const int64_t at = c + j < last ? c + j : last;
+            hits |= (uint64_t)i_equal(i_and(i_load(b->row + 16 * at), mask), wanted) << 16 * j;
+        }
+        if (hits) {
+            const int64_t i = 16 * c + tx_first_bit(hits);
+            return i < *b->length ? i : -1;
         }
     }
     return -1;
@@ -341,7 +364,7 @@ static void TX(sparse_tokens)(tx_cell *s, int64_t first, int64_t last) {
                     new = here.dense ? new_at : (int64_t)(here.row[new_at] & mask);
                 }
                 if (new == old) {
-                    if (t + 1 < end) TX(prepare)(s, &here, here.p, s->words[t]);
+                    if (t + 1 < end) TX(prepare)(s, &here, s->scratch[turn ^ 1], s->words[t]);
                     continue;
                 }
             }

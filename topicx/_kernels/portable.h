@@ -6,10 +6,10 @@
 
 #if defined(__GNUC__)
 #define tx_prefetch(p) __builtin_prefetch((p), 0, 3)
-#define tx_first_bit(m) __builtin_ctz(m)
+#define tx_first_bit(m) __builtin_ctzll(m)
 #else
 #define tx_prefetch(p) ((void)(p))
-static inline int tx_first_bit(uint32_t m) { int i = 0; while (!(m >> i & 1)) i++; return i; }
+static inline int tx_first_bit(uint64_t m) { int i = 0; while (!(m >> i & 1)) i++; return i; }
 #endif
 
 #endif

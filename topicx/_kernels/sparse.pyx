@@ -49,7 +49,7 @@ cdef const tx_lanes *lanes = tx_lanes_choose()
 cdef int lay_out(Cell cell, tx_cell *s) except -1:
     """What the loop over tokens works on; leaves the cell before its first document."""
     cdef int64_t k, K = cell.totals.shape[0], chunks = (K + 15) // 16, padded = chunks * 16
-    cdef int64_t busy = 0, tokens = 0, longest = 0, room = (chunks + 7) // 8 * (128 + 16)
+    cdef int64_t busy = 0, tokens = 0, longest = 0, room = (chunks + 7) // 8 * (128 + 16) + 7 * 16
     with nogil:
         while cell.seek():
             busy += 1
