@@ -193,7 +193,7 @@ def test_every_option_changes_what_is_learnt(name: str) -> None:
         ({"gibbs_steps": 3}, "dense", "gibbs_steps is for the sampler light"),
         ({"proposals": "cycle"}, "dense", "proposals is for the sampler light"),
         ({"weight_samples": 1, "weight_lag": 3}, "light", "weight_lag is for more than one"),
-        ({"loss": "logistic", "lambda_": 0.5}, "light", "must be from 1 to 1e+06"),
+        ({"loss": "logistic", "lambda_": 0.5}, "light", "must be from 1 to"),
     ],
 )
 def test_options_without_effect_are_refused(own: dict[str, Any], sampler: str, message: str) -> None:

@@ -133,7 +133,7 @@ WRONG = [
     ("topics lda --by nothing --corpus c", "they carry label, collection, time, score"),
     ("topics lda --by time --corpus c --bins month", "the times are numbers, not dates"),
     ("topics lda --by label --corpus c --bins year", "is neither a number nor an ISO date"),
-    ("topics lda --by label --corpus c --state lda.state", "not of both"),
+    ("topics lda --by label --corpus c --state lda.state", "not of several"),
     ("topics lda --by label --corpus c --plot x.doc", "plots are written as png, svg or pdf"),
     ("topics lda --by label --corpus c --table x.doc", "a table is written as tsv, csv, jsonl or parquet"),
     ("topics lda --by time --state medlda.state", "it is not of the model's run"),

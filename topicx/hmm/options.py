@@ -11,7 +11,7 @@ from topicx.errors import InputError
 SAMPLERS = ("collapsed", "partial", "baum-welch")
 MAX_STATES = 256
 MAX_INDEX = 2**63 - 1
-MAX_SWEEPS = 1_000_000
+MAX_SWEEPS = 1_000_000_000
 
 
 @dataclass(frozen=True)
