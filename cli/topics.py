@@ -8,13 +8,24 @@ import click
 
 from topicx.cli import edit, groups
 from topicx.cli.common import json_output, metadata, option, print_json, refuse
+from topicx.cli.declared import Grouped
 from topicx.cli.show import show
 
 if TYPE_CHECKING:
     from topicx.model import Model
 
 
-@click.command()
+HEADINGS = {
+    "Options": (
+        "words", "documents", "chosen", "probabilities", "sort", "metadata", "compare", "label_topics", "weights",
+        "as_json",
+    ),
+    "Topics by what documents carry": ("by", *groups.NAMES),
+    "Names, merging, hiding": ("merge", "names", "hide", "output"),
+}  # fmt: skip
+
+
+@click.command(cls=Grouped, headings=HEADINGS)
 @click.argument("model")
 @option("--words", "-n", type=click.IntRange(0), default=10, help="Words a topic.")
 @option("--documents", "-d", type=click.IntRange(0), default=0, help="Typical documents a topic (a model keeps 20).")

@@ -54,7 +54,32 @@ model_options = stack(
 )  # fmt: skip
 
 
-@click.command(cls=declared.Grouped)
+HEADINGS = {
+    "Options that most runs have": (
+        "output", "topics", "iterations", "optimize_interval", "state_path", "doc_topics", "seed", "threads",
+        "show_topics_interval", "quiet",
+    ),
+    "Model and priors": (
+        "model", "alpha", "alpha_sum", "beta", "optimize", "optimize_burn_in", "seed_words", "seed_weight",
+        "word_prior",
+    ),
+    "Results": (
+        "chains", "keep", "samples", "lag", "estimator", "theta", "phi", "join_chunks", "metadata", "trace_path",
+        "trace_interval",
+    ),
+    "Stopping, going on, large corpora": (
+        "checkpoint", "checkpoint_interval", "resume", "init_state", "memory", "stream", "partitions", "log_form",
+        "verbose",
+    ),
+    "Samplers": (
+        "sampler", "start", "paths", "icm", "mh_steps", "sparse_phi", "batch_documents", "document_passes",
+        "rate_scale", "rate_delay", "rate_power",
+    ),
+}  # fmt: skip
+"""Of the help."""
+
+
+@click.command(cls=declared.Grouped, headings=HEADINGS)
 @click.argument("corpus", required=False)
 @option("--output", "-o", required=True, metavar="MODEL", help="The model file to write.", show_default=False)
 @model_options
