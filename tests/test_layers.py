@@ -73,6 +73,19 @@ def test_imports_go_downwards() -> None:
     assert not upwards, "\n".join(upwards)
 
 
+# -- names --------------------------------------------------------------------------------------------------------
+
+
+def test_a_class_s_name_has_one_meaning() -> None:
+    homes: dict[str, list[str]] = {}
+    for _, path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert len(homes) > 200
+    assert not {name: paths for name, paths in homes.items() if len(paths) > 1}
+
+
 # -- lengths ------------------------------------------------------------------------------------------------------
 
 LONGEST, LONGEST_KERNEL = 60, 120

@@ -67,6 +67,16 @@ def lines(path: str) -> list[str]:
         return stream.read().splitlines()
 
 
+def read(folder: str, quick: bool) -> dict[str, list[list[str]]]:
+    """The words of the documents of both parts."""
+    split = dict(line.split("\t") for line in lines(f"{folder}/split.tsv.gz"))
+    parts: dict[str, list[list[str]]] = {"train": [], "test": []}
+    for line in lines(f"{folder}/docs.tsv.gz"):
+        name, _, text = line.split("\t")[:3]
+        parts[split[name]].append(text.split())
+    return {name: documents[::10] for name, documents in parts.items()} if quick else parts
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True, help="a folder with docs.tsv.gz and split.tsv.gz")
@@ -76,13 +86,7 @@ def main() -> None:
     parser.add_argument("--json", dest="out", help="write the figures to this file, too")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything")
     options = parser.parse_args()
-    split = dict(line.split("\t") for line in lines(f"{options.data}/split.tsv.gz"))
-    parts: dict[str, list[list[str]]] = {"train": [], "test": []}
-    for line in lines(f"{options.data}/docs.tsv.gz"):
-        name, _, text = line.split("\t")[:3]
-        parts[split[name]].append(text.split())
-    if options.quick:
-        parts = {name: documents[::10] for name, documents in parts.items()}
+    parts = read(options.data, options.quick)
     runs = [[False, 100], [False, 10], [True, 1], [True, 20], [True, 100]]
     with tempfile.TemporaryDirectory() as folder:
         given: dict[str, object] = parts | {"topics": options.topics, "runs": runs, "repeats": options.repeats}

@@ -19,12 +19,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from topicx.corpus.corpus import Corpus
+
 PEERS = ("sklearn", "sklearn-online", "gensim")
 OURS = ("cvb0", "scvb0")
+ALPHA, BETA = 0.1, 0.01
 
 
 def peak() -> float:
@@ -153,75 +157,32 @@ def prepare(data: Path, folder: Path, topics: int, quick: bool) -> None:
     )  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("variational-speed"))
-    parser.add_argument("--peers", default=sys.executable, help="the interpreter that has scikit-learn and gensim")
-    parser.add_argument("--passes", type=int, default=20)
-    parser.add_argument("--topics", type=int, default=100)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the documents, few topics and passes")
-    parser.add_argument("--peer", nargs=2, metavar=("NAME", "OUT"), help=argparse.SUPPRESS)
-    parser.add_argument("--ours", nargs=2, metavar=("NAME", "TARGET"), help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    alpha, beta = 0.1, 0.01
-    if args.quick:
-        args.topics, args.passes = 20, 3
-    folder = args.out
-    if args.peer:
-        run_peer(args.peer[0], folder / "train.npz", args.passes, alpha, beta, Path(args.peer[1]))
-        return
-    options = {"topics": args.topics, "alpha": alpha, "beta": beta, "seed": 1}
-    if args.ours:
-        found = run_ours(args.ours[0], folder, float(args.ours[1]), options, 200, args.threads)
-        (folder / f"{args.ours[0]}.json").write_text(json.dumps(found))
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
-    if not (folder / "train.npz").exists():
-        prepare(args.data, folder, args.topics, args.quick)
-    from topicx.corpus.corpus import Corpus
+def measure_peers(args: argparse.Namespace, shared: list[str], held_out: Corpus, results: dict[str, Any]) -> None:
+    """Other programs: seconds, perplexity, memory."""
     from topicx.evaluate.completion import completion_perplexity
 
-    corpus, held_out = Corpus.load(folder / "train.topicx"), Corpus.load(folder / "held-out.topicx")
-    pairs = int(np.load(folder / "train.npz")["counts"].size)
-    print(f"{corpus}, {pairs:,} pairs, {args.topics} topics; held out: {held_out}")
-    results: dict[str, Any] = {
-        "pairs": pairs,
-        "topics": args.topics,
-        "tokens": corpus.n_tokens,
-        "words": corpus.n_words,
-    }
-    shared = ["--out", str(folder), "--passes", str(args.passes), "--topics", str(args.topics)]
-    if args.quick:
-        shared.append("--quick")
     for name in PEERS:
-        file = folder / f"{name}.npz"
+        file = args.out / f"{name}.npz"
         if not file.exists():
             command = [args.peers, __file__, *shared, "--peer", name, str(file)]
             if subprocess.run(command, check=False).returncode != 0:
                 print(f"{name:16} failed or is not there: left out")
                 continue
         found = np.load(file)
-        perplexity = completion_perplexity(found["phi"].astype(np.float64), np.full((1, args.topics), alpha), held_out)
+        phi, alpha = found["phi"].astype(np.float64), np.full((1, args.topics), ALPHA)
+        perplexity = completion_perplexity(phi, alpha, held_out)
         results[name] = {"seconds": float(found["seconds"]), "perplexity": perplexity, "memory": float(found["memory"])}
         print(f"{name:16} {args.passes} passes: {results[name]['seconds']:8.1f} s, perplexity {perplexity:6.0f}, "
               f"memory {results[name]['memory']:.0f} MB", flush=True)  # fmt: skip
-    goals = [results[name]["perplexity"] for name in PEERS if name in results]
+
+
+def measure_ours(args: argparse.Namespace, shared: list[str], results: dict[str, Any]) -> None:
+    """Ours, until the best of theirs is reached; and how much sooner each is."""
+    goal = min((results[name]["perplexity"] for name in PEERS if name in results), default=0)
     for name in OURS:
-        file = folder / f"{name}.json"
+        file = args.out / f"{name}.json"
         if not file.exists():
-            command = [
-                sys.executable,
-                __file__,
-                *shared,
-                "--threads",
-                str(args.threads),
-                "--ours",
-                name,
-                str(min(goals, default=0)),
-            ]
+            command = [sys.executable, __file__, *shared, "--threads", str(args.threads), "--ours", name, str(goal)]
             subprocess.run(command, check=True)
         results[name] = json.loads(file.read_text())
         for peer in PEERS:
@@ -235,6 +196,48 @@ def main() -> None:
                 print(f"{name:6} reaches {peer}'s perplexity in {took}: {ratio:.0f} times faster; {memory}", flush=True)
             else:
                 print(f"{name:6} does not reach {peer}'s perplexity")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("variational-speed"))
+    parser.add_argument("--peers", default=sys.executable, help="the interpreter that has scikit-learn and gensim")
+    parser.add_argument("--passes", type=int, default=20)
+    parser.add_argument("--topics", type=int, default=100)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the documents, few topics and passes")
+    parser.add_argument("--peer", nargs=2, metavar=("NAME", "OUT"), help=argparse.SUPPRESS)
+    parser.add_argument("--ours", nargs=2, metavar=("NAME", "TARGET"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.quick:
+        args.topics, args.passes = 20, 3
+    folder = args.out
+    if args.peer:
+        run_peer(args.peer[0], folder / "train.npz", args.passes, ALPHA, BETA, Path(args.peer[1]))
+        return
+    options = {"topics": args.topics, "alpha": ALPHA, "beta": BETA, "seed": 1}
+    if args.ours:
+        found = run_ours(args.ours[0], folder, float(args.ours[1]), options, 200, args.threads)
+        (folder / f"{args.ours[0]}.json").write_text(json.dumps(found))
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+    if not (folder / "train.npz").exists():
+        prepare(args.data, folder, args.topics, args.quick)
+    from topicx.corpus.corpus import Corpus
+
+    corpus, held_out = Corpus.load(folder / "train.topicx"), Corpus.load(folder / "held-out.topicx")
+    pairs = int(np.load(folder / "train.npz")["counts"].size)
+    print(f"{corpus}, {pairs:,} pairs, {args.topics} topics; held out: {held_out}")
+    results: dict[str, Any] = {
+        "pairs": pairs, "topics": args.topics, "tokens": corpus.n_tokens, "words": corpus.n_words,
+    }  # fmt: skip
+    shared = ["--out", str(folder), "--passes", str(args.passes), "--topics", str(args.topics)]
+    if args.quick:
+        shared.append("--quick")
+    measure_peers(args, shared, held_out, results)
+    measure_ours(args, shared, results)
     (folder / "results.json").write_text(json.dumps(results, indent=1))
 
 

@@ -10,8 +10,9 @@ have. slots[i] says where in nw the count for assignment i stands.
 
 from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint16_t, uint32_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
+
+from topicx._kernels.cell cimport Arena
 
 cdef extern from "partial.h" nogil:
     double tx_log(double x) noexcept
@@ -68,13 +69,12 @@ def cvb0_cell(const uint32_t[::1] words, const uint32_t[::1] counts, const int64
     """Renew the assignments of one cell; returns how many tokens' worth of probability moved."""
     cdef int64_t i, j, d, t, first, last, begin, number, group, at, most = 1
     cdef double total, moved = 0, old, change, c
+    cdef Arena arena = Arena()
     cdef double *p
     cdef uint16_t k
     for d in range(allowed_offsets.shape[0] - 1):
         most = max(most, allowed_offsets[d + 1] - allowed_offsets[d])
-    p = <double *> malloc(most * sizeof(double))
-    if p == NULL:
-        raise MemoryError
+    p = arena.doubles(most)
     with nogil:
         for i in range(docs.shape[0]):
             d = docs[i]
@@ -104,7 +104,6 @@ def cvb0_cell(const uint32_t[::1] words, const uint32_t[::1] counts, const int64
                     nd[begin + j] += change
                     nw[slots[at + j]] += change
                     totals[k] += change
-    free(p)
     return moved / 2
 
 
@@ -150,19 +149,14 @@ def fold_in(const uint32_t[::1] words, const int64_t[::1] offsets, const float[:
     """
     cdef int64_t d, i, k, sweep, begin, length, best, longest = 0, topics = alpha.shape[1]
     cdef double total, norm
+    cdef Arena arena = Arena()
     cdef float *gamma
     cdef double *counts
     cdef double *p
     cdef const float *row
     for d in range(offsets.shape[0] - 1):
         longest = max(longest, offsets[d + 1] - offsets[d])
-    gamma = <float *> malloc((longest * topics + 1) * sizeof(float))
-    counts = <double *> malloc(2 * topics * sizeof(double))
-    if gamma == NULL or counts == NULL:
-        free(gamma)
-        free(counts)
-        raise MemoryError
-    p = counts + topics
+    gamma, counts, p = arena.floats(longest * topics + 1), arena.doubles(topics), arena.doubles(topics)
     with nogil:
         for d in range(offsets.shape[0] - 1):
             begin, length = offsets[d], offsets[d + 1] - offsets[d]
@@ -192,5 +186,3 @@ def fold_in(const uint32_t[::1] words, const int64_t[::1] offsets, const float[:
                 norm += counts[k]
             for k in range(topics):
                 theta[d, k] = <float> (counts[k] / norm)
-    free(gamma)
-    free(counts)

@@ -172,7 +172,7 @@ cdef class MalletTokens:
                 self.fail(f"document {document} has two sources: {_shown(first + 1, p)}")
         if position != self.position:
             with gil:
-                self.fail(f"position {position} of document {document} where {self.position} was to come")
+                self.fail(f"position {position} of document {document} where {self.position} is expected")
         self.position += 1
         if kind >= self.types.size:
             if kind - self.seen > LONGEST_GAP:
@@ -323,9 +323,9 @@ def pairs(name, int64_t first_line, const unsigned char[::1] data, Py_ssize_t le
         if fault:
             where = f"{name}:{line}: "
             if fault == 1:
-                raise InputError(where + f"a number was to come, not {_shown(field, at)}")
+                raise InputError(where + f"a number is expected, not {_shown(field, at)}")
             if fault == 2:
-                raise InputError(where + f"`{left_name}:{right_name}` was to come, not {_shown(field, at)}")
+                raise InputError(where + f"`{left_name}:{right_name}` is expected, not {_shown(field, at)}")
             if fault == 3:
                 raise InputError(where + f"{left_name} {a} is beyond the last, {left_limit - 1}")
             if fault == 4:

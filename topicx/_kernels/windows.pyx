@@ -9,7 +9,8 @@ pairs asked for, never its windows times its pairs.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc
+
+from topicx._kernels.cell cimport Arena
 
 
 cdef int64_t exact_runs(int64_t p, const int64_t *following, int64_t span, int64_t windows, int64_t *starts,
@@ -74,17 +75,15 @@ def count_windows(const int32_t[::1] words, const int64_t[::1] offsets, int64_t 
     for d in range(offsets.shape[0] - 1):
         longest = max(longest, offsets[d + 1] - offsets[d])
     # For each word of a document: its tokens as a linked list, then its runs of windows.
-    cdef int64_t *head = <int64_t *> malloc((n + 1) * sizeof(int64_t))
-    cdef int64_t *tail = <int64_t *> malloc((n + 1) * sizeof(int64_t))
-    cdef int64_t *first = <int64_t *> malloc((n + 1) * sizeof(int64_t))
-    cdef int64_t *last = <int64_t *> malloc((n + 1) * sizeof(int64_t))
-    cdef int64_t *following = <int64_t *> malloc((longest + 1) * sizeof(int64_t))
-    cdef int64_t *starts = <int64_t *> malloc((longest + 1) * sizeof(int64_t))
-    cdef int64_t *ends = <int64_t *> malloc((longest + 1) * sizeof(int64_t))
-    cdef int32_t *present = <int32_t *> malloc((longest + 1) * sizeof(int32_t))
-    if not (head and tail and first and last and following and starts and ends and present):
-        free(head); free(tail); free(first); free(last); free(following); free(starts); free(ends); free(present)
-        raise MemoryError
+    cdef Arena arena = Arena()
+    cdef int64_t *head = arena.longs(n + 1)
+    cdef int64_t *tail = arena.longs(n + 1)
+    cdef int64_t *first = arena.longs(n + 1)
+    cdef int64_t *last = arena.longs(n + 1)
+    cdef int64_t *following = arena.longs(longest + 1)
+    cdef int64_t *starts = arena.longs(longest + 1)
+    cdef int64_t *ends = arena.longs(longest + 1)
+    cdef int32_t *present = arena.ints(longest + 1)
     with nogil:
         for i in range(n):
             head[i] = -1
@@ -140,5 +139,4 @@ def count_windows(const int32_t[::1] words, const int64_t[::1] offsets, int64_t 
                     pairs[b] += both
             for i in range(found):
                 head[present[i]] = -1
-    free(head); free(tail); free(first); free(last); free(following); free(starts); free(ends); free(present)
     return total

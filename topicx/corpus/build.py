@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from topicx import files
 from topicx._kernels.tokens import Words, settle
 from topicx.corpus.bigrams import BigramOptions, find_bigrams
-from topicx.corpus.carried import Column, Names, Texts, Times, snippet
+from topicx.corpus.carried import Column, Names, SpooledTexts, Times, snippet
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.language import find_language
 from topicx.corpus.pieces import PIECE, Lengths, cut, loaded, offsets_of
@@ -110,12 +110,12 @@ class Builder:
         self._spools: list[files.Spool] = []
         self._ids = self._spool(np.uint32)
         self._lengths = Lengths(self._spool(np.int64))
-        self._names = Texts(self._spool)
+        self._names = SpooledTexts(self._spool)
         self._labels = Names(self._spool, many=True)
         self._collections = Names(self._spool, many=False)
         self._times = Times(self._spool, faults)
         self._columns: dict[str, Column] = {}
-        self._snippets = Texts(self._spool) if self.options.snippet else None
+        self._snippets = SpooledTexts(self._spool) if self.options.snippet else None
         self._texts_seen = self._named = self._open = False
         self._map: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._map_of: Sequence[str] | None = None
@@ -384,7 +384,7 @@ class Builder:
         arrays |= self._labels.arrays("label", mask())
         arrays |= self._collections.arrays("collection", mask())
         arrays["time"] = self._times.array(mask())
-        further: dict[str, Texts | Column] = {}
+        further: dict[str, SpooledTexts | Column] = {}
         if self._snippets is not None and self._texts_seen:
             further["snippet"] = self._snippets
         further |= self._columns

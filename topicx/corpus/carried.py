@@ -29,7 +29,7 @@ Mask = Iterator[NDArray[np.bool_]] | None
 """Which documents are kept, piece by piece; None: all."""
 
 
-class Texts:
+class SpooledTexts:
     """A string a document."""
 
     def __init__(self, new: New) -> None:
@@ -191,7 +191,7 @@ class Column:
         if name == "snippet" and snippets:
             raise InputError("--column 'snippet': the corpus keeps snippets of its own there (--snippet 0 keeps none)")
         self._new = new
-        self._texts = Texts(new)
+        self._texts = SpooledTexts(new)
         self._numeric = True
 
     def add(self, values: Sequence[Any]) -> None:
