@@ -12,6 +12,7 @@ import click
 
 from topicx.cli import labels
 from topicx.cli.common import Number, check_outputs, metadata, option, quiet, refuse, say, seed, stack, threads
+from topicx.cli.declared import Grouped
 from topicx.cli.reading import NAMES, check_reading, open_reader, reading, say_faults
 
 if TYPE_CHECKING:
@@ -21,19 +22,19 @@ if TYPE_CHECKING:
     from topicx.corpus.read import Reader
     from topicx.evaluate.infer import Documents, Inference
     from topicx.evaluate.output import StateWriter
-    from topicx.report.document_topics import Selection
+    from topicx.report.theta_writers import Selection
 
 chain = stack(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
            help="Sweeps over each document in all; settles whichever of the next two is left out."),
-    option("--burn-in", type=click.IntRange(1), default=None, show_default="10; medlda: 20",
+    option("--burn-in", type=click.IntRange(1), default=None, show_default="10; medlda: 20, cvb0: 10",
            help="Sweeps before the first sample."),
     option("--samples", type=click.IntRange(1), default=None, show_default="10", help="Samples that are averaged."),
     option("--lag", type=click.IntRange(1), default=1, help="Sweeps from one sample to the next."),
-    option("--chains", type=click.IntRange(1), default=None, show_default="1; medlda: 5",
+    option("--chains", type=click.IntRange(1), default=None, show_default="1; medlda: 5, where samples are drawn",
            help="Chains of these sweeps, whose θ is averaged."),
     option("--theta", type=click.Choice(["cgs", "cgsp", "cvb0"]), default=None,
-           show_default="as the model was made; else cgsp",
+           show_default="as the model was made; medlda: cvb0; else cgsp",
            help="Estimator: counts of topics (cgs), or the probabilities behind them (cgsp; one sample says more); "
            "cvb0: no sampling, expected counts."),
 )  # fmt: skip
@@ -58,7 +59,24 @@ input_options = stack(
 )  # fmt: skip
 
 
-@click.command()
+HEADINGS = {
+    "Options that most calls have": (
+        "output",
+        "format_",
+        "top",
+        "threshold",
+        "metadata",
+        "join_chunks",
+        "threads",
+        "quiet",
+    ),
+    "How topics are found": ("theta", "burn_in", "samples", "lag", "iterations", "chains", "group", "seed", "state"),
+    "Models of labels": ("what", "ranking", "score"),
+    "How texts are read (as in import)": ("input_format", *[name for name in NAMES if name != "input_format"]),
+}
+
+
+@click.command(cls=Grouped, headings=HEADINGS)
 @click.argument("model")
 @click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
 @output_options
@@ -91,7 +109,7 @@ def command(
     from topicx.corpus.chunks import COLUMNS
     from topicx.evaluate.infer import Inference
     from topicx.model import Model
-    from topicx.report.document_topics import Selection, format_of
+    from topicx.report.theta_writers import Selection, format_of
 
     chosen = format_of(output, format_)
     check_outputs([output, state], [model, *inputs])
@@ -145,7 +163,7 @@ def _write(
     from topicx import progress
     from topicx.corpus.chunks import joining
     from topicx.errors import InputError
-    from topicx.report.document_topics import apart, writer
+    from topicx.report.theta_writers import apart, writer
 
     model = inference.model
     columns = inference.definition.columns(model)

@@ -15,7 +15,7 @@ MAX_SWEEPS = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class Options:
+class HmmOptions:
     """The options of `topicx hmm train`, by the same names."""
 
     states: int
@@ -63,5 +63,5 @@ class Options:
         return asdict(self)
 
     @classmethod
-    def from_meta(cls, meta: dict[str, Any]) -> Options:
+    def from_meta(cls, meta: dict[str, Any]) -> HmmOptions:
         return cls(**{field.name: meta[field.name] for field in fields(cls)})
