@@ -151,7 +151,6 @@ WRONG = [
     (f"{MEDLDA} --target place --task binary", "no column 'place'"),
     (f"{MEDLDA} --target collection --task binary", "task binary needs two classes, and there are 3"),
     (f"{MEDLDA} --task regression", "regression needs numbers"),
-    (f"{MEDLDA} --strategy one-vs-all", "strategy one-vs-all is for several classes"),
     (f"{MEDLDA} --target score --loss hinge", "loss hinge is not for the task regression"),
     (f"{MEDLDA} --folds 100", "folds must be from 2 to 12"),
     (f"{MEDLDA} --folds 2 --try-lambda 0,1", "lambda_ must be a finite number greater than 0"),

@@ -15,11 +15,7 @@ import numpy as np
 
 from topicx import files
 from topicx.corpus.corpus import Corpus
-from topicx.engines.threads import Threads
 from topicx.model import Model
-from topicx.run import Run
-from topicx.sampling.chain import Checkpoints
-from topicx.sampling.options import Options
 from topicx.state import State
 from topicx.strings import Strings
 
@@ -46,6 +42,11 @@ def load(name: str) -> str:
 
 def make(directory: Path) -> None:
     """A corpus with words by a power law, and what a sweep over it leaves."""
+    from topicx.engines.threads import Threads  # here, for old versions have other places
+    from topicx.run import Run
+    from topicx.sampling.loop import Checkpoints
+    from topicx.sampling.options import Options
+
     rng = np.random.default_rng(1)
     words = np.minimum(rng.pareto(1.0, TOKENS) * 20, WORDS - 1).astype(np.uint32)
     offsets = np.arange(0, TOKENS + 1, 100, dtype=np.int64)
@@ -63,7 +64,8 @@ def make(directory: Path) -> None:
 
 def main() -> None:
     if "--make" in sys.argv[1:2]:
-        return make(Path(sys.argv[2]))
+        make(Path(sys.argv[2]))
+        return
     for name in sys.argv[1:]:
         seconds = []
         for _ in range(TIMES):
