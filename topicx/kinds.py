@@ -6,7 +6,7 @@ corpus that a state holds one after another), labels, collections, examples (doc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from topicx.errors import InputError
@@ -69,6 +69,10 @@ def _options(value: Any) -> bool:
     return isinstance(own, dict) and isinstance(model, str)
 
 
+def _or_nothing(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or rule(value)
+
+
 def _mallet(value: Any) -> bool:
     """What `topicx mallet` keeps of an instance list, a model or topics."""
     if not isinstance(value, dict):
@@ -100,7 +104,7 @@ _META = {
 }
 """What members of the metadata are, where code relies on them."""
 _META |= {
-    name: lambda value, rule=_META[name]: value is None or rule(value)
+    name: _or_nothing(_META[name])
     for name in ("tokenizer", "time", "model", "documents", "tokens", "types_without_tokens", "seed_counts")
 }
 
