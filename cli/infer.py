@@ -12,6 +12,7 @@ import click
 
 from topicx.cli import labels
 from topicx.cli.common import Number, check_outputs, metadata, option, quiet, refuse, say, seed, stack, threads
+from topicx.cli.declared import Grouped
 from topicx.cli.reading import NAMES, check_reading, open_reader, reading, say_faults
 
 if TYPE_CHECKING:
@@ -58,7 +59,24 @@ input_options = stack(
 )  # fmt: skip
 
 
-@click.command()
+HEADINGS = {
+    "Options that most calls have": (
+        "output",
+        "format_",
+        "top",
+        "threshold",
+        "metadata",
+        "join_chunks",
+        "threads",
+        "quiet",
+    ),
+    "How topics are found": ("theta", "burn_in", "samples", "lag", "iterations", "chains", "group", "seed", "state"),
+    "Models of labels": ("what", "ranking", "score"),
+    "How texts are read (as in import)": ("input_format", *[name for name in NAMES if name != "input_format"]),
+}
+
+
+@click.command(cls=Grouped, headings=HEADINGS)
 @click.argument("model")
 @click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
 @output_options
