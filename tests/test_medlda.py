@@ -357,6 +357,13 @@ def test_targets_that_are_not_there() -> None:
     with pytest.raises(InputError, match="has 2 labels"):
         read_targets(Corpus.from_documents(docs, labels=[["a", "b"]] * 6), "multiclass", None)
 
+    docs, _ = documents(30)
+    model = MedLDA(3, iterations=2).fit(corpus(30)).model
+    with pytest.raises(InputError, match=r"sky\), but wet$"):
+        predictions(model, Corpus.from_documents(docs, labels=[["wet"]] * 30))
+    with pytest.raises(InputError, match="it has time"):
+        read_targets(Corpus.from_documents(docs, times=[1.0] * 30), "auto", "kind")
+
 
 def test_measures_of_prediction() -> None:
     found = of_classes(["a", "a", "b", "c"], ["a", "b", "b", "b"], ["a", "b", "c"])

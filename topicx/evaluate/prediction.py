@@ -33,6 +33,10 @@ def predictions(model: Model, corpus: Corpus, target: str | None = None, **optio
     classes = classes_of(model.side)
     told = read_targets(corpus, str(task), column, classes)
     known = np.flatnonzero(told.known)
+    if classes:
+        _check_known(
+            classes, [name for each in told.truth if each for name in ([each] if task != "multilabel" else each)]
+        )
     scores = decision(model, infer(model, corpus, **options))[known]
     truth = [told.truth[int(document)] for document in known]
     about: dict[str, Any] = {"task": task, "documents": len(known), "without_target": corpus.n_documents - len(known)}
@@ -45,6 +49,13 @@ def predictions(model: Model, corpus: Corpus, target: str | None = None, **optio
         return about | of_labels(right, scores, labels_of(scores), len(classes)) | {"unknown_labels": unknown}
     chosen = (scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1)
     return about | of_classes(truth, [classes[i] for i in chosen], classes)
+
+
+def _check_known(classes: Sequence[str], told: Sequence[str]) -> None:
+    """InputError where no document has a class of the model's: another column was meant."""
+    if not set(classes) & set(told):
+        mine, theirs = (", ".join(sorted(set(names))[:6]) for names in (classes, told))
+        raise InputError(f"target: no document has one of the model's classes ({mine}), but {theirs}")
 
 
 def of_values(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> dict[str, Any]:

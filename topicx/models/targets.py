@@ -90,8 +90,11 @@ def told(corpus: Corpus, column: str | None) -> list[Any]:
     if column == "collection" and len(corpus.collection):
         return [corpus.collection_of(document) for document in range(corpus.n_documents)]
     if column not in corpus.columns:
-        names = ", ".join(sorted({"label", "collection", "time", *corpus.columns} - {"snippet"}))
-        raise InputError(f"target: the corpus has no column {column!r}; it has {names}")
+        there = {"label": corpus.label_offsets, "collection": corpus.collection, "time": corpus.time}
+        names = ", ".join(
+            sorted({*(name for name, values in there.items() if len(values)), *corpus.columns} - {"snippet"})
+        )
+        raise InputError(f"target: the corpus has no column {column!r}; it has {names or 'none'}")
     values = corpus.columns[column]
     if isinstance(values, Strings):
         return [_number(value) if value else None for value in values]
