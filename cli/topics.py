@@ -33,16 +33,11 @@ HEADINGS = {
 @option("--probabilities", "-p", is_flag=True, help="Print each word's probability too.", show_default=False)
 @option("--topic", "-t", "chosen", type=click.IntRange(0), multiple=True, help="Only these topics (repeatable).")
 @option("--sort", type=click.Choice(["weight", "number"]), default="number", help="Order of the topics.")
-@option(
-    "--label-topics", is_flag=True, show_default=False,
-    help="Instead of topics: which labels go together (models of Dependency-LDA).",
-)  # fmt: skip
-@option(
-    "--weights",
-    is_flag=True,
-    show_default=False,
-    help="Of a model that predicts: the strongest topics of each class or of the scale, with the weights' spread.",
-)
+@option("--label-topics", is_flag=True, show_default=False,
+        help="Instead of topics: which labels go together (models of Dependency-LDA).")  # fmt: skip
+@option("--weights", is_flag=True, show_default=False,
+        help="Of a model that predicts: the strongest topics of each class or of the scale, "
+        "with the weights' spread.")  # fmt: skip
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
 @groups.options
 @edit.options

@@ -34,7 +34,7 @@ from topicx.sampling.options import Options
 if TYPE_CHECKING:
     from topicx.engines.threads import Threads
     from topicx.run import Run
-    from topicx.sampling.chain import Checkpoints
+    from topicx.sampling.loop import Checkpoints
 
 OWN = {name: models.find(name).Own for name in models.names()}
 """The options that each model has of its own."""
@@ -167,7 +167,7 @@ def command(
     log = JsonLog() if log_form == "json" else Log(quiet, verbose)
     with log.errors():
         from topicx.engines.threads import Threads
-        from topicx.sampling.chain import Checkpoints
+        from topicx.sampling.loop import Checkpoints
 
         given = on_command_line(context)
         keep = _keep(keep, chains, settings, resume)
@@ -193,7 +193,7 @@ def command(
         again = [("checkpoint", checkpoint), ("checkpoint-interval", checkpoint_interval)]
         again += [("show-topics-interval", show_topics_interval), ("log", "json" if log_form == "json" else None)]
         wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
-        source = Source(corpus, init_state, resume, settings, given, tried)
+        source = Beginning(corpus, init_state, resume, settings, given, tried)
         _train(source, Series(chains, keep), wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
@@ -201,7 +201,7 @@ def command(
 
 
 @dataclass
-class Source:
+class Beginning:
     """What a run begins with."""
 
     corpus: str | None
@@ -215,7 +215,7 @@ class Source:
 
 
 def _train(
-    source: Source, series: Series, wanted: Wanted, checkpoints: Checkpoints, log: Log, engine: Threads,
+    source: Beginning, series: Series, wanted: Wanted, checkpoints: Checkpoints, log: Log, engine: Threads,
     show_topics: int,
 ) -> None:  # fmt: skip
     """All chains, one after another."""
@@ -304,7 +304,7 @@ def _resumed(path: str, settings: dict[str, Any], given: list[str], engine: Any)
     return Run.resume(path, engine, settings["iterations"] if "iterations" in given else None)
 
 
-def _new_run(source: Source, number: int, engine: Any, log: Log) -> Run:
+def _new_run(source: Beginning, number: int, engine: Any, log: Log) -> Run:
     from topicx.corpus.corpus import Corpus
     from topicx.models.definition import Priors
     from topicx.run import Run

@@ -21,7 +21,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError, TopicxError
 from topicx.run import Run as TrainingRun
-from topicx.sampling.chain import Checkpoints, Interrupted
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 from topicx.strings import one_line
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from topicx.cli.common import check_outputs
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, flag
 from topicx.cli.mallet.importing import PIPE_OPTIONS, extend, lines_of
 from topicx.cli.mallet.instances import VALUES, Instances, labels_of, load, printed
 from topicx.corpus.corpus import Corpus
@@ -95,7 +95,7 @@ COMMAND = Command(
         Option("input", "strings", None, "The files to read; - is standard input."),
         Option("output", "strings", None, "As many files to write."),
         *PIPE_OPTIONS,
-        Option("print-output", "boolean", False, "Print each vector on standard output."),
+        flag("print-output", "Print each vector on standard output."),
         Option("encoding", "string", "UTF-8", "The encoding of the files."),
     ), run,
 )  # fmt: skip

@@ -14,7 +14,7 @@ MAX_INDEX = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Options:
+class HmmOptions:
     """The options of `topicx hmm train`, by the same names."""
 
     states: int
@@ -60,5 +60,5 @@ class Options:
         return asdict(self)
 
     @classmethod
-    def from_meta(cls, meta: dict[str, Any]) -> Options:
+    def from_meta(cls, meta: dict[str, Any]) -> HmmOptions:
         return cls(**{field.name: meta[field.name] for field in fields(cls)})
