@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from topicx.corpus.read import Reader
     from topicx.evaluate.infer import Documents, Inference
     from topicx.evaluate.output import StateWriter
-    from topicx.report.document_topics import Selection
+    from topicx.report.theta_writers import Selection
 
 chain = stack(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
@@ -109,7 +109,7 @@ def command(
     from topicx.corpus.chunks import COLUMNS
     from topicx.evaluate.infer import Inference
     from topicx.model import Model
-    from topicx.report.document_topics import Selection, format_of
+    from topicx.report.theta_writers import Selection, format_of
 
     chosen = format_of(output, format_)
     check_outputs([output, state], [model, *inputs])
@@ -163,7 +163,7 @@ def _write(
     from topicx import progress
     from topicx.corpus.chunks import joining
     from topicx.errors import InputError
-    from topicx.report.document_topics import apart, writer
+    from topicx.report.theta_writers import apart, writer
 
     model = inference.model
     columns = inference.definition.columns(model)

@@ -221,7 +221,7 @@ def _train(
     """All chains, one after another."""
     from topicx.corpus.chunks import parent
     from topicx.corpus.columns import chosen
-    from topicx.report.document_topics import carried_kinds
+    from topicx.report.theta_writers import carried_kinds
 
     with engine, Stopper(log) as stopper:
         run: Run | None = None

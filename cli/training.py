@@ -281,7 +281,7 @@ def write(run: Run, wanted: Wanted, log: Log, before: int | None = None) -> None
     with contextlib.ExitStack() as open_things:
         add = None
         if wanted.doc_topics:
-            from topicx.report.document_topics import state_writer
+            from topicx.report.theta_writers import state_writer
 
             writer = state_writer(
                 wanted.doc_topics, state, join_chunks=wanted.join_chunks, metadata=wanted.metadata

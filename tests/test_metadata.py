@@ -16,8 +16,8 @@ from topicx.corpus.columns import SEPARATOR, Digits, columns_of, kinds_of, value
 from topicx.errors import InputError
 from topicx.evaluate.infer import Inference
 from topicx.model import Model as ModelClass
-from topicx.report.document_topics import apart
 from topicx.report.examples import carried_by_examples
+from topicx.report.theta_writers import apart
 from topicx.strings import Strings
 
 WORDS = ["apples pears fruit trees autumn", "court judge law ruled void"]

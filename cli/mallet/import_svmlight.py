@@ -17,6 +17,8 @@ from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.strings import Strings
 
+MOST = 1e7
+"""Of one word in a document."""
 COMMENT = re.compile(r"\s*#.+")
 
 
@@ -65,6 +67,8 @@ def _rows(path: str, encoding: str, features: dict[str, int], labels: dict[str, 
                     amount = math.nan
                 if not math.isfinite(amount):
                     raise InputError(f"{path}:{number}: {term!r} is not feature:value")
+                if amount > MOST:
+                    raise InputError(f"{path}:{number}: a word that is there {amount:,.0f} times: that cannot be")
                 at = features.setdefault(name, len(features))
                 values[at] = values.get(at, 0.0) + amount
             rows.append((label, dict(sorted(values.items()))))

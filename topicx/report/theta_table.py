@@ -1,5 +1,5 @@
 """Tables of θ that `infer`, `train` and `estimate` wrote, read again: what each document carries, its tokens, its
-shares. All formats of `topicx.report.document_topics`; of the largest shares alone, too: what is not there is 0.
+shares. All formats of `topicx.report.theta_writers`; of the largest shares alone, too: what is not there is 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from topicx.corpus.columns import SEPARATOR, Column
 from topicx.corpus.unpack import packing, unpack
 from topicx.errors import InputError
-from topicx.report.document_topics import format_of
+from topicx.report.theta_writers import format_of
 from topicx.strings import Strings
 
 LEADING = ("id", "tokens", "unknown")
