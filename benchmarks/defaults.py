@@ -103,9 +103,13 @@ def measured(how: str, texts: Path, folder: Path, options: argparse.Namespace) -
 
 def ours(texts: Path, folder: Path, options: argparse.Namespace, more: list[str]) -> list[list[str]]:
     corpus, model = folder / "default.corpus", folder / "default.model"
-    topicx("import", texts, "-o", corpus, *more)
-    how = [] if options.sweeps == 1000 else ["--iterations", options.sweeps]
-    topicx("train", corpus, "-k", options.topics, "-o", model, "--threads", 1, *how)
+    checkpoint = model.with_name("default.model.checkpoint")
+    if checkpoint.exists():  # it was stopped here
+        topicx("train", "--resume", checkpoint, "-o", model, "--threads", 1)
+    else:
+        topicx("import", texts, "-o", corpus, *more)
+        how = [] if options.sweeps == 1000 else ["--iterations", options.sweeps]
+        topicx("train", corpus, "-k", options.topics, "-o", model, "--threads", 1, *how)
     return [[word for word, _ in topic] for topic in Model.load(model).top_words(TOP)]
 
 

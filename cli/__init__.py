@@ -87,9 +87,11 @@ def cli() -> None:
     \b
     A first session:
       topicx demo                                     see what it does
+      topicx datasets texts -o texts.tsv              some texts (or your own: a folder, a table, lines)
       topicx import texts.tsv -o texts.corpus         text becomes a corpus
-      topicx train texts.corpus -k 50 -o texts.model  a corpus becomes a model
+      topicx train texts.corpus -k 10 -o texts.model  a corpus becomes a model
       topicx topics texts.model                       read it
+      topicx infer texts.model new.txt                the topics of new documents
 
     Results go to standard output, progress and messages to standard error. `-` is standard input or output, and names
     ending in .gz are compressed. Exit status: 0 done, 1 a failure while running, 2 wrong usage or bad input, 130

@@ -664,3 +664,27 @@ def test_read_documents_is_open_to_python(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one two\nthree\n")
     reader = read_documents([str(tmp_path / "a.txt")], ReadOptions())
     assert [text for batch in reader for text in batch.texts] == ["one two", "three"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "train {} -k 2 -o x", "train {} -k 2 --sampler scvb0 --stream -o x", "search {} -k 2", "prune {} -o x",
+        "topics m --by label --corpus {}", "hmm train {} -o x", "hmm decode m {}", "hmm evaluate m {}",
+        "export {} --format lines -o x", "bench {}", "import a.tsv --like {} -o x",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("what", ["a.tsv", "d"])
+def test_commands_that_want_a_corpus_say_how_texts_become_one(
+    call: str, what: str, judge: Path, run: Run  # noqa: F811
+) -> None:  # fmt: skip
+    """All others than import, infer, evaluate and split, which read texts themselves."""
+    write("a.tsv", "d1\tx\tsome words here\n")
+    write("d/a.txt", "some words")
+    Path("m").write_bytes(judge.read_bytes())
+    if call.startswith("hmm ") and " m " in call:
+        Corpus.from_documents([["some", "words"]]).save("c")
+        assert run("hmm", "train", "c", "--iterations", "2", "-o", "m", "-q")[0] == 0
+    status, out, err = run(*call.format(what).split())
+    assert status == 2 and "'topicx import' makes a corpus of" in err and len(err.splitlines()) == 1, err
+    assert not out and not Path("x").exists()
