@@ -89,7 +89,7 @@ class Span(click.ParamType):
            help="What to measure (may be repeated; see above).", show_default="completion"),
     option("--share", type=Share(), default="half", metavar="half|NUMBER",
            help="completion: the part that estimates θ: the first half of a document, or a random share."),
-    option("--burn-in", type=click.IntRange(1), default=None, show_default="50; prediction 20; likelihood 10",
+    option("--burn-in", type=click.IntRange(1), default=None, show_default="50; prediction and likelihood 10",
            help="Sweeps before the first sample, wherever documents are sampled."),
     option("--samples", type=click.IntRange(1), default=None, show_default="25; chib: 100; others: 10",
            help="Samples of θ that are averaged; chib: states of the chain."),

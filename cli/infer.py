@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 chain = stack(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
            help="Sweeps over each document in all; settles whichever of the next two is left out."),
-    option("--burn-in", type=click.IntRange(1), default=None, show_default="10; medlda: 20",
+    option("--burn-in", type=click.IntRange(1), default=None, show_default="10; medlda: 20, cvb0: 10",
            help="Sweeps before the first sample."),
     option("--samples", type=click.IntRange(1), default=None, show_default="10", help="Samples that are averaged."),
     option("--lag", type=click.IntRange(1), default=1, help="Sweeps from one sample to the next."),
-    option("--chains", type=click.IntRange(1), default=None, show_default="1; medlda: 5",
+    option("--chains", type=click.IntRange(1), default=None, show_default="1; medlda: 5, where samples are drawn",
            help="Chains of these sweeps, whose θ is averaged."),
     option("--theta", type=click.Choice(["cgs", "cgsp", "cvb0"]), default=None,
-           show_default="as the model was made; else cgsp",
+           show_default="as the model was made; medlda: cvb0; else cgsp",
            help="Estimator: counts of topics (cgs), or the probabilities behind them (cgsp; one sample says more); "
            "cvb0: no sampling, expected counts."),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from topicx import Corpus, InputError, MedLDA, Model
 from topicx.engines.threads import Threads
 from topicx.evaluate.diagnostics import infer_state
 from topicx.evaluate.folds import cross_validate
-from topicx.evaluate.infer import chain_seed, infer
+from topicx.evaluate.infer import Inference, chain_seed, infer
 from topicx.evaluate.prediction import of_classes, of_labels, of_values, predictions
 from topicx.models.medlda import decision
 from topicx.models.targets import read_targets
@@ -75,10 +75,13 @@ def test_classes_are_learnt(sampler: str) -> None:
 def test_two_classes_several_labels_and_numbers() -> None:
     docs, subjects = documents()
     two = Corpus.from_documents(docs, labels=["sea" if s == "sea" else "land" for s in subjects])
-    model = MedLDA(**SETTINGS, lambda_=20.0, bias=True, class_weight="balanced").fit(two)
-    assert model.task == "binary" and model.classes == ["land", "sea"]
-    assert model.score(two) > 0.9
-    assert model.decision_function(two).ndim == 1
+    for task, columns in (("auto", 2), ("binary", 1)):
+        model = MedLDA(**SETTINGS, lambda_=20.0, bias=True, class_weight="balanced", task=task).fit(two)
+        assert model.task == ("binary" if columns == 1 else "multiclass") and model.classes == ["land", "sea"]
+        assert model.weights.shape == (6, columns)
+        assert model.score(two) > 0.9
+        scores = model.decision_function(two)
+        assert np.array_equal(np.where(scores > 0, "sea", "land"), model.predict(two))
     several = Corpus.from_documents(docs, labels=[["sea", "blue"] if s == "sea" else [s] for s in subjects])
     model = MedLDA(**SETTINGS, lambda_=20.0).fit(several)
     assert model.task == "multilabel"
@@ -193,7 +196,7 @@ def test_every_option_changes_what_is_learnt(name: str) -> None:
         ({"gibbs_steps": 3}, "dense", "gibbs_steps is for the sampler light"),
         ({"proposals": "cycle"}, "dense", "proposals is for the sampler light"),
         ({"weight_samples": 1, "weight_lag": 3}, "light", "weight_lag is for more than one"),
-        ({"loss": "logistic", "lambda_": 0.5}, "light", "must be at least 1"),
+        ({"loss": "logistic", "lambda_": 0.5}, "light", "must be from 1 to"),
     ],
 )
 def test_options_without_effect_are_refused(own: dict[str, Any], sampler: str, message: str) -> None:
@@ -216,10 +219,10 @@ def test_the_sampler_that_fits() -> None:
     assert chosen(own={"proposals": "cycle"}) == chosen(own={"gibbs_steps": 1}) == chosen(mh_steps=1) == "light"
 
 
-def scores_of(results: list[Result], new: Corpus) -> list[np.ndarray]:
+def scores_of(results: list[Result], new: Corpus, **more: Any) -> list[np.ndarray]:
     """The scores of each model alone, with the stream of random numbers that its block has beside others."""
     return [
-        decision(one.model, infer(one.model, new, seed=chain_seed(1, at), chains=1)) for at, one in enumerate(results)
+        decision(one.model, infer(one.model, new, seed=chain_seed(1, at), **more)) for at, one in enumerate(results)
     ]
 
 
@@ -230,7 +233,9 @@ def test_several_chains_score_together() -> None:
     assert run is not None
     alone = [(run if chain == 0 else run.next(chain).train()).result() for chain in range(3)]
     assert model.model.n_topics == 18
-    np.testing.assert_allclose(model.decision_function(new), np.mean(scores_of(alone, new), axis=0), atol=1e-5)
+    for drawn in ({}, {"chains": 1, "theta": "cgsp"}):
+        expected = np.mean(scores_of(alone, new, **drawn), axis=0)
+        np.testing.assert_allclose(model.decision_function(new, **drawn), expected, atol=1e-5)
     np.testing.assert_allclose(model.transform(new).sum(axis=1), 1, atol=1e-5)
     assert model.model.top_words(3)[6:12] == alone[1].model.top_words(3)
     assert model.model.example_ids[6 * 20] == alone[1].model.example_ids[0]
@@ -238,6 +243,18 @@ def test_several_chains_score_together() -> None:
         _ = model.document_topic
     with pytest.raises(InputError, match="side by side"):
         infer_state(model.model, new)
+
+
+def test_new_documents_are_drawn_where_samples_are_asked_for() -> None:
+    model, new = MedLDA(**SETTINGS, lambda_=20.0).fit(corpus()).model, corpus(20, seed=1)
+    assert Inference(model).theta == Inference(model, burn_in=3).theta == "cvb0"
+    for asked in ({"samples": 2}, {"chains": 1}, {"lag": 2}, {"theta": "cgsp"}):
+        found = Inference(model, **asked)  # type: ignore[arg-type]
+        assert found.theta == "cgsp" and found.chains == asked.get("chains", 5)
+    alike = infer(model, new, burn_in=40) - infer(model, new, burn_in=50)  # a fixed point, from the only start
+    assert np.abs(alike).max() < 1e-3
+    with pytest.raises(InputError, match="cvb0 draws nothing"):
+        Inference(model, theta="cvb0", lag=2)
 
 
 def test_one_against_all_others_is_a_binary_model_for_each_class() -> None:
@@ -248,14 +265,14 @@ def test_one_against_all_others_is_a_binary_model_for_each_class() -> None:
     alone = []
     for chain, name in enumerate(model.classes):
         two = Corpus.from_documents(docs, labels=[name if subject == name else "-" for subject in subjects])
-        own = {"lambda_": 20.0, "nu": 1.0}
+        own = {"lambda_": 20.0, "nu": 1.0, "task": "binary"}
         with Threads(1) as engine:
             asked = Options(**chosen, seed=3, chain=chain, model="medlda", own=own)
             alone.append(Run.start(two, asked, engine).train().result())
     with pytest.raises(InputError, match="more than a model can have"):
         MedLDA(30_000, iterations=1, strategy="one-vs-all").fit(corpus())
     with pytest.raises(InputError, match="strategy one-vs-all is for several classes"):
-        MedLDA(**SETTINGS, strategy="one-vs-all").fit(two)
+        MedLDA(**SETTINGS, strategy="one-vs-all", task="binary").fit(two)
     expected = np.hstack(scores_of(alone, new))
     np.testing.assert_allclose(model.decision_function(new), expected, rtol=1e-4, atol=1e-4)
     assert [row["topics"][0]["topic"] // 6 for row in strongest(model.model)] == [0, 1, 2]

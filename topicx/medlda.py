@@ -82,8 +82,11 @@ class MedLDA(LDA):
         return np.asarray(self.model.side["eta"][:-1])
 
     def decision_function(self, corpus: Corpus, **options: Any) -> NDArray[np.float64]:
-        """The score of each document and task (binary, regression: one number a document); see `transform`."""
+        """The score of each document and task; of two classes one number a document, above 0 for the second (of two
+        classifiers half their difference), and of a regression the value. See `transform`."""
         scores = decision(self.model, self.transform(corpus, **options))
+        if self.task == "multiclass" and scores.shape[1] == 2:
+            return np.asarray((scores[:, 1] - scores[:, 0]) / 2)
         return scores[:, 0] if scores.shape[1] == 1 and self.task != "multilabel" else scores
 
     def predict(self, corpus: Corpus, **options: Any) -> Any:

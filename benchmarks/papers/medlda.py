@@ -3,16 +3,17 @@
     python benchmarks/papers/medlda.py --data DIR --out DIR [--part binary|classes|losses|proposals|steps|regression|
                                        labels|scaling|beyond|rivals|all] [--quick]
 
-binary      Figure 1: 20 Newsgroups, alt.atheism against talk.religion.misc, both samplers
+binary      Figure 1: 20 Newsgroups, alt.atheism against talk.religion.misc, both samplers, a classifier for each of the
+            two classes (as in the authors' program) or one for both
 classes     Figure 2: all 20 classes, multi-task, both samplers, and one-vs-all; TF-IDF with a linear SVM beside them
             (scikit-learn)
 losses      Figure 4: the logistic loss
 proposals   Figure 6, and steps: Figures 7 and 8
 regression  Figure 5's form: ratings of IMDB; LDA-then-ridge with the same K and ridge on tf-idf beside it
 labels      F1 on Delicious
-scaling     seconds a sweep against documents, their length and topics, each varied alone
+scaling     seconds a sweep against documents, their length and topics, each varied alone, and a picture
 beyond      averaged weights, θ^p, several chains: how far towards the SVM
-rivals      tomotopy's supervised LDA, where it is installed
+rivals      tomotopy's supervised LDA, where it is installed: after the same sweeps, and the seconds to its quality
 
 DIR holds a folder per corpus, `NAME/docs.tsv.gz` (id, label, words) and `split.tsv.gz` (id, train or test). Seconds are
 those of the processor, with one thread, training alone, so that other programs disturb them little. Every finished run
@@ -31,7 +32,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse.linalg
-from cgsp import Runs
+from cells import Runs
+from compound import plotting
 
 from topicx import LDA, Corpus, MedLDA
 from topicx.evaluate.prediction import of_values, predictions
@@ -65,13 +67,13 @@ def load(
 
 def run(train: Corpus, test: Corpus, topics: int, args: argparse.Namespace, **options: Any) -> dict[str, Any]:
     """Train once; processor seconds of training, the loss at the end, and how well the test documents are predicted
-    (by θ^p and φ^p, as by default)."""
-    estimator = options.pop("estimator", "cgsp")
+    (by CVB0 and φ^p, as by default; by θ of ten samples of five chains, and φ, where an estimator is given)."""
+    estimator = options.pop("estimator", None)
     sweeps = min(options.pop("iterations"), args.sweeps)
     begin = time.process_time()
-    model = MedLDA(topics, iterations=sweeps, threads=1, theta="cgs", phi=estimator, **options).fit(train)
+    model = MedLDA(topics, iterations=sweeps, threads=1, theta="cgs", phi=estimator or "cgsp", **options).fit(train)
     seconds = time.process_time() - begin
-    found = predictions(model.model, test, theta=estimator)
+    found = predictions(model.model, test, theta=estimator, threads=1)
     figures = {name: found[name] for name in SHOWN if name in found}
     return {"seconds": seconds, "a_sweep": seconds / sweeps, "loss": float(model.trace["loss"][-1]), **figures}
 
@@ -104,13 +106,14 @@ def numbers(text: str) -> list[int]:
 def binary(args: argparse.Namespace, runs: Runs) -> None:
     train, test = load(args.data, "20news-lda", 1, BINARY, args.documents)
     rows = []
-    for sampler in args.samplers:
-        for topics in args.topics or [10, 20, 50, 100]:
-            found = over_seeds(
-                runs, f"binary {sampler} {topics}", args, train, test, topics, sampler=sampler, iterations=10,
-                lambda_=262.4, alpha_sum=6.4, weight_samples=3,
-            )  # fmt: skip
-            rows.append((f"{sampler} K = {topics}", found))
+    for task, name in (("auto", "two classifiers"), ("binary", "one classifier")):
+        for sampler in args.samplers:
+            for topics in args.topics or [10, 20, 50, 100]:
+                found = over_seeds(
+                    runs, f"binary {task} {sampler} {topics}", args, train, test, topics, sampler=sampler,
+                    iterations=10, lambda_=262.4, alpha_sum=6.4, weight_samples=3, task=task,
+                )  # fmt: skip
+                rows.append((f"{name}, {sampler}, K = {topics}", found))
     show(f"Figure 1: two classes, {len(train)} and {len(test)} documents", rows)
 
 
@@ -272,33 +275,43 @@ def labels(args: argparse.Namespace, runs: Runs) -> None:
 
 
 def rivals(args: argparse.Namespace, runs: Runs) -> None:
-    """tomotopy's supervised LDA beside ours: two classes, and ratings; one thread, the same topics, α, β and sweeps."""
+    """tomotopy's supervised LDA beside ours: two classes, and ratings; one thread, the same topics, α and β."""
     if not find_spec("tomotopy"):
         print("\nrivals: tomotopy is not installed")
         return
     for title, name, chosen, settings in (
         ("two classes", "20news-lda", BINARY, {"lambda_": 262.4}),
-        ("ratings", "imdb", (), {"target": "label", "task": "regression", "lambda_": 30.0}),
+        ("ratings", "imdb", (), {"target": "label", "task": "regression", "lambda_": 10.0}),
     ):
         train, test = load(args.data, name, 5, chosen, args.documents or 2000)
         for topics in args.topics or [20, 100]:
-            sweeps = min(args.sweeps, args.rival_sweeps)
-            ours = over_seeds(
-                runs, f"rivals ours {name} {topics}", args, train, test, topics, iterations=sweeps, alpha_sum=6.4,
-                **settings,
-            )  # fmt: skip
-            each = [
-                runs.get(
-                    f"rivals tomotopy {name} {topics} seed {seed}",
-                    lambda s=seed, k=topics, n=sweeps, parts=(train, test, title): tomotopy_slda(*parts, k, n, s),
-                )
-                for seed in range(1, args.seeds + 1)
-            ]
-            theirs = {
-                figure: (np.mean([e[figure] for e in each]), np.std([e[figure] for e in each])) for figure in each[0]
-            }
-            show(f"{title}, {len(train)} and {len(test)} documents, {sweeps} sweeps, K = {topics}",
-                 [("ours", ours), ("tomotopy", theirs)])  # fmt: skip
+            sweeps, rows, best = min(args.sweeps, args.rival_sweeps), [], {}
+            for many in (sweeps, 4 * sweeps):
+                each = [
+                    runs.get(
+                        f"rivals tomotopy {name} {topics} {many} seed {seed}",
+                        lambda s=seed, k=topics, n=many, parts=(train, test, title): tomotopy_slda(*parts, k, n, s),
+                    )
+                    for seed in range(1, args.seeds + 1)
+                ]
+                found = {
+                    figure: (np.mean([e[figure] for e in each]), np.std([e[figure] for e in each]))
+                    for figure in each[0]
+                }
+                rows.append((f"tomotopy, {many} sweeps", found))
+                quality = "accuracy" if "accuracy" in found else "r2"
+                best = max(best, found, key=lambda one: one[quality][0] if one else -np.inf)
+            for some in sorted({2, 3, 5, 8, 12, 20, 30, sweeps}):  # each a run of its own
+                ours = over_seeds(
+                    runs, f"rivals ours {name} {topics} {some}", args, train, test, topics, iterations=some,
+                    alpha_sum=6.4, weight_samples=max(some // 4, 1), **settings,
+                )  # fmt: skip
+                rows.append((f"ours, {some} sweeps", ours))
+            show(f"{title}, {len(train)} and {len(test)} documents, K = {topics}", rows)
+            there = next((row for row in rows[2:] if row[1][quality][0] >= best[quality][0]), None)
+            if there:
+                seconds = best["seconds"][0] / there[1]["seconds"][0]
+                print(f"  tomotopy's best is reached by {there[0]}, {seconds:.1f} times sooner", flush=True)
 
 
 def tomotopy_slda(train: Corpus, test: Corpus, kind: str, topics: int, sweeps: int, seed: int) -> dict[str, Any]:
@@ -334,25 +347,63 @@ def tomotopy_slda(train: Corpus, test: Corpus, kind: str, topics: int, sweeps: i
 def scaling(args: argparse.Namespace, runs: Runs) -> None:
     """One of documents, length and topics varied; the others as in the middle."""
     middle = {"number": 4000, "most": 80, "topics": 50}
-    rows = []
-    for name, values in (
-        ("number", (1000, 2000, 4000, 8000)),
-        ("most", (20, 40, 80, 160)),
-        ("topics", (25, 50, 100, 200, 400)),
-    ):
-        for value in values:
-            case = middle | {name: value}
-            if args.quick:
-                case = {"number": 60, "most": 30, "topics": min(case["topics"], 8)}
+    curves: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    for sampler in args.samplers:
+        rows = []
+        for name, what, values in (
+            ("number", "documents", (1000, 2000, 4000, 8000)),
+            ("most", "tokens a document", (20, 40, 80, 160)),
+            ("topics", "topics", (25, 50, 100, 200, 400)),
+        ):
+            points = []
+            for value in values:
+                case = middle | {name: value}
+                if args.quick:
+                    case = {"number": 60 + 10 * len(points), "most": 10 + 10 * len(points), "topics": 4 + len(points)}
+                found = runs.get(f"scaling {sampler} {name} {value}", lambda c=case, s=sampler: a_sweep(c, s, args))
+                x = {"number": found["documents"], "most": found["tokens"] / found["documents"]}.get(name, value)
+                points.append((float(x), found["a_sweep"]))
+                rows.append(
+                    (f"{what}: {x:.6g}", {"a_sweep": (found["a_sweep"], 0.0), "tokens": (found["tokens"], 0.0)})
+                )
+            x, y = np.array(points).T
+            slope, start = np.polyfit(x, y, 1)
+            r2 = 1 - ((y - start - slope * x) ** 2).sum() / max(((y - y.mean()) ** 2).sum(), 1e-30)
+            power = np.polyfit(np.log(x), np.log(y), 1)[0]
+            print(f"  {sampler}, {what}: {start:.4f} + {slope:.3g} x seconds, R² {r2:.4f}, power {power:.2f}")
+            curves.setdefault(what, {})[sampler] = (x.tolist(), y.tolist())
+        show(f"Seconds a sweep (20 classes, {sampler})", rows)
+    picture(args.out / "medlda-cost.png", curves, "seconds a sweep")
 
-            def measure(case: dict[str, int] = case) -> dict[str, Any]:
-                train, test = load(args.data, "20news-bydate", 5, (), case["number"], case["most"])
-                found = run(train, test, case["topics"], args, iterations=12, alpha_sum=6.4, seed=1)
-                return {"a_sweep": found["a_sweep"], "tokens": train.n_tokens, "documents": len(train)}
 
-            found = runs.get(f"scaling {name} {value}", measure)
-            rows.append((f"{name} = {value}", {key: (number, 0.0) for key, number in found.items()}))
-    show("Seconds a sweep (20 classes)", rows)
+def a_sweep(case: dict[str, int], sampler: str, args: argparse.Namespace) -> dict[str, float]:
+    """Processor seconds of a sweep with all between sweeps: the median of the last half."""
+    train, _ = load(args.data, "20news-bydate", 5, (), case["number"], case["most"])
+    clock = [time.process_time()]
+    model = MedLDA(
+        case["topics"], iterations=min(16, args.sweeps + 2), threads=1, sampler=sampler, alpha_sum=6.4, seed=1
+    )
+    model.fit(train, callbacks=[lambda _: clock.append(time.process_time())])
+    steps = np.diff(clock)
+    return {"a_sweep": float(np.median(steps[len(steps) // 2 :])), "tokens": train.n_tokens, "documents": len(train)}
+
+
+def picture(path: Path, curves: dict[str, dict[str, tuple[list[float], list[float]]]], what: str) -> None:
+    """A panel for each of the curves, with a line for each name in it."""
+    pyplot = plotting()
+    if pyplot is None:
+        return
+    figure, axes = pyplot.subplots(1, len(curves), figsize=(4 * len(curves), 3.4), squeeze=False)
+    for axis, (title, lines) in zip(axes[0], curves.items(), strict=True):
+        for name, (x, y) in lines.items():
+            axis.plot(x, y, marker="o", markersize=3, label=name)
+        axis.set_xlabel(title)
+        axis.set_ylim(bottom=0)
+    axes[0][0].set_ylabel(what)
+    axes[0][0].legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
 
 
 PARTS: dict[str, Callable[[argparse.Namespace, Runs], None]] = {

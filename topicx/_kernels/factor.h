@@ -12,6 +12,9 @@
 
 #include "vectors.h"
 
+enum { FACTOR_FEW = 2 }; /* tasks of which times_anew is asked */
+#define FACTOR_HIGH 60.0f /* the logarithm of a factor that a weight can still be multiplied with */
+
 typedef struct {
     float (*gain)(const float *from, const float *to, const float *lin, const float *half, int64_t width);
     void (*moved)(const float *from, const float *to, float *lin, const float *half, int64_t width, float length,
@@ -27,6 +30,8 @@ typedef struct {
     void (*reach_moved)(const float *from, const float *to, int64_t K, float *reach, float *factors);
     void (*times)(const float *q, const float *reached, const float *taken, int64_t K, float *out);
     void (*times_far)(const float *q, const float *reach, const float *overlap, int64_t K, float *f, float *out);
+    float (*times_anew)(const float *q, const float *blocks, int64_t old, const float *lin, const float *half, int64_t K,
+                        int64_t tasks, float *f, float *out);
     void (*weight_sums)(const uint32_t *docs, const float *shares, int64_t n, const float *pull, const float *curve,
                         int64_t width, int64_t c0, int64_t c1, double *linear, double *precision);
     void (*weight_change)(const uint32_t *docs, const float *shares, int64_t n, float *pull, const float *curve,

@@ -33,6 +33,10 @@ cdef extern from "factor.h" nogil:
         # or e^(reach + overlap), 1 the largest, where the factors are too far apart to be multiplied.
         void (*times_far)(const float *q, const float *reach, const float *overlap, int64_t K, float *f,
                           float *out) noexcept nogil
+        # The same of a token of topic `old`, of at most FACTOR_FEW tasks, with nothing kept from token to token; returns
+        # the factor of `old`. f: room for K numbers.
+        float (*times_anew)(const float *q, const float *blocks, int64_t old, const float *lin, const float *half,
+                            int64_t K, int64_t tasks, float *f, float *out) noexcept nogil
         # One topic's weights in c0 <= c < c1 tasks: sums over its documents, in their order;
         void (*weight_sums)(const uint32_t *docs, const float *shares, int64_t n, const float *pull, const float *curve,
                             int64_t width, int64_t c0, int64_t c1, double *linear, double *precision) noexcept nogil
@@ -40,6 +44,7 @@ cdef extern from "factor.h" nogil:
         void (*weight_change)(const uint32_t *docs, const float *shares, int64_t n, float *pull, const float *curve,
                               int64_t width, int64_t c0, int64_t c1, const float *change) noexcept nogil
 
+    int64_t FACTOR_FEW
     const tx_factor *tx_factor_choose() noexcept
     # e^x; x is cut off at -87 and 87.
     float tx_expf(float x) noexcept

@@ -15,7 +15,8 @@ tokens outside of it: while the run is sampled it depends on nothing that moves.
 The dense kernel asks `Margins` for the factors of all topics (Zhu, Chen, Perkins & Zhang 2014), in O(K) a token whatever
 the number of tasks: what a topic would gain is kept for all topics, and what leaving a topic takes back is kept for the
 topics met in the document (the paper's bookkeeping of §4.1, of the topics that are there), both as logarithms and as the
-factors that they are; so a token is weighed by a multiplication a topic.
+factors that they are; so a token is weighed by a multiplication a topic. Of one task or two, documents with fewer tokens
+than there are topics keep nothing: each token takes an exponential a topic, which is less than rows for the topics met.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -64,6 +65,10 @@ cdef class Margins(Factor):
     cdef int64_t document, length
     cdef bint known
     """Whether it has a target."""
+    cdef public int64_t short
+    """Of few tasks, documents of so many tokens keep nothing,"""
+    cdef bint anew
+    """and whether this is one."""
     cdef float *lin
     cdef float *half
     # for the dense kernel: of all topics, and a row a topic of those met in the document
@@ -78,6 +83,7 @@ cdef class Margins(Factor):
     def __init__(self, eta, pull, curve, supervised, mode=MIXTURE, tasks=0):
         """mode: one of `modes`, for the light kernel. tasks: the columns that are in use (0: all)."""
         self.eta, self.pull, self.curve, self.supervised = eta, pull, curve, supervised
+        self.short = eta.shape[0]
         self.topics, self.width, self.mode = self.eta.shape[0], self.eta.shape[1], mode
         self.tasks, self.padded = tasks or self.width, (self.topics + 15) // 16 * 16
         every = np.zeros((self.padded, self.tasks), np.float32)
@@ -122,7 +128,8 @@ cdef class Margins(Factor):
 
     cdef void enter(self, int64_t number, const uint16_t *z, int64_t begin, int64_t end) noexcept nogil:
         self.open(number, end - begin)
-        if self.known:
+        self.anew = self.tasks <= FACTOR_FEW and self.length <= self.short
+        if self.known and not self.anew:
             self.loops.reach(&self.blocks[0, 0, 0], self.lin, self.half, self.topics, self.tasks, self.reach,
                              self.reached)
 
@@ -132,6 +139,9 @@ cdef class Margins(Factor):
             for k in range(topics):
                 weighed[k] = q[k]
             return q_old
+        if self.anew:
+            return q_old * self.loops.times_anew(q, &self.blocks[0, 0, 0], old, self.lin, self.half, topics,
+                                                 self.tasks, self.scratch, weighed)
         at = self.row(old)
         if self.apart[old] < FAR:
             self.loops.times(q, self.reached, self.taken + at, topics, weighed)
@@ -142,8 +152,9 @@ cdef class Margins(Factor):
     cdef void move(self, int64_t old, int64_t new) noexcept nogil:
         if self.known:
             self.moved(old, new)
-            self.loops.reach_moved(self.overlap + self.row(old), self.overlap + self.row(new), self.topics, self.reach,
-                                   self.reached)
+            if not self.anew:
+                self.loops.reach_moved(self.overlap + self.row(old), self.overlap + self.row(new), self.topics,
+                                       self.reach, self.reached)
 
 
 cdef struct Work:

@@ -52,10 +52,11 @@ TX_ALWAYS void TX(factor_gains)(const float *blocks, const float *lin, const flo
     }
 }
 
-/* e^x_k, 1 the largest. */
+/* e^x_k, 1 the largest (and of topics that are not there). */
 TX_ALWAYS void TX(factor_exps)(const float *x, int64_t K, float *out) {
     const v16 most = v_all(TX(factor_largest)(x, K));
-    for (int64_t k = 0; k < K; k += 16) v_store(out + k, v_exp(v_sub(v_load(x + k), most)));
+    for (int64_t k = 0; k < K; k += 16)
+        v_store(out + k, v_exp(v_sub(v_choose(i_below(K - k), v_load(x + k), most), most)));
 }
 
 static void TX(factor_exp_weights)(const float *blocks, const float *lin, const float *half, int64_t K, int64_t tasks,
@@ -110,6 +111,35 @@ static void TX(factor_times_far)(const float *q, const float *reach, const float
     for (int64_t k = 0; k < K; k += 16) v_store(out + k, v_mul(v_load(q + k), v_load(f + k)));
 }
 
+static float TX(factor_times_anew)(const float *q, const float *blocks, int64_t old, const float *lin,
+                                   const float *half, int64_t K, int64_t tasks, float *f, float *out) {
+    const float *own = blocks + old / 16 * 16 * tasks + old % 16;
+    float without[FACTOR_FEW], here = 0;
+    for (int64_t c = 0; c < tasks; c++) {
+        without[c] = lin[c] + 2 * half[c] * own[16 * c];
+        here += own[16 * c] * (without[c] - half[c] * own[16 * c]);
+    }
+    /* Factors are those beside the topic that the token is in: nothing waits for the largest. */
+    const v16 base = v_all(here), high = v_all(FACTOR_HIGH);
+    const float *block = blocks;
+    v16 most = v_all(0);
+    for (int64_t k = 0; k < K; k += 16) {
+        v16 sum = v_all(0);
+        for (int64_t c = 0; c < tasks; c++, block += 16) {
+            const v16 e = v_load(block);
+            sum = v_add(sum, v_mul(e, v_sub(v_all(without[c]), v_mul(v_all(half[c]), e))));
+        }
+        const v16 x = v_mask(i_below(K - k), v_sub(sum, base));
+        most = v_max(x, most);
+        v_store(out + k, v_mul(v_load(q + k), v_exp(v_choose(v_greater(x, high), high, x))));
+    }
+    if (v_most(most) < FACTOR_HIGH) return 1;
+    TX(factor_gains)(blocks, without, half, K, tasks, f);
+    TX(factor_exps)(f, K, f);
+    for (int64_t k = 0; k < K; k += 16) v_store(out + k, v_mul(v_load(q + k), v_load(f + k)));
+    return f[old];
+}
+
 /* ---- over documents, for the weights ---- */
 
 static void TX(factor_weight_sums)(const uint32_t *docs, const float *shares, int64_t n, const float *pull,
@@ -136,4 +166,5 @@ static void TX(factor_weight_change)(const uint32_t *docs, const float *shares, 
 
 static const tx_factor TX(factor) = {
     TX(factor_gain), TX(factor_moved), TX(factor_frozen), TX(factor_exp_weights), TX(factor_reach), TX(factor_overlap),
-    TX(factor_reach_moved), TX(factor_times), TX(factor_times_far), TX(factor_weight_sums), TX(factor_weight_change)};
+    TX(factor_reach_moved), TX(factor_times), TX(factor_times_far), TX(factor_times_anew), TX(factor_weight_sums),
+    TX(factor_weight_change)};

@@ -37,8 +37,6 @@ from topicx.strings import Strings
 
 BATCH_TOKENS = 1 << 16
 BATCH_DOCUMENTS = 1 << 12
-CVB0_SWEEPS = 50
-"""Sweeps of CVB0 over a new document."""
 ROUND_SWEEPS = 20
 """Sweeps over a new document before its prior is found anew."""
 THETA_ENTRIES = 1 << 22
@@ -97,32 +95,26 @@ class Inference:
     ) -> None:
         """`burn_in` sweeps come before the first of `samples` samples, which are `lag` sweeps apart; `iterations` is
         the number of all sweeps, and settles one of the others. So many `chains` are averaged (what is not given is as
-        the model's definition has it: 10 + 10 sweeps of a chain, or medlda's 20 + 10 of five). `theta`: cgsp or cgs
-        (None: as the model was made). `group` chooses a row of α, where the model has several: a collection's name or
-        a number."""
+        the model's definition has it: 10 + 10 sweeps of a chain, or medlda's 20 + 10 of five). `theta`: cgsp, cgs or
+        cvb0, which draws nothing (None: as the model was made; medlda: cvb0, unless samples or chains are given).
+        `group` chooses a row of α, where the model has several: a collection's name or a number."""
         self.model = model
         self.definition = definition_of(model)
         blocks = self.definition.blocks(model)
-        if chains is None:  # several models side by side are an average already
-            chains = 1 if theta == "cvb0" or blocks > 1 else self.definition.chains
-        if chains < 1:
+        usual = 1 if blocks > 1 else self.definition.chains  # several models side by side are an average already
+        if chains is not None and chains < 1:
             raise InputError(f"chains: {chains} must be at least 1")
-        self.chains = chains
+        drawn = samples is not None or lag > 1 or (chains is not None and (chains, usual) != (1, 1))
+        self.theta = estimator_of(model, theta, drawn)
+        self.chains = chains = chains or (1 if self.theta == "cvb0" else usual)
         self.burn_in, self.samples, self.lag = sweeps(iterations, burn_in, samples, lag, self.definition.burn_in)
-        if theta is None:
-            theta = str(model.meta.get("estimator", {}).get("theta", "cgsp"))
-            theta = theta if theta in ("cgs", "cgsp") else "cgsp"
-            if model.meta.get("sampler") == "labeled-cvb0" and chains == 1 and samples is None:
-                theta = "cvb0"
-        if theta not in ("cgs", "cgsp", "cvb0"):
-            raise InputError(f"theta: {theta!r} is not an estimator; there are cgs, cgsp and cvb0")
-        if theta == "cvb0" and (chains > 1 or samples not in (None, 1)):
-            raise InputError("theta: cvb0 draws nothing, so there are no samples and no chains to average")
-        if theta == "cvb0":
-            self.burn_in, self.samples = (iterations or burn_in or CVB0_SWEEPS), 1
+        if self.theta == "cvb0":
+            if chains > 1 or samples not in (None, 1) or lag > 1:
+                raise InputError("theta: cvb0 draws nothing, so there are no samples and no chains to average")
+            self.burn_in, self.samples = (iterations or burn_in or self.definition.soft_sweeps), 1
         if not 0 <= seed < 2**63:
             raise InputError(f"seed: {seed} must be from 0 to 2^63 - 1")
-        self.theta, self.seed, self.engine = theta, seed, engine_of(threads)
+        self.seed, self.engine = seed, engine_of(threads)
         # Documents of no known collection get the mean of all rows of α.
         alpha = model.alpha if len(model.alpha) == 1 else np.vstack([model.alpha, model.alpha.mean(axis=0)])
         self.topics = FixedTopics(model, alpha)
@@ -320,6 +312,18 @@ def definition_of(model: Model) -> Definition:
     definition = registry.of_meta(model.meta)
     definition.verify(model)
     return definition
+
+
+def estimator_of(model: Model, theta: str | None, drawn: bool) -> str:
+    """The estimator of new documents' θ, or InputError. drawn: whether samples or chains were asked for."""
+    if theta is None and not drawn:
+        theta = definition_of(model).estimator(model)
+    if theta is None:
+        known = str(model.meta.get("estimator", {}).get("theta", "cgsp"))
+        theta = known if known in ("cgs", "cgsp") else "cgsp"
+    if theta not in ("cgs", "cgsp", "cvb0"):
+        raise InputError(f"theta: {theta!r} is not an estimator; there are cgs, cgsp and cvb0")
+    return theta
 
 
 def infer(model: Model, corpus: Corpus, **options: Any) -> NDArray[np.float32]:

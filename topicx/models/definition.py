@@ -77,6 +77,8 @@ class Definition:
     """Sweeps over a new document before samples are taken, unless others are asked for,"""
     chains: ClassVar[int] = 1
     """and the chains that are averaged."""
+    soft_sweeps: ClassVar[int] = 50
+    """Sweeps of CVB0 over a new document, where nothing is drawn."""
     joins: ClassVar[bool] = False
     """Whether models of several chains become one by standing side by side (`joined`)."""
 
@@ -152,6 +154,11 @@ class Definition:
 
     def verify(self, model: Model) -> None:
         """InputError unless the side arrays of a model (perhaps from a damaged file) fit together."""
+
+    def estimator(self, model: Model) -> str | None:
+        """The estimator of new documents' θ, where it is not the model's own: what is used if nobody asks for an
+        estimator, for samples or for chains."""
+        return None
 
     @property
     def rounds(self) -> int:

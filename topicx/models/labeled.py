@@ -129,6 +129,9 @@ class LabeledLDA(Definition):
         self._check(state)
         return super().updates(options, state)
 
+    def estimator(self, model: Model) -> str | None:
+        return "cvb0" if model.meta.get("sampler") == "labeled-cvb0" else None
+
     def label_structure(self, labels: Labels, options: Options) -> dict[str, NDArray[Any]]:
         """What is learnt of the labels alone, before the words."""
         return {}

@@ -42,7 +42,8 @@ class MedldaOptions:
 
     task: str = choice(
         "auto", ("auto", *TASKS),
-        help="What is predicted: one of two classes, of many, any number of labels, a number. auto: by the targets.",
+        help="What is predicted: one of two classes by one classifier, of many by one each, any number of labels, "
+        "a number. auto: by the targets (two classes: multiclass).",
     )  # fmt: skip
     target: str | None = declare(
         None, str, optional=True, shown="the labels", metavar="COLUMN",
@@ -105,9 +106,11 @@ class Medlda(Definition):
     defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
     unfit: ClassVar[Mapping[str, str]] = {"paths": "its samplers have one assignment of the corpus"}
     elsewhere: ClassVar[str] = "'train --model medlda --folds 5 --try-topics 10,20,40' chooses what predicts best"
-    # Topics that tell classes apart are left slowly: where a chain starts matters more than its length.
+    # Topics that tell classes apart are left slowly: where a chain starts matters more than its length. So nothing is
+    # drawn for a new document, and where samples are asked for there are several chains.
     burn_in: ClassVar[int] = 20
     chains: ClassVar[int] = 5
+    soft_sweeps: ClassVar[int] = 10
     joins: ClassVar[bool] = True
 
     def needs(self, options: Options) -> frozenset[str]:
@@ -245,6 +248,9 @@ class Medlda(Definition):
             raise InputError(f"the model's weights are not those of {model.n_topics} topics")
 
     # -- new documents -----------------------------------------------------------------------------------------
+
+    def estimator(self, model: Model) -> str | None:
+        return "cvb0"
 
     def columns(self, model: Model) -> dict[str, type]:
         """class and score; labels and scores; or value."""
