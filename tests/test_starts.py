@@ -17,7 +17,7 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.completion import completion_perplexity
 from topicx.models.definition import Priors, initial_state
-from topicx.run import Run
+from topicx.run import Run, expected
 from topicx.sampling import registry, starts
 from topicx.sampling.chain import Chain, Checkpoints, Interrupted, plan
 from topicx.sampling.options import Options
@@ -171,6 +171,8 @@ def test_with_many_topics_it_begins_with_few_and_divides_them(monkeypatch: pytes
     assert int(chain.method.sync().z.max()) < 3
     indptr, topics, _ = chain.method.word_topics()
     assert len(indptr) == lda_corpus().n_words + 1 and int(topics.max()) == 2
+    look = expected(chain.method.word_topics(), chain.state, "cgs")  # what a callback sees meanwhile
+    assert np.allclose(look.topic_word.sum(axis=1), 1) and look.topic_word.shape[0] == 7
     assert np.isfinite(chain.method.score()) and len(chain.method.document_topics()[0]) == lda_corpus().n_documents + 1
 
 

@@ -37,6 +37,7 @@ class Divided(Method):
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
         self.few = Opening(with_few(state), options, engine)
+        self.schedule = self.few.schedule
 
     @classmethod
     def memory(cls, state: State, options: Options) -> int:
