@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -13,23 +13,33 @@ from topicx.errors import InputError
 
 
 class Grouped(click.Command):
-    """A command whose help lists the options of each model under a heading of its own."""
+    """A command whose help has headings: `headings` says which options stand under each, in their order (a newcomer's
+    first); the others follow, and then those of each model."""
+
+    def __init__(self, *args: Any, headings: Mapping[str, Sequence[str]] | None = None, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.headings = dict(headings or {})
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        headings: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                headings.setdefault(getattr(parameter, "heading", "Options"), []).append(record)
-        for heading, records in headings.items():
+        options = {one.name: one for one in self.get_params(ctx) if isinstance(one, click.Option)}
+        groups = {heading: [options.pop(name) for name in names] for heading, names in self.headings.items()}
+        rest = REST[bool(groups)]
+        for one in options.values():
+            heading = next(iter(groups), rest) if "--help" in one.opts else getattr(one, "heading", None) or rest
+            groups.setdefault(heading, []).append(one)
+        for heading, listed in groups.items():
             with formatter.section(heading):
-                formatter.write_dl(records)
+                formatter.write_dl([record for record in (one.get_help_record(ctx) for one in listed) if record])
+
+
+REST = ("Options", "Other options")
+"""The heading of options that none names: alone, and after others."""
 
 
 class Headed(click.Option):
     """An option that stands under a heading."""
 
-    def __init__(self, *args: Any, heading: str = "Options", **settings: Any) -> None:
+    def __init__(self, *args: Any, heading: str | None = None, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.heading = heading
 

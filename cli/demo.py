@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -13,8 +15,7 @@ STEPS = (
     ("Write the embedded texts as a table: id, label, collection, year, text.", "datasets texts -o texts.tsv"),
     (
         "Text becomes a corpus: tokens, without common words and words met once.",
-        "import texts.tsv --id-field id --label-field label --collection-field collection --time-field year "
-        "--text-field text --remove-stopwords --min-count 2 -o texts.corpus",
+        "import texts.tsv --time-field year --min-count 2 -o texts.corpus",
     ),
     (
         "A corpus becomes a model: ten topics.",
@@ -47,12 +48,14 @@ def command(output: str, threads: int, quiet: bool) -> None:
     for what, line in STEPS:
         say(f"\n# {what}\n$ topicx {line}", quiet=quiet)
         cli.main(arguments(line, folder, threads, quiet), prog_name="topicx", standalone_mode=False)
+    called = "topicx" if shutil.which("topicx") else sys.argv[0]  # .venv/bin/topicx, after `make demo`
     say(
         f"\nThe files are in {output}/. Go on with, for example:\n"
-        f"  topicx topics {output}/texts.model --json\n"
-        f"  topicx evaluate {output}/texts.model {output}/texts.corpus --method coherence\n"
-        f"  topicx estimate {output}/texts.state -o {output}/better.model\n"
-        f"  topicx info {output}/texts.model",
+        f"  {called} topics {output}/texts.model --by time --corpus {output}/texts.corpus\n"
+        f"  {called} evaluate {output}/texts.model {output}/texts.corpus --method coherence\n"
+        f"  {called} estimate {output}/texts.state -o {output}/better.model\n"
+        f"  {called} info {output}/texts.model\n"
+        "and with texts of your own: docs/tutorial.md.",
         quiet=quiet,
     )
 

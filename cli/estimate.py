@@ -81,7 +81,7 @@ def command(
       topicx estimate train.z.estimate -o better.model         train.model and train.vocab beside it
       topicx estimate run.1.state run.2.state --align -o mean.model
     """
-    from topicx.report.document_topics import state_writer
+    from topicx.report.theta_writers import state_writer
 
     if output == "-" and as_json:
         raise InputError("--output -: standard output can take one thing only")

@@ -22,7 +22,8 @@ from topicx.cli.common import (
     stack,
     threads,
 )
-from topicx.cli.reading import is_corpus, read_corpus, reading
+from topicx.cli.declared import Grouped
+from topicx.cli.reading import NAMES, is_corpus, read_corpus, reading
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
@@ -81,7 +82,18 @@ class Span(click.ParamType):
             self.fail(f"{value!r} is neither day, month or year nor a number above 0", param, ctx)
 
 
-@click.command()
+HEADINGS = {
+    "Options that most calls have": ("methods", "top", "burn_in", "samples", "as_json", "seed", "threads", "quiet"),
+    "Options of one method": (
+        "share", "particles", "form", "reference", "measures", "window", "convention", "rest", "further", "clusters",
+        "target", "times", "span", "buckets", "path", "plot", "any_state", "score", "threshold", "chains", "lag",
+        "theta", "compare",
+    ),
+    "How texts are read (as in import)": NAMES,
+}  # fmt: skip
+
+
+@click.command(cls=Grouped, headings=HEADINGS)
 @click.argument("model")
 @click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
 @stack(

@@ -87,6 +87,8 @@ def show(
     if contrast:
         of_run = State.load(contrast)
         check_state(model, of_run, contrast)
+        if len(of_run.alpha) != len(model.alpha):
+            raise InputError(f"{contrast}: is not a state of this model: it has {len(of_run.alpha)} collections")
         several = collections.contrasts(model, follow(of_run, model), words)
         names = list(model.group_names)
         result["contrasts"] = [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import Number, option, quiet, refuse, say, stack, threads
+from topicx.cli.declared import Grouped
 from topicx.cli.reading import check_reading, open_reader, reading, say_faults
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ limits = stack(
 )  # fmt: skip
 
 
-class ImportCommand(click.Command):
+class ImportCommand(Grouped):
     """Lets --remove-stopwords stand before an input: only languages are taken as its value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -73,7 +74,20 @@ class ImportCommand(click.Command):
         return super().parse_args(ctx, done)
 
 
-@click.command("import", cls=ImportCommand)
+HEADINGS = {
+    "Options that most calls have": (
+        "output", "input_format", "text_field", "id_field", "label_field", "time_field", "columns", "min_count",
+        "max_doc_freq", "extra_stopwords", "bigrams", "chunk", "bad_documents", "quiet",
+    ),
+    "What becomes of words": (
+        "remove_stopwords", "keep_stopwords", "stoplist_file", "min_length", "keep_numbers", "min_doc_freq", "stem",
+        "token_regex", "preserve_case", "unicode", "dehyphenate", "bigram_min_count", "bigram_npmi", "like",
+    ),
+}  # fmt: skip
+"""Of the help; the others, of reading, follow."""
+
+
+@click.command("import", cls=ImportCommand, headings=HEADINGS)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @option("--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output.")
 @reading("--format")
@@ -105,7 +119,7 @@ def command(
 
     \b
     Examples:
-      topicx import texts.tsv -o texts.corpus --remove-stopwords --min-count 5
+      topicx import texts.tsv -o texts.corpus --min-count 5 --max-doc-freq 0.5
       topicx import docs.jsonl.gz --text-field body --label-field tags -o docs.corpus
       topicx import letters/ -o letters.corpus --bigrams --chunk 300
       topicx import letters/*.txt -o letters.corpus --dehyphenate
@@ -213,8 +227,8 @@ def chosen_stopwords(chosen: dict[str, Any]) -> frozenset[str]:
     for value in chosen["extra_stopwords"]:
         if Path(value).is_file():
             stoplists.append(value)
-        elif "/" in value:
-            raise InputError(f"--extra-stopwords {value}: there is no such file, and words have no '/'")
+        elif "/" in value or value.lower().endswith((".txt", ".lst", ".csv", ".tsv", ".gz")):
+            raise InputError(f"--extra-stopwords {value}: there is no such file")
         else:
             extra += value.replace(",", " ").split()
     return make_stopwords(languages, stoplists, extra)

@@ -12,6 +12,7 @@ import click
 
 from topicx.cli import labels
 from topicx.cli.common import Number, check_outputs, metadata, option, quiet, refuse, say, seed, stack, threads
+from topicx.cli.declared import Grouped
 from topicx.cli.reading import NAMES, check_reading, open_reader, reading, say_faults
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from topicx.corpus.read import Reader
     from topicx.evaluate.infer import Documents, Inference
     from topicx.evaluate.output import StateWriter
-    from topicx.report.document_topics import Selection
+    from topicx.report.theta_writers import Selection
 
 chain = stack(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
@@ -58,7 +59,24 @@ input_options = stack(
 )  # fmt: skip
 
 
-@click.command()
+HEADINGS = {
+    "Options that most calls have": (
+        "output",
+        "format_",
+        "top",
+        "threshold",
+        "metadata",
+        "join_chunks",
+        "threads",
+        "quiet",
+    ),
+    "How topics are found": ("theta", "burn_in", "samples", "lag", "iterations", "chains", "group", "seed", "state"),
+    "Models of labels": ("what", "ranking", "score"),
+    "How texts are read (as in import)": ("input_format", *[name for name in NAMES if name != "input_format"]),
+}
+
+
+@click.command(cls=Grouped, headings=HEADINGS)
 @click.argument("model")
 @click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
 @output_options
@@ -91,7 +109,7 @@ def command(
     from topicx.corpus.chunks import COLUMNS
     from topicx.evaluate.infer import Inference
     from topicx.model import Model
-    from topicx.report.document_topics import Selection, format_of
+    from topicx.report.theta_writers import Selection, format_of
 
     chosen = format_of(output, format_)
     check_outputs([output, state], [model, *inputs])
@@ -145,7 +163,7 @@ def _write(
     from topicx import progress
     from topicx.corpus.chunks import joining
     from topicx.errors import InputError
-    from topicx.report.document_topics import apart, writer
+    from topicx.report.theta_writers import apart, writer
 
     model = inference.model
     columns = inference.definition.columns(model)

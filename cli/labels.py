@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from topicx.evaluate.infer import Inferred
     from topicx.evaluate.labelling import Labeller
     from topicx.model import Model
-    from topicx.report.document_topics import Selection
+    from topicx.report.theta_writers import Selection
 
 score = option(
     "--score", type=click.Choice(["words", "theta"]), default="words",
@@ -56,8 +56,8 @@ def labeller_of(model: Model, what: str | None, threshold: float, top: int, scor
 def layout(
     model: Model, labeller: Labeller | None, selection: Selection, ranking: int, columns: dict[str, type]
 ) -> tuple[Any, ...]:
-    """What a table of documents holds: the arguments of `report.document_topics.writer` after the format."""
-    from topicx.report.document_topics import Selection as Chosen
+    """What a table of documents holds: the arguments of `report.theta_writers.writer` after the format."""
+    from topicx.report.theta_writers import Selection as Chosen
 
     if labeller is None:
         return model.n_topics, selection, columns, model.called

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,7 @@ from topicx.cli.common import (
 )  # fmt: skip
 from topicx.cli.folds import listed
 from topicx.declare import declarations
-from topicx.errors import InputError
+from topicx.errors import InputError, TopicxError
 from topicx.models import registry as models
 from topicx.sampling.options import Options
 
@@ -110,8 +112,7 @@ def command(
 
     def keep(row: dict[str, Any]) -> None:
         if cells:
-            with Path(cells).open("a", encoding="utf-8") as out:
-                out.write(json.dumps({"search": about, **row}) + "\n")
+            _keep(cells, {"search": about, **row})
         told(row)
 
     for row in known:
@@ -155,6 +156,20 @@ def _line(row: dict[str, Any]) -> str:
         cell += f" ± {np.std(values, ddof=1):.{digits}f}" if spread and len(values) > 1 else ""
         cells.append(f"{cell:>{width}}")
     return " ".join(cells)
+
+
+def _keep(path: str, row: dict[str, Any]) -> None:
+    """Add a row to the file: all of it, or nothing."""
+    before = Path(path).stat().st_size if Path(path).exists() else 0
+    try:
+        with Path(path).open("ab", buffering=0) as out:
+            line = (json.dumps(row) + "\n").encode()
+            while line:
+                line = line[out.write(line) :]
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.truncate(path, before)
+        raise TopicxError(f"{path}: writing failed: {error.strerror}") from None
 
 
 def _known(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:

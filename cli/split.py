@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import Number, check_outputs, option, quiet, say, seed
-from topicx.cli.reading import is_corpus, read_corpus, reading
+from topicx.cli.declared import Grouped
+from topicx.cli.reading import NAMES, is_corpus, read_corpus, reading
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
 
 
-@click.command("split")
+HEADINGS = {
+    "Options": ("prefix", "fractions", "names", "stratify", "ids", "halves", "seed", "quiet"),
+    "How texts are read (as in import)": NAMES,
+}
+
+
+@click.command("split", cls=Grouped, headings=HEADINGS)
 @click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
 @option("--output", "-o", "prefix", required=True, metavar="PREFIX",
         help="Beginning of the files' names: part NAME is written to PREFIX.NAME.corpus.")  # fmt: skip

@@ -8,13 +8,24 @@ import click
 
 from topicx.cli import edit, groups
 from topicx.cli.common import json_output, metadata, option, print_json, refuse
+from topicx.cli.declared import Grouped
 from topicx.cli.show import show
 
 if TYPE_CHECKING:
     from topicx.model import Model
 
 
-@click.command()
+HEADINGS = {
+    "Options": (
+        "words", "documents", "chosen", "probabilities", "sort", "metadata", "compare", "label_topics", "weights",
+        "as_json",
+    ),
+    "Topics by what documents carry": ("by", *groups.NAMES),
+    "Names, merging, hiding": ("merge", "names", "hide", "output"),
+}  # fmt: skip
+
+
+@click.command(cls=Grouped, headings=HEADINGS)
 @click.argument("model")
 @option("--words", "-n", type=click.IntRange(0), default=10, help="Words a topic.")
 @option("--documents", "-d", type=click.IntRange(0), default=0, help="Typical documents a topic (a model keeps 20).")
@@ -22,16 +33,11 @@ if TYPE_CHECKING:
 @option("--probabilities", "-p", is_flag=True, help="Print each word's probability too.", show_default=False)
 @option("--topic", "-t", "chosen", type=click.IntRange(0), multiple=True, help="Only these topics (repeatable).")
 @option("--sort", type=click.Choice(["weight", "number"]), default="number", help="Order of the topics.")
-@option(
-    "--label-topics", is_flag=True, show_default=False,
-    help="Instead of topics: which labels go together (models of Dependency-LDA).",
-)  # fmt: skip
-@option(
-    "--weights",
-    is_flag=True,
-    show_default=False,
-    help="Of a model that predicts: the strongest topics of each class or of the scale, with the weights' spread.",
-)
+@option("--label-topics", is_flag=True, show_default=False,
+        help="Instead of topics: which labels go together (models of Dependency-LDA).")  # fmt: skip
+@option("--weights", is_flag=True, show_default=False,
+        help="Of a model that predicts: the strongest topics of each class or of the scale, "
+        "with the weights' spread.")  # fmt: skip
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
 @groups.options
 @edit.options

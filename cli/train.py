@@ -34,7 +34,7 @@ from topicx.sampling.options import Options
 if TYPE_CHECKING:
     from topicx.engines.threads import Threads
     from topicx.run import Run
-    from topicx.sampling.chain import Checkpoints
+    from topicx.sampling.loop import Checkpoints
 
 OWN = {name: models.find(name).Own for name in models.names()}
 """The options that each model has of its own."""
@@ -54,7 +54,32 @@ model_options = stack(
 )  # fmt: skip
 
 
-@click.command(cls=declared.Grouped)
+HEADINGS = {
+    "Options that most runs have": (
+        "output", "topics", "iterations", "optimize_interval", "state_path", "doc_topics", "seed", "threads",
+        "show_topics_interval", "quiet",
+    ),
+    "Model and priors": (
+        "model", "alpha", "alpha_sum", "beta", "optimize", "optimize_burn_in", "seed_words", "seed_weight",
+        "word_prior",
+    ),
+    "Results": (
+        "chains", "keep", "samples", "lag", "estimator", "theta", "phi", "join_chunks", "metadata", "trace_path",
+        "trace_interval",
+    ),
+    "Stopping, going on, large corpora": (
+        "checkpoint", "checkpoint_interval", "resume", "init_state", "memory", "stream", "partitions", "log_form",
+        "verbose",
+    ),
+    "Samplers": (
+        "sampler", "start", "paths", "icm", "mh_steps", "sparse_phi", "batch_documents", "document_passes",
+        "rate_scale", "rate_delay", "rate_power",
+    ),
+}  # fmt: skip
+"""Of the help."""
+
+
+@click.command(cls=declared.Grouped, headings=HEADINGS)
 @click.argument("corpus", required=False)
 @option("--output", "-o", required=True, metavar="MODEL", help="The model file to write.", show_default=False)
 @model_options
@@ -142,7 +167,7 @@ def command(
     log = JsonLog() if log_form == "json" else Log(quiet, verbose)
     with log.errors():
         from topicx.engines.threads import Threads
-        from topicx.sampling.chain import Checkpoints
+        from topicx.sampling.loop import Checkpoints
 
         given = on_command_line(context)
         keep = _keep(keep, chains, settings, resume)
@@ -168,7 +193,7 @@ def command(
         again = [("checkpoint", checkpoint), ("checkpoint-interval", checkpoint_interval)]
         again += [("show-topics-interval", show_topics_interval), ("log", "json" if log_form == "json" else None)]
         wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
-        source = Source(corpus, init_state, resume, settings, given, tried)
+        source = Beginning(corpus, init_state, resume, settings, given, tried)
         _train(source, Series(chains, keep), wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
@@ -176,7 +201,7 @@ def command(
 
 
 @dataclass
-class Source:
+class Beginning:
     """What a run begins with."""
 
     corpus: str | None
@@ -190,13 +215,13 @@ class Source:
 
 
 def _train(
-    source: Source, series: Series, wanted: Wanted, checkpoints: Checkpoints, log: Log, engine: Threads,
+    source: Beginning, series: Series, wanted: Wanted, checkpoints: Checkpoints, log: Log, engine: Threads,
     show_topics: int,
 ) -> None:  # fmt: skip
     """All chains, one after another."""
     from topicx.corpus.chunks import parent
     from topicx.corpus.columns import chosen
-    from topicx.report.document_topics import carried_kinds
+    from topicx.report.theta_writers import carried_kinds
 
     with engine, Stopper(log) as stopper:
         run: Run | None = None
@@ -279,7 +304,7 @@ def _resumed(path: str, settings: dict[str, Any], given: list[str], engine: Any)
     return Run.resume(path, engine, settings["iterations"] if "iterations" in given else None)
 
 
-def _new_run(source: Source, number: int, engine: Any, log: Log) -> Run:
+def _new_run(source: Beginning, number: int, engine: Any, log: Log) -> Run:
     from topicx.corpus.corpus import Corpus
     from topicx.models.definition import Priors
     from topicx.run import Run

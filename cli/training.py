@@ -23,7 +23,7 @@ from topicx.schema import lists, whole
 if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.run import Run
-    from topicx.sampling.chain import Checkpoints, Event
+    from topicx.sampling.loop import Checkpoints, Event
 
 STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """The signals that end a chain after its sweep, with a checkpoint."""
@@ -195,7 +195,7 @@ def train_one(
 ) -> None:  # fmt: skip
     """Run the chain with progress until it ends or is stopped; its topics are shown every so many sweeps."""
     from topicx.cli.topics import describe
-    from topicx.sampling.chain import Interrupted
+    from topicx.sampling.loop import Interrupted
 
     chain = run.chain
     try:
@@ -283,7 +283,7 @@ def write(run: Run, wanted: Wanted, log: Log, before: int | None = None) -> None
     with contextlib.ExitStack() as open_things:
         add = None
         if wanted.doc_topics:
-            from topicx.report.document_topics import state_writer
+            from topicx.report.theta_writers import state_writer
 
             writer = state_writer(
                 wanted.doc_topics, state, join_chunks=wanted.join_chunks, metadata=wanted.metadata

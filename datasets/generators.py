@@ -29,7 +29,7 @@ DENSE_LIMIT = 1 << 26
 
 
 @dataclass(frozen=True)
-class Size:
+class Limits:
     """What a size option may be."""
 
     kind: type
@@ -38,17 +38,17 @@ class Size:
     help: str
 
 
-SIZES: dict[str, Size] = {
-    "documents": Size(int, 1, 2**40, "Documents (compound corpora: in each collection)."),
-    "tokens": Size(int, 1, 2**40, "Tokens per document (zipf: on average)."),
-    "words": Size(int, 2, 2**24, "Word types."),
-    "topics": Size(int, 1, MAX_TOPICS, "Topics."),
-    "collections": Size(int, 1, 2**20, "Collections."),
-    "exponent": Size(float, 0, 10, "Zipf exponent: the word of rank r has frequency r to the minus this."),
-    "alpha": Size(float, 1e-6, 1000, "Dirichlet parameter of a document's (compound-drawn: collection's) topics."),
-    "beta": Size(float, 1e-6, 1000, "Dirichlet parameter of words in a topic (the paper's eta)."),
-    "gamma": Size(float, 1e-6, 1000, "How closely documents follow their collection."),
-    "transition": Size(float, 0, 1, "Probability of leaving a state."),
+SIZES: dict[str, Limits] = {
+    "documents": Limits(int, 1, 2**40, "Documents (compound corpora: in each collection)."),
+    "tokens": Limits(int, 1, 2**40, "Tokens per document (zipf: on average)."),
+    "words": Limits(int, 2, 2**24, "Word types."),
+    "topics": Limits(int, 1, MAX_TOPICS, "Topics."),
+    "collections": Limits(int, 1, 2**20, "Collections."),
+    "exponent": Limits(float, 0, 10, "Zipf exponent: the word of rank r has frequency r to the minus this."),
+    "alpha": Limits(float, 1e-6, 1000, "Dirichlet parameter of a document's (compound-drawn: collection's) topics."),
+    "beta": Limits(float, 1e-6, 1000, "Dirichlet parameter of words in a topic (the paper's eta)."),
+    "gamma": Limits(float, 1e-6, 1000, "How closely documents follow their collection."),
+    "transition": Limits(float, 0, 1, "Probability of leaving a state."),
 }
 
 
@@ -69,7 +69,7 @@ GENERATORS: dict[str, Generator] = {}
 Maker = Callable[..., Corpus]
 
 
-def _generator(name: str, summary: str, source: str) -> Callable[[Maker], Maker]:
+def _generator(name: str, source: str, summary: str) -> Callable[[Maker], Maker]:
     def register(function: Maker) -> Maker:
         parameters = list(inspect.signature(function).parameters.values())[1:]  # the first is the seed
         sizes = {parameter.name: parameter.default for parameter in parameters}
@@ -79,28 +79,20 @@ def _generator(name: str, summary: str, source: str) -> Callable[[Maker], Maker]
     return register
 
 
-@_generator(
-    "bars",
-    "the bars: 5 × 5 images made of horizontal and vertical bars, each bar a topic",
-    "Griffiths & Steyvers 2004",
-)
+@_generator("bars", "Griffiths & Steyvers 2004",
+    "the bars: 5 × 5 images made of horizontal and vertical bars, each bar a topic")  # fmt: skip
 def bars(seed: int, documents: int = 2000, tokens: int = 100, alpha: float = 1.0) -> Corpus:
     pixels = np.arange(25)
     topics = np.zeros((10, 25))
     for bar in range(5):
         topics[bar, pixels // 5 == bar] = 0.2
         topics[5 + bar, pixels % 5 == bar] = 0.2
-    draws = Draws(seed, "bars")
-    theta = draws.dirichlet(np.full((documents, 10), alpha))
     names = [f"row{pixel // 5 + 1}col{pixel % 5 + 1}" for pixel in range(25)]
-    return _lda(draws, theta, topics, tokens, names)
+    return _of_topics(Draws(seed, "bars"), topics, documents, tokens, alpha, names)
 
 
-@_generator(
-    "bands",
-    "the ten bands: overlapping intervals of 100 words, 95% band and 5% uniform, documents of 10 tokens",
-    "Kozdoba & Mannor, Interdependent Gibbs Samplers, section 4.2.1",
-)
+@_generator("bands", "Kozdoba & Mannor, Interdependent Gibbs Samplers, section 4.2.1",
+    "the ten bands: overlapping intervals of 100 words, 95% band, 5% uniform, documents of 10 tokens")  # fmt: skip
 def bands(seed: int, documents: int = 3000, tokens: int = 10, alpha: float = 1.0) -> Corpus:
     # Centres at 0, 11, …, 99. A band reaches ten words to either side, so that it ends beside its neighbours'
     # centres: 90 of the words lie in two bands, the centres in one ("most of the points ... belong to two
@@ -110,24 +102,14 @@ def bands(seed: int, documents: int = 3000, tokens: int = 10, alpha: float = 1.0
     for topic, centre in enumerate(range(0, 100, 11)):
         band = np.abs(words - centre) <= 10
         topics[topic] = 0.95 * band / band.sum() + 0.05 / 100
-    draws = Draws(seed, "bands")
-    theta = draws.dirichlet(np.full((documents, 10), alpha))
-    return _lda(draws, theta, topics, tokens, [f"w{word:02d}" for word in words])
+    return _of_topics(Draws(seed, "bands"), topics, documents, tokens, alpha, [f"w{word:02d}" for word in words])
 
 
-@_generator(
-    "compound",
-    "two collections over three topics, with the topic proportions of the collections that the paper drew",
-    "George, Xia & Michailidis, Compound Topic Modeling, section 3.2",
-)
+@_generator("compound", "George, Xia & Michailidis, Compound Topic Modeling, section 3.2",
+    "two collections over three topics, with the collections' topic proportions that the paper drew")  # fmt: skip
 def compound(
-    seed: int,
-    documents: int = 100,
-    tokens: int = 200,
-    words: int = 40,
-    gamma: float = 1.0,
-    beta: float = 0.25,
-) -> Corpus:
+    seed: int, documents: int = 100, tokens: int = 200, words: int = 40, gamma: float = 1.0, beta: float = 0.25,
+) -> Corpus:  # fmt: skip
     # The paper prints π to three digits and calls the smallest entry ε; it does not give the documents'
     # length, which is taken from its Figure 4.
     pi = np.array([[0.002, 0.0001, 0.997], [0.584, 0.386, 0.030]])
@@ -135,32 +117,19 @@ def compound(
     return _compound(Draws(seed, "compound"), pi, documents, tokens, words, gamma, beta)
 
 
-@_generator(
-    "compound-drawn",
-    "a compound corpus of any size, its collections' topic proportions drawn too (as in Figure 4)",
-    "George, Xia & Michailidis, Compound Topic Modeling, section 3.3 and Figure 4",
-)
+@_generator("compound-drawn", "George, Xia & Michailidis, Compound Topic Modeling, section 3.3 and Figure 4",
+    "a compound corpus of any size, its collections' topic proportions drawn too (as in Figure 4)")  # fmt: skip
 def compound_drawn(
-    seed: int,
-    documents: int = 100,
-    tokens: int = 200,
-    words: int = 40,
-    topics: int = 3,
-    collections: int = 2,
-    alpha: float = 1.0,
-    gamma: float = 0.8,
-    beta: float = 0.5,
-) -> Corpus:
+    seed: int, documents: int = 100, tokens: int = 200, words: int = 40, topics: int = 3, collections: int = 2,
+    alpha: float = 1.0, gamma: float = 0.8, beta: float = 0.5,
+) -> Corpus:  # fmt: skip
     draws = Draws(seed, "compound-drawn")
     pi = draws.dirichlet(np.full((collections, topics), alpha))
     return _compound(draws, pi, documents, tokens, words, gamma, beta)
 
 
-@_generator(
-    "hmm",
-    "one sequence from a hidden Markov model of two states that are hard to tell apart",
-    "Kozdoba & Mannor, Interdependent Gibbs Samplers, section 4.1",
-)
+@_generator("hmm", "Kozdoba & Mannor, Interdependent Gibbs Samplers, section 4.1",
+    "one sequence from a hidden Markov model of two states that are hard to tell apart")  # fmt: skip
 def hmm(seed: int, tokens: int = 200_000, transition: float = 0.45) -> Corpus:
     # The paper shows its emissions only as a picture. Here one state's fall evenly from 0.19 to 0.01 over the
     # ten symbols and the other's rise; this too is hard to learn: consecutive tokens are nearly independent.
@@ -182,20 +151,12 @@ _BATCH = 1 << 17  # tokens that are drawn together; part of the definition, as e
 _SLOTS = 1 << 16
 
 
-@_generator(
-    "zipf",
-    "LDA at any size with Zipfian word frequencies: for measuring speed and memory",
-    "this project",
-)
+@_generator("zipf", "this project",
+    "LDA at any size with Zipfian word frequencies: for measuring speed and memory")  # fmt: skip
 def zipf(
-    seed: int,
-    documents: int = 10_000,
-    tokens: int = 200,
-    words: int = 20_000,
-    topics: int = 100,
-    exponent: float = 1.0,
-    alpha: float = 0.1,
-) -> Corpus:
+    seed: int, documents: int = 10_000, tokens: int = 200, words: int = 20_000, topics: int = 100,
+    exponent: float = 1.0, alpha: float = 0.1,
+) -> Corpus:  # fmt: skip
     """Any number of tokens in a few operations each and six bytes each (word and topic).
 
     Topics: φ_kw ∝ w^-s E³, E exponential: Zipf's law overall, strong preferences in each topic. A topic is
@@ -283,6 +244,14 @@ def _urn(raw: NDArray[np.uint64], starts: NDArray[np.int64], topics: int, alpha:
         if np.array_equal(further, points):
             return np.take(topic, points)
         points = further
+
+
+def _of_topics(
+    draws: Draws, topics: Floats, documents: int, tokens: int, alpha: float, names: list[str]
+) -> Corpus:  # fmt: skip
+    """LDA with these topics: θ_d ~ Dir(α)."""
+    theta = draws.dirichlet(np.full((documents, len(topics)), alpha))
+    return _lda(draws, theta, topics, tokens, names)
 
 
 def _lda(draws: Draws, theta: Floats, topics: Floats, tokens: int, names: list[str]) -> Corpus:

@@ -96,7 +96,7 @@ def report(topics: int) -> Iterator[tuple[str, str]]:
         yield f"{model} {sampler} {own}", digest(result.state.z) + of_model(result.model)
     for hidden in hmm_options.SAMPLERS:
         for number in (2, 3):
-            chosen = hmm_options.Options(states=number, sampler=hidden, iterations=4, alpha=1.3, beta=1.05)
+            chosen = hmm_options.HmmOptions(states=number, sampler=hidden, iterations=4, alpha=1.3, beta=1.05)
             found = hmm_train(corpus, chosen, threads=1)
             yield f"hmm {hidden} {number}", digest(found.emissionprob, found.trace["log_likelihood"])
     for kind in ("cgs", "cgsp"):

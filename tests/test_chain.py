@@ -17,9 +17,10 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.models.definition import Priors, initial_state
 from topicx.sampling import hyper, registry, starts, streams
-from topicx.sampling.chain import Chain, Checkpoints, Event, Interrupted, plan
+from topicx.sampling.chain import Chain, plan
 from topicx.sampling.gibbs import Dense
 from topicx.sampling.likelihood import joint_log_likelihood
+from topicx.sampling.loop import Checkpoints, Event, Interrupted
 from topicx.sampling.options import Options
 from topicx.sampling.schedule import Schedule, balanced_blocks
 from topicx.sampling.starts import choose_start

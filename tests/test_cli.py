@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
@@ -229,6 +230,11 @@ def test_help_lists_every_command_and_every_option_has_help() -> None:
         commands = list(getattr(command, "commands", {}).values()) or [command]
         for each in commands:
             assert each.help, f"{name} has no help"
+            shown = each.get_help(click.Context(each, info_name=name))
+            for parameter in each.params:
+                if isinstance(parameter, click.Option):
+                    assert sum(parameter.opts[0] in line.split()[:2] or f"{parameter.opts[0]}," in line.split()[:1]
+                               for line in shown.splitlines()) >= 1, parameter.opts  # fmt: skip
             for parameter in each.params:
                 if parameter.param_type_name == "option":
                     assert parameter.help, f"{name}: {parameter.opts} has no help"  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from topicx.errors import InputError
 from topicx.evaluate.infer import infer
 from topicx.model import Model
 from topicx.run import Result, Run
-from topicx.sampling.chain import Checkpoints, Interrupted
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 from topicx.strings import Strings
 

@@ -16,9 +16,9 @@ from topicx import HMM
 from topicx._kernels import hmm as kernel
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.hmm.learners import BaumWelch, Gibbs, Layout
+from topicx.hmm.learners import BaumWelch, HmmGibbs, Layout
 from topicx.hmm.model import Parameters, Sequences
-from topicx.hmm.options import Options
+from topicx.hmm.options import HmmOptions
 
 
 def offsets_of(lengths):
@@ -135,8 +135,8 @@ WORDS = {2: ([0, 1, 1, 0, 0], [3, 2]), 3: ([0, 1, 1], [3])}
 
 def learner_of(sampler, S, M, words, lengths, seed=1, symbols=2):
     data = Sequences(np.array(words, np.uint32), offsets_of(lengths))
-    options = Options(states=S, sampler=sampler, paths=M, seed=seed, **PRIORS)
-    return Gibbs(Layout(data, symbols, options), 0, Threads(1))
+    options = HmmOptions(states=S, sampler=sampler, paths=M, seed=seed, **PRIORS)
+    return HmmGibbs(Layout(data, symbols, options), 0, Threads(1))
 
 
 def log_dirichlet(counts, prior):
@@ -354,7 +354,7 @@ def test_a_sequence_that_cannot_be_is_minus_infinity():
 
 def test_a_round_of_baum_welch_is_the_twins():
     words, offsets, _ = random_case(6, 3, 4, [50, 1, 20])
-    options = Options(states=3, sampler="baum-welch")
+    options = HmmOptions(states=3, sampler="baum-welch")
     learner = BaumWelch(Layout(Sequences(words, offsets), 4, options), 0, Threads(1))
     p = learner.current
     counts = np.zeros(3), np.zeros((3, 3)), np.zeros((4, 3))
@@ -373,7 +373,7 @@ def test_a_round_of_baum_welch_is_the_twins():
 def test_baum_welch_never_falls_and_ends(prior):
     words, offsets, _ = random_case(8, 2, 4, [300, 40], skew=2.0)
     data = Sequences(words, offsets)
-    options = Options(states=2, sampler="baum-welch", alpha=prior, beta=prior, start_prior=prior, tolerance=1e-6)
+    options = HmmOptions(states=2, sampler="baum-welch", alpha=prior, beta=prior, start_prior=prior, tolerance=1e-6)
     learner = BaumWelch(Layout(data, 4, options), 0, Threads(1))
     objectives = []
     for number in range(3000):

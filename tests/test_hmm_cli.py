@@ -19,9 +19,9 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.hmm.model import HmmModel
-from topicx.hmm.options import Options
-from topicx.hmm.run import Interrupted
-from topicx.hmm.run import Run as Training
+from topicx.hmm.options import HmmOptions
+from topicx.hmm.run import HmmRun
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.strings import Strings
 
 
@@ -46,8 +46,8 @@ def sequences(
 KINDS = [("collapsed", 2, 2), ("partial", 2, 3), ("collapsed", 4, 1), ("partial", 3, 2), ("baum-welch", 3, 1)]
 
 
-def options_of(sampler: str, states: int, paths: int, **further: int) -> Options:
-    return Options(states=states, sampler=sampler, paths=paths, **({"iterations": 45, "restarts": 3} | further))
+def options_of(sampler: str, states: int, paths: int, **further: int) -> HmmOptions:
+    return HmmOptions(states=states, sampler=sampler, paths=paths, **({"iterations": 45, "restarts": 3} | further))
 
 
 def arrays_of(model: HmmModel) -> list[np.ndarray]:
@@ -63,12 +63,12 @@ def test_threads_and_interruptions_change_nothing(
     found = []
     for threads in (1, 2, 5):
         with Threads(threads) as engine:
-            run = Training.of(corpus, options, engine)
-            run.train()
+            run = HmmRun.of(corpus, options, engine)
+            run.run()
             found.append(arrays_of(run.model()))
     path = str(tmp_path / "run.checkpoint")
     with Threads(2) as engine:
-        run = Training.of(corpus, options, engine)
+        run = HmmRun.of(corpus, options, engine)
         asked = 0
         while True:
 
@@ -78,15 +78,15 @@ def test_threads_and_interruptions_change_nothing(
                 return asked % 4 == 0
 
             try:
-                run.train(checkpoint=path, interval=7, stop=stop)
+                run.run((), Checkpoints(path, 7), stop)
                 break
             except Interrupted:
-                run = Training.load(path, engine)
+                run = HmmRun.load(path, engine)
         found.append(arrays_of(run.model()))
-        half = Training.of(corpus, options_of(sampler, states, paths, restarts=restarts, iterations=13), engine)
-        half.train(checkpoint=path, interval=13)
-        longer = Training.load(path, engine, 45)
-        longer.train()
+        half = HmmRun.of(corpus, options_of(sampler, states, paths, restarts=restarts, iterations=13), engine)
+        half.run((), Checkpoints(path, 13))
+        longer = HmmRun.load(path, engine, 45)
+        longer.run()
         found.append(arrays_of(longer.model()))
     for other in found[1:]:
         for have, want in zip(other, found[0], strict=True):

@@ -23,7 +23,7 @@ from topicx.evaluate import rows as rows_module
 from topicx.evaluate.infer import Inference, chain_seed, document_keys, infer, sweeps
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.model import Model
-from topicx.report.document_topics import digits
+from topicx.report.theta_writers import digits
 from topicx.state import State
 from topicx.strings import Strings
 

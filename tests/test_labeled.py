@@ -22,10 +22,10 @@ from topicx.evaluate.labelling import Labeller, measure
 from topicx.evaluate.labels import LabelMeasures, choose, compare, z_test
 from topicx.model import Model
 from topicx.models.label_number import LabelNumber, features_of
-from topicx.models.labeled import Labels, allowed_topics
+from topicx.models.labeled import LabelIndex, allowed_topics
 from topicx.models.registry import with_defaults
 from topicx.run import Run
-from topicx.sampling.chain import Checkpoints, Interrupted
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 
 MODELS = ("labeled", "prior", "dependency")
@@ -64,7 +64,7 @@ def trained(model: str, corpus: Corpus, **more: Any) -> Run:
 
 def test_topics_are_labels_and_documents_without_have_all() -> None:
     corpus = tagged()
-    labels = Labels.of(corpus)
+    labels = LabelIndex.of(corpus)
     state = Run.start(corpus, options("labeled", background=2, topics_per_label=3), Threads(1)).chain.state
     assert state.n_topics == 3 * 9 + 2
     assert state.allowed is not None
@@ -99,7 +99,7 @@ def test_what_the_user_is_told() -> None:
 
 
 def test_a_document_with_a_label_twice_has_it_once() -> None:
-    labels = Labels(Corpus.from_documents([["a"]], labels=[["x"]]).label_names, np.array([0, 2]), np.array([0, 0]))
+    labels = LabelIndex(Corpus.from_documents([["a"]], labels=[["x"]]).label_names, np.array([0, 2]), np.array([0, 0]))
     offsets, topics = allowed_topics(labels, 1, 1)
     assert offsets.tolist() == [0, 2]
     assert topics.tolist() == [0, 1]
@@ -110,18 +110,18 @@ def test_a_document_with_a_label_twice_has_it_once() -> None:
 
 def test_priors_are_equations_58_and_59() -> None:
     corpus = tagged()
-    frequencies = Labels.of(corpus).frequencies
+    frequencies = LabelIndex.of(corpus).frequencies
     plain, prior = (trained(model, corpus).result(examples=0).model for model in ("labeled", "prior"))
     assert np.allclose(plain.alpha, 50 / 9)
     assert np.allclose(prior.alpha[0], 50 * frequencies / frequencies.sum() + 30 / 9)
     assert np.allclose(prior.side["training_alpha"], 50 / 9)
-    assert list(prior.topic_names) == list(Labels.of(corpus).names)
+    assert list(prior.topic_names) == list(LabelIndex.of(corpus).names)
 
 
 def test_several_topics_share_a_labels_prior_and_the_background_keeps_its_proportion() -> None:
     corpus = tagged()
     model = trained("prior", corpus, background=1, topics_per_label=2).result(examples=0).model
-    frequencies = Labels.of(corpus).frequencies
+    frequencies = LabelIndex.of(corpus).frequencies
     wanted = 50 * frequencies / frequencies.sum() + 30 / 9
     assert np.allclose(model.alpha[0, :18].reshape(9, 2).sum(axis=1), wanted)
     a_document = frequencies.sum() / 144 * 2
@@ -411,7 +411,7 @@ def test_the_class_averages_chains_and_samples() -> None:
     )
     mean = (first.counts().toarray() + second.counts().toarray()) / 2
     np.testing.assert_allclose(both.model.counts().toarray(), mean)
-    assert both.labels == list(Labels.of(corpus).names)
+    assert both.labels == list(LabelIndex.of(corpus).names)
     predicted = both.predict(corpus, samples=5)
     assert len(predicted) == corpus.n_documents
     assert all(set(names) <= set(both.labels) and names for names in predicted)

@@ -25,7 +25,7 @@ from topicx.models.medlda import decision
 from topicx.models.targets import read_targets
 from topicx.report.weights import strongest
 from topicx.run import Result, Run
-from topicx.sampling.chain import Checkpoints, Interrupted
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 
 ROOT = Path(__file__).resolve().parents[1]

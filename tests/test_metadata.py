@@ -12,12 +12,12 @@ import pytest
 
 from tests.test_import import Run, run  # noqa: F401
 from topicx import Corpus, Model, State
-from topicx.corpus.columns import SEPARATOR, Number, columns_of, kinds_of, values_of
+from topicx.corpus.columns import SEPARATOR, Digits, columns_of, kinds_of, values_of
 from topicx.errors import InputError
 from topicx.evaluate.infer import Inference
 from topicx.model import Model as ModelClass
-from topicx.report.document_topics import apart
 from topicx.report.examples import carried_by_examples
+from topicx.report.theta_writers import apart
 from topicx.strings import Strings
 
 WORDS = ["apples pears fruit trees autumn", "court judge law ruled void"]
@@ -192,7 +192,7 @@ def test_parts_of_a_corpus_and_of_its_file(made: Run) -> None:
         assert stored.kinds() == kinds_of(columns_of(corpus, snippets=True))
     assert SEPARATOR in columns_of(corpus)["label"][1]  # type: ignore[operator]
     inference = Inference(Model.load("m"), threads=1)
-    inference.carried = {"rating": Number, "nothing": str}
+    inference.carried = {"rating": Digits, "nothing": str}
     parts = list(inference.corpus(corpus))
     assert parts[0].values == [[4, 12345678.5, None, None], [None] * 4]
 

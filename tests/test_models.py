@@ -27,7 +27,7 @@ from topicx.models import registry as models
 from topicx.models.definition import Definition, Priors, collections_of, initial_state
 from topicx.run import Run
 from topicx.sampling import hyper, registry, streams
-from topicx.sampling.chain import Checkpoints, Interrupted
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.sampling.method import Method, Update
 from topicx.sampling.options import Options
 from topicx.sampling.partial import Assignments

@@ -25,7 +25,7 @@ from topicx.evaluate.diagnostics import topic_diagnostics
 from topicx.evaluate.likelihood import joint_log_likelihood
 from topicx.run import Run
 from topicx.sampling import registry
-from topicx.sampling.chain import Checkpoints, Interrupted
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 from topicx.state import State
 

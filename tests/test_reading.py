@@ -90,6 +90,9 @@ def test_extra_stopwords_from_a_file(run: Run) -> None:  # noqa: F811
     assert set(corpus_of().vocabulary) == {"people", "town", "txt", "my"}
     status, _, err = run("import", "a.txt", "-o", "c", "--extra-stopwords", "no/my.txt")
     assert status == 2 and "there is no such file" in err
+    for missing in ("your.txt", "lists/your"):
+        status, _, err = run("import", "a.txt", "-o", "c", "--extra-stopwords", missing)
+        assert status == 2 and f"--extra-stopwords {missing}: there is no such file" in err
 
 
 def test_nothing_left_says_why(run: Run) -> None:  # noqa: F811

@@ -10,7 +10,7 @@ import pytest
 
 from tests import harness
 from tests.twins import restricted as twin
-from topicx.allowed import Table, aligned_counts
+from topicx.allowed import CountTable, aligned_counts
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta
@@ -93,7 +93,7 @@ def test_rows_come_back_from_any_order_of_changes() -> None:
     random = np.random.default_rng(5)
     counts = {k: int(random.integers(1, 4)) for k in random.choice(60_000, 40, replace=False).tolist()}
     tokens = np.array([k for k, n in counts.items() for _ in range(n)], np.uint16)
-    table = Table(np.array([len(tokens)]), 60_000).add(np.zeros(len(tokens), np.uint32), tokens)
+    table = CountTable(np.array([len(tokens)]), 60_000).add(np.zeros(len(tokens), np.uint32), tokens)
     assert table.mask[0] > 0
     row = table.cells[: table.start[1]].reshape(-1, 2)
     assert {int(key) - 1: int(n) for key, n in row if key} == counts

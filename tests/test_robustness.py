@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
 from topicx import files, output
@@ -17,7 +21,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError, TopicxError
 from topicx.run import Run as TrainingRun
-from topicx.sampling.chain import Checkpoints, Interrupted
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 from topicx.strings import one_line
 
@@ -121,7 +125,10 @@ def test_messages_of_full_disks_name_what_is_full(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("call", ["import - --format text -o x", "infer m - --input-format text -o x.tsv"])
+@pytest.mark.parametrize(
+    "call",
+    ["import - --format text -o x", "infer m - --input-format text -o x.tsv", "split - --input-format text -o x"],
+)
 def test_signals_while_texts_are_read_leave_nothing(call: str, number: signal.Signals, files_to_read: Path) -> None:
     before = sorted(path.name for path in files_to_read.iterdir())
     process = subprocess.Popen(
@@ -137,7 +144,8 @@ def test_signals_while_texts_are_read_leave_nothing(call: str, number: signal.Si
     assert process.wait(60) in (128 + number, -number), said
     assert "Traceback" not in said and len(said.strip().splitlines()) <= 1
     process.stderr.close()
-    process.stdin = None
+    with contextlib.suppress(OSError):  # what it did not read
+        process.stdin.close()
     assert sorted(path.name for path in files_to_read.iterdir()) == before
 
 
@@ -148,17 +156,73 @@ WRITERS = [
     "estimate s -o x", "export s --format mallet-state -o x.gz", "export c --format uci -o x",
     "export m --format mallet-topic-word-weights -o x", "datasets texts -o x.tsv", "datasets make bars -o x",
     "train --resume cp -o x", "hmm train c --states 2 --iterations 2 -o x",
+    "train c -k 4 --iterations 300 --trace-interval 1 --trace x -o /dev/null",
+    "train c -k 4 --iterations 3 --stream --sampler scvb0 -o x", "estimate s -o /dev/null --doc-topics x.tsv",
+    "hmm train c --states 2 --iterations 300 --trace-interval 1 --trace x -o /dev/null", "hmm decode h c -o x",
+    "search c -k 2 --chains 1 --iterations 2 --plot x.png", "topics m --by label --corpus c --table x.tsv",
+    "topics m --by label --corpus c --plot x.svg", "topics m --merge 1,2 -o x",
+    "export s --format warplda -o x", "export c --format parquet -o x", "infer m c -o x.parquet",
 ]  # fmt: skip
+NOT_HERE = {
+    "demo -o": "a folder of the files of other commands",
+    "bench -o": "a folder of corpora and models",
+    "bench --plot": "after the corpora, which are larger",
+    "search --cells": "test_a_full_disk_under_finished_rows",
+    "train --checkpoint": "test_a_checkpoint_on_a_full_disk_is_a_warning",
+    "hmm train --checkpoint": "as of train",
+    "evaluate --plot": "as topics --plot",
+    "mallet --install": "files of a few lines",
+}
+WRITING = (
+    "output",
+    "state_path",
+    "doc_topics",
+    "trace_path",
+    "checkpoint",
+    "plot_file",
+    "plot",
+    "table",
+    "cells",
+    "install",
+    "folder",
+    "prefix",
+)
+"""Parameters that name a file to write (but for `infer --state` and the tables that `topics` reads)."""
+
+
+def test_every_option_that_writes_is_tested_on_a_full_disk() -> None:
+    """Of all commands: an option with such a name stands in a call above, or in the list of those that do not."""
+    from topicx.cli import cli
+
+    told = {f"{' '.join(call.split()[:2])} {word}" for call in WRITERS for word in call.split() if word.startswith("-")}
+    told |= {f"{call.split()[0]} {word}" for call in WRITERS for word in call.split() if word.startswith("-")}
+
+    def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+        if isinstance(command, click.Group):
+            for each in command.list_commands(click.Context(command)):
+                found = command.get_command(click.Context(command), each)
+                yield from commands(f"{name} {each}".strip(), found)
+        else:
+            yield name, command
+
+    missing = [
+        f"{name} {option.opts}" for name, command in commands("", cli) for option in command.params
+        if isinstance(option, click.Option) and option.name in WRITING
+        and not any(f"{name} {spelt}" in {*told, *NOT_HERE} for spelt in option.opts)
+        and (name, option.name) not in (("topics", "doc_topics"), ("export", "state_path"))  # these are read
+    ]  # fmt: skip
+    assert not missing
 
 
 @pytest.fixture(scope="module")
 def files_to_read(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus of some size in several forms, a model, a state and a checkpoint."""
     place = tmp_path_factory.mktemp("full")
-    rows = "".join(f"d{i}\tx\t{' '.join(f'word{(i * j) % 997}' for j in range(1, 40))}\n" for i in range(400))
+    rows = "".join(f"d{i}\tx{i % 50}\t{' '.join(f'word{(i * j) % 997}' for j in range(1, 40))}\n" for i in range(400))
     (place / "c.tsv").write_text(rows)
     for call in (
-        "import c.tsv -o c -q", "train c -k 4 --iterations 4 -o m --state s --checkpoint cp --checkpoint-interval 2 -q"
+        "import c.tsv -o c -q", "train c -k 4 --iterations 4 -o m --state s --checkpoint cp --checkpoint-interval 2 -q",
+        "hmm train c -k 2 --iterations 2 -o h -q",
     ):  # fmt: skip
         assert run_topicx(*call.split(), cwd=place).returncode == 0
     return place
@@ -168,7 +232,8 @@ def files_to_read(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_full_disk_is_a_line_that_names_the_file_and_leaves_nothing(call: str, files_to_read: Path) -> None:
     """Files may have four blocks: what a full disk does to whatever is written."""
     before = sorted(path.name for path in files_to_read.iterdir())
-    done = shell(f"ulimit -f 4; topicx {call} -q", files_to_read)
+    quiet = "" if call.startswith("topics") else " -q"
+    done = shell(f"ulimit -f 4; topicx {call}{quiet}", files_to_read)
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     assert re.match(r"topicx: x\S*: writing failed: File too large", done.stderr), done.stderr
     left = [path.name for path in files_to_read.iterdir() if path.name not in before]
@@ -184,6 +249,19 @@ def test_a_full_disk_behind_standard_output(call: str, files_to_read: Path) -> N
     done = shell(f"topicx {call} > /dev/full", files_to_read)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "topicx: standard output: No space left on device"
+
+
+def test_a_full_disk_under_finished_rows(files_to_read: Path) -> None:
+    """`search --cells` adds to its file."""
+    call = "topicx search c --chains 1 --iterations 2 --cells x.cells -q"
+    assert shell(f"{call} -k 2", files_to_read).returncode == 0
+    cells = files_to_read / "x.cells"
+    cells.write_text(cells.read_text() * (4096 // cells.stat().st_size + 1))
+    before = cells.read_text()
+    done = shell(f"ulimit -f {len(before) // 1024}; {call} -k 3", files_to_read)
+    assert (done.returncode, done.stderr) == (1, "topicx: x.cells: writing failed: File too large\n")
+    assert cells.read_text() == before  # without a part of a row
+    cells.unlink()
 
 
 def test_a_checkpoint_on_a_full_disk_is_a_warning(files_to_read: Path) -> None:

@@ -20,7 +20,8 @@ from topicx.errors import InputError, TopicxError
 from topicx.kinds import CORPUS, KINDS, STATE
 from topicx.model import Model
 from topicx.run import Run as TrainingRun
-from topicx.sampling.chain import Chain, Checkpoints
+from topicx.sampling.chain import Chain
+from topicx.sampling.loop import Checkpoints
 from topicx.sampling.options import Options
 from topicx.schema import Array, Inconsistent, Schema
 from topicx.state import Seeds, State, word_topics

@@ -19,7 +19,8 @@ from topicx.evaluate.completion import completion_perplexity
 from topicx.models.definition import Priors, initial_state
 from topicx.run import Run, expected
 from topicx.sampling import registry, starts
-from topicx.sampling.chain import Chain, Checkpoints, Interrupted, plan
+from topicx.sampling.chain import Chain, plan
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 from topicx.state import NONE, Seeds
 from topicx.strings import Strings

@@ -24,7 +24,8 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.run import best_of, expected, expected_shares
 from topicx.sampling import hyper, registry, streams
-from topicx.sampling.chain import Chain, Checkpoints, Interrupted
+from topicx.sampling.chain import Chain
+from topicx.sampling.loop import Checkpoints, Interrupted
 from topicx.sampling.options import Options
 from topicx.state import NONE, Seeds, State
 from topicx.variational import base, minibatches

@@ -15,7 +15,7 @@ Allowed = tuple[NDArray[np.int64], NDArray[np.uint16]]
 """For each document, where its topics begin; and the topics, ascending."""
 
 
-class Table:
+class CountTable:
     """Counts by word and topic in memory proportional to the tokens (allowed.h): a row a word, dense or hashed."""
 
     def __init__(self, frequencies: NDArray[np.int64], topics: int) -> None:
@@ -30,7 +30,7 @@ class Table:
 
     def add(
         self, words: NDArray[np.uint32], topics: NDArray[np.uint16], numbers: NDArray[np.int64] | None = None
-    ) -> Table:
+    ) -> CountTable:
         none = np.zeros(0, np.int64)
         kernel.fill(words, topics, none if numbers is None else numbers, *self.arrays())
         return self
@@ -42,7 +42,7 @@ class Table:
     @classmethod
     def of(
         cls, state: State, words: NDArray[np.uint32], z: NDArray[np.uint16], seed_words: NDArray[np.uint32]
-    ) -> Table:  # fmt: skip
+    ) -> CountTable:  # fmt: skip
         """The counts of these tokens and of the state's seeds; words may be numbered anew."""
         frequencies = np.bincount(words, minlength=state.n_words) + np.bincount(seed_words, minlength=state.n_words)
         table = cls(frequencies, state.n_topics).add(words, z)

@@ -154,7 +154,7 @@ def check_number(name: str, value: Any, low: float | None, high: float | None, a
 
 def check_positive(name: str, value: Any) -> None:
     """`value` is a number above zero that single precision holds with room to spare, or InputError names it."""
-    if not (_finite(value) and value > 0):
+    if isinstance(value, bool | str) or not (_finite(value) and value > 0):
         raise InputError(f"{name} must be a finite number greater than 0, not {value}")
     if not 1e-30 <= value <= 1e30:
         raise InputError(f"{name} must be from 1e-30 to 1e30, not {value}")
@@ -163,5 +163,5 @@ def check_positive(name: str, value: Any) -> None:
 def _finite(value: Any) -> bool:
     try:
         return math.isfinite(value)
-    except TypeError:
+    except (TypeError, OverflowError):  # no number, or a whole one that no float holds
         return False

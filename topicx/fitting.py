@@ -13,7 +13,8 @@ from typing import Any
 from topicx.errors import InputError
 from topicx.progress import Progress, for_person, for_terminal
 from topicx.run import Run
-from topicx.sampling.chain import BEFORE, Event, Interrupted
+from topicx.sampling.chain import BEFORE
+from topicx.sampling.loop import Event, Interrupted
 
 Callback = Callable[[Event], object]
 

@@ -69,6 +69,18 @@ def _options(value: Any) -> bool:
     return isinstance(own, dict) and isinstance(model, str)
 
 
+def _mallet(value: Any) -> bool:
+    """What `topicx mallet` keeps of an instance list, a model or topics."""
+    if not isinstance(value, dict):
+        return value is None
+    kinds: dict[str, Any] = {"form": str, "hidden": bool, "pipe": dict | None}
+    return (
+        all(isinstance(value[name], kind) for name, kind in kinds.items() if name in value)
+        and all(lists(value[name]) for name in ("labels", "columns") if value.get(name) is not None)
+        and whole(value.get("seed", 0), -(1 << 63), 1 << 63)
+    )
+
+
 _META = {
     "tokenizer": _tokenizer,
     "columns": lists,
@@ -77,6 +89,7 @@ _META = {
     "time": lambda value: value in ("number", "date"),
     "counts": lambda value: isinstance(value, dict),
     "options": _options,
+    "mallet": _mallet,
     "model": lambda value: isinstance(value, str),
     "own": lambda value: isinstance(value, dict),
     "estimator": lambda value: isinstance(value, dict),
@@ -86,6 +99,10 @@ _META = {
     "seed_counts": lambda value: isinstance(value, list) and all(number(one, 0, COUNT) for one in value),
 }
 """What members of the metadata are, where code relies on them."""
+_META |= {
+    name: lambda value, rule=_META[name]: value is None or rule(value)
+    for name in ("tokenizer", "time", "model", "documents", "tokens", "types_without_tokens", "seed_counts")
+}
 
 
 def sides(name: Any, meta: Mapping[str, Any], finished: bool, *prefixes: str) -> tuple[Array, ...]:
@@ -118,7 +135,7 @@ def _checkpoint_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
     return sides(options.get("model"), state | {"options": options}, False, "side.", "start.side.", "side_sample.*.")
 
 
-_RUN = ("options", "model", "own", "estimator", "documents", "tokens")
+_RUN = ("options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
 
 
 def _common(*names: str) -> Any:
@@ -156,7 +173,7 @@ CORPUS = Schema(
             ),
         ),
     ),
-    meta=_common("tokenizer", "columns", "counts", "time"),
+    meta=_common("tokenizer", "columns", "counts", "time", "mallet"),
 )
 
 _STATE: tuple[Part, ...] = (
@@ -207,7 +224,7 @@ MODEL = Schema(
         _SIDE,
     ),
     _SIZES,
-    _common("tokenizer", "groups", "seed_counts", *_RUN),
+    _common("tokenizer", "seed_counts", *_RUN),
     _model_sides,
 )
 

@@ -192,7 +192,8 @@ class Model(OfTopics, Kept):
         ours, theirs = self.meta.get("options"), state.meta.get("options")
         if isinstance(ours, dict) and isinstance(theirs, dict) and ours != theirs:
             other = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
-            return f"its run had another {other[0].replace('_', ' ')}"
+            name = other[0]
+            return f"its run had {name.replace('_', ' ')} {theirs.get(name)!s:.40}, the model's {ours.get(name)!s:.40}"
         return "the model was made of another state" if made_of and state.digest else None
 
     def add_examples(self, state: State, number: int = 20, engine: Engine | None = None) -> None:

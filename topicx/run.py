@@ -5,7 +5,7 @@ benchmarks and restarts all go through here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,8 @@ from topicx.estimate.restricted import theta_rows as restricted_rows
 from topicx.model import Model
 from topicx.models import registry as models
 from topicx.models.definition import Definition, Priors
-from topicx.sampling.chain import Chain, Checkpoints, Event
+from topicx.sampling.chain import Chain
+from topicx.sampling.loop import Callbacks, Checkpoints, Stop, never
 from topicx.sampling.options import Options
 from topicx.sampling.registry import SAMPLES
 from topicx.state import Csr, State, unplaced
@@ -97,13 +98,8 @@ class Run:
     def options(self) -> Options:
         return self.chain.options
 
-    def train(
-        self,
-        callbacks: Sequence[Callable[[Event], object]] = (),
-        checkpoints: Checkpoints | None = None,
-        stop: Callable[[], bool] = lambda: False,
-    ) -> Run:
-        """Run what is left of the plan (see `Chain.run`)."""
+    def train(self, callbacks: Callbacks = (), checkpoints: Checkpoints | None = None, stop: Stop = never) -> Run:
+        """Run what is left of the plan (see `Training.run`)."""
         self.chain.start_arrays = {"alpha": self.initial.alpha, "beta": self.initial.beta} | {
             f"side.{name}": array for name, array in self.initial.side.items()
         }

@@ -478,5 +478,5 @@ def number(value: Any, low: float = -math.inf, high: float = math.inf) -> bool:
 def members(rules: Mapping[str, Callable[[Any], bool]], values: Iterable[str], meta: Mapping[str, Any]) -> None:
     """Inconsistent, if a member of the metadata is not what its rule allows."""
     for name in values:
-        if name in meta and meta[name] is not None:
+        if name in meta:
             require(rules[name](meta[name]), f"the metadata {name!r} in a form that topicx does not write")

@@ -37,7 +37,8 @@ from topicx.evaluate.rows import FixedTopics
 from topicx.interop import read_state
 from topicx.lda import LDA
 from topicx.models.definition import initial_state
-from topicx.sampling.chain import Chain, Event
+from topicx.sampling.chain import Chain
+from topicx.sampling.loop import Event
 from topicx.sampling.options import Options
 from topicx.state import State
 from topicx.strings import Strings

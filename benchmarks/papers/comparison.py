@@ -33,7 +33,8 @@ from topicx.evaluate.rows import FixedTopics
 from topicx.model import Model
 from topicx.models.definition import initial_state
 from topicx.run import expected, expected_shares
-from topicx.sampling.chain import Chain, Event
+from topicx.sampling.chain import Chain
+from topicx.sampling.loop import Event
 from topicx.sampling.options import Options
 
 METHODS = ("CGS", "CGSp", "CVB0", "VB")

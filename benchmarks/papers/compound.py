@@ -42,7 +42,7 @@ from topicx.evaluate.completion import completion
 from topicx.evaluate.predictive import Predictive
 from topicx.model import Model
 from topicx.run import Run
-from topicx.sampling.chain import Event
+from topicx.sampling.loop import Event
 from topicx.sampling.options import Options
 from topicx.strings import Strings
 

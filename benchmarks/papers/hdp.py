@@ -36,7 +36,7 @@ from topicx.evaluate.clusters import silhouettes, thinned
 from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion_perplexity
 from topicx.run import Run
-from topicx.sampling.chain import Event
+from topicx.sampling.loop import Event
 from topicx.sampling.options import Options
 from topicx.strings import Strings
 

@@ -30,8 +30,9 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.hmm.learners import BaumWelch
 from topicx.hmm.model import Parameters, Sequences
-from topicx.hmm.options import Options
-from topicx.hmm.run import Run
+from topicx.hmm.options import HmmOptions
+from topicx.hmm.run import HmmRun
+from topicx.sampling.loop import Checkpoints
 from topicx.strings import Strings
 
 CONFIGURATIONS = {
@@ -67,11 +68,11 @@ def sequence(args: argparse.Namespace) -> Corpus:
     return Corpus(words.astype(np.uint32), offsets, names, truth=truth)
 
 
-def stage(corpus: Corpus, name: str, sweeps: int, args: argparse.Namespace) -> Run:
+def stage(corpus: Corpus, name: str, sweeps: int, args: argparse.Namespace) -> HmmRun:
     """Every run of one configuration after this many sweeps: from its checkpoint, if it has one."""
     sampler, paths = CONFIGURATIONS[name]
     path = args.out / f"hmm-{args.emissions}-{args.data_seed}-{sampler}-{paths}-{args.runs}-{args.tokens}.checkpoint"
-    options = Options(
+    options = HmmOptions(
         states=2,
         sampler=sampler,
         paths=paths,
@@ -82,29 +83,29 @@ def stage(corpus: Corpus, name: str, sweeps: int, args: argparse.Namespace) -> R
     )
     with Threads(args.threads) as engine:
         if path.exists():
-            done = Run.load(path, engine)
-            run = done if done.position >= sweeps else Run.load(path, engine, sweeps)
+            done = HmmRun.load(path, engine)
+            run = done if done.position >= sweeps else HmmRun.load(path, engine, sweeps)
         else:
-            run = Run.of(corpus, options, engine)
+            run = HmmRun.of(corpus, options, engine)
         if run.position < sweeps:
             began, position = time.monotonic(), run.position
-            run.train(checkpoint=str(path), interval=max(sweeps // 20, 100))
+            run.run((), Checkpoints(str(path), max(sweeps // 20, 100)))
             draws = (run.position - position) * args.runs * paths * corpus.n_tokens
             seconds = time.monotonic() - began
             print(f"  {name}: {run.position:,} sweeps, {draws / seconds / 1e6:.0f} M draws a second here", flush=True)
     return run
 
 
-def baum_welch(corpus: Corpus, args: argparse.Namespace) -> Run:
+def baum_welch(corpus: Corpus, args: argparse.Namespace) -> HmmRun:
     path = args.out / f"hmm-{args.emissions}-{args.data_seed}-baum-welch-{args.runs}-{args.tokens}.checkpoint"
     with Threads(args.threads) as engine:
         if path.exists():
-            run = Run.load(path, engine)
+            run = HmmRun.load(path, engine)
         else:
-            options = Options(states=2, sampler="baum-welch", iterations=5000, restarts=args.runs, seed=args.seed,
+            options = HmmOptions(states=2, sampler="baum-welch", iterations=5000, restarts=args.runs, seed=args.seed,
                               tolerance=1e-3, trace_interval=100)  # fmt: skip
-            run = Run.of(corpus, options, engine)
-        run.train(checkpoint=str(path), interval=500)
+            run = HmmRun.of(corpus, options, engine)
+        run.run((), Checkpoints(str(path), 500))
     return run
 
 
@@ -129,7 +130,7 @@ def hmm(args: argparse.Namespace) -> dict[str, Any]:
     return results
 
 
-def summarise(run: Run, best: float, corpus: Corpus) -> dict[str, Any]:
+def summarise(run: HmmRun, best: float, corpus: Corpus) -> dict[str, Any]:
     """Figure 2's points of one configuration, the share that reaches Baum-Welch, and Figure 3's emissions."""
     scores = sorted(run.scores)
     model = run.model()
@@ -158,7 +159,7 @@ def _print_hmm(results: dict[str, Any], best: float) -> None:
     print(f"  the paper: {PAPER_HMM}", flush=True)
 
 
-def _draw_hmm(runs: dict[str, Run], results: dict[str, Any], corpus: Corpus, args: argparse.Namespace) -> None:
+def _draw_hmm(runs: dict[str, HmmRun], results: dict[str, Any], corpus: Corpus, args: argparse.Namespace) -> None:
     try:
         import matplotlib
 
@@ -254,7 +255,7 @@ def hmmlearn(args: argparse.Namespace) -> dict[str, Any]:
 def _our_rounds(data: Sequences, start: Parameters, symbols: int, rounds: int) -> tuple[float, float]:
     from topicx.hmm.learners import Layout
 
-    options = Options(states=len(start.start), sampler="baum-welch", tolerance=0)
+    options = HmmOptions(states=len(start.start), sampler="baum-welch", tolerance=0)
     with Threads(1) as engine:
         learner = BaumWelch(Layout(data, symbols, options), 0, engine)
         learner.current = start

@@ -40,7 +40,7 @@ from topicx.evaluate.completion import completion as completion_of
 from topicx.evaluate.time import TimeConcentration, time_concentration
 from topicx.model import Model
 from topicx.run import Run
-from topicx.sampling.chain import Event
+from topicx.sampling.loop import Event
 from topicx.sampling.options import Options
 from topicx.state import State
 from topicx.strings import Strings

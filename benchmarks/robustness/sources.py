@@ -269,7 +269,7 @@ def _runs() -> None:
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
     from topicx.run import Run
-    from topicx.sampling.chain import Checkpoints, Interrupted
+    from topicx.sampling.loop import Checkpoints, Interrupted
     from topicx.sampling.options import Options
 
     corpus = Corpus.load("good.corpus")

@@ -61,6 +61,27 @@ class Option:
         return number
 
 
+def file(name: str, help: str, default: str | None = None) -> Option:
+    """The name of a file."""
+    return Option(name, "file", default, help)
+
+
+def flag(name: str, help: str, default: bool = False, fallback: bool | None = None) -> Option:
+    """What is so or not."""
+    return Option(name, "boolean", default, help, fallback=fallback)
+
+
+def inert(kind: str, why: str = "", **defaults: Any) -> tuple[Option, ...]:
+    """Options that MALLET takes and that change nothing, there or here."""
+    text = "No effect" + (f": {why}" if why else "") + "."
+    return tuple(Option(name.replace("_", "-"), kind, value, text, silent=True) for name, value in defaults.items())
+
+
+def java(*names: str) -> tuple[Option, ...]:
+    """Options whose value is Java code."""
+    return tuple(Option(name, "code", None, "Java code: refused.") for name in names)
+
+
 def _whole(name: str, text: str) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()) or not -(2**31) <= int(text) < 2**31:
@@ -79,9 +100,9 @@ def _decimal(name: str, text: str) -> float:
 
 
 COMMON = (
-    Option("help", "boolean", False, "Print this help.", fallback=True),
+    flag("help", "Print this help.", fallback=True),
     Option("prefix-code", "code", None, "Java code to run first: refused, there is no Java here."),
-    Option("config", "file", None, "Read options from a file of lines 'name = value' (or Java's XML)."),
+    file("config", "Read options from a file of lines 'name = value' (or Java's XML)."),
 )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 from topicx.cli.common import check_outputs
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag, inert
 from topicx.cli.mallet.import_file import texts
 from topicx.cli.mallet.importing import all_lines
-from topicx.cli.mallet.instances import Builder, Instances
+from topicx.cli.mallet.instances import InstanceBuilder, Instances
 from topicx.cli.mallet.pipe import BULK_STOPWORDS, Pipe
 from topicx.cli.mallet.words import keep_words
 
@@ -27,7 +27,7 @@ def run(parsed: Parsed) -> None:
     pruning = parsed["prune-count"] > 0 or parsed["prune-doc-frequency"] < 1
     out = sys.stderr if parsed["output"] == "-" else sys.stdout
     done = 0
-    with Builder(pipe) as builder:
+    with InstanceBuilder(pipe) as builder:
         for batch in texts(parsed, path):
             builder.add(batch)
             before, done = done, done + len(batch.names)
@@ -49,12 +49,12 @@ def pruned(instances: Instances, least: int, share: float) -> Instances:
 
 COMMAND = Command(
     "bulk-load", "cc.mallet.util.BulkLoader", "read a large file of documents, one a line, as sequences", (
-        Option("input", "file", None, "The file to read."),
-        Option("output", "file", "mallet.data", "The instances to write."),
-        Option("preserve-case", "boolean", False, "Keep the case of letters."),
-        Option("remove-stopwords", "boolean", False, "Take out a list of 33 English stop words."),
-        Option("stoplist", "file", None, "Take out the words of this file instead, one a line."),
-        Option("keep-sequence", "boolean", False, "No effect: bulk-load always keeps the sequence.", silent=True),
+        file("input", "The file to read."),
+        file("output", "The instances to write.", "mallet.data"),
+        flag("preserve-case", "Keep the case of letters."),
+        flag("remove-stopwords", "Take out a list of 33 English stop words."),
+        file("stoplist", "Take out the words of this file instead, one a line."),
+        *inert("boolean", "bulk-load always keeps the sequence", keep_sequence=False),
         Option("line-regex", "string", LINE, "A Java pattern of a line; its groups are name, label and text."),
         Option("name", "integer", 1, "The group of the name; 0: there is none.", low=0),
         Option("label", "integer", 2, "The group of the label; 0: there is none.", low=0),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.cli.common import check_outputs, say
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag, inert
 from topicx.cli.mallet.instances import Instances, sequences
 from topicx.cli.mallet.training import load_topics
 from topicx.evaluate.left_to_right import left_to_right
@@ -100,16 +100,14 @@ def word_logs(
 
 COMMAND = Command(
     "evaluate-topics", "cc.mallet.topics.tui.EvaluateTopics", "estimate the probability of new documents", (
-        Option("evaluator", "file", None, "What train-topics --evaluator-filename wrote."),
-        Option("input", "file", None, "The instances, made with --use-pipe-from; - is standard input."),
-        Option("output-doc-probs", "file", None, "The logarithm of each document's probability, one a line."),
-        Option("output-prob", "file", "-", "Their sum; - is standard output."),
+        file("evaluator", "What train-topics --evaluator-filename wrote."),
+        file("input", "The instances, made with --use-pipe-from; - is standard input."),
+        file("output-doc-probs", "The logarithm of each document's probability, one a line."),
+        file("output-prob", "Their sum; - is standard output.", "-"),
         Option("num-particles", "integer", 10, "Particles of the left-to-right estimator.", low=1),
-        Option("show-words", "boolean", False, "Print the logarithm of each word's probability."),
-        Option("use-resampling", "boolean", False, "Draw earlier topics anew at every word: better, and slower."),
-        Option("num-iterations", "integer", 100, "No effect.", silent=True),
-        Option("sample-interval", "integer", 10, "No effect.", silent=True),
-        Option("burn-in", "integer", 10, "No effect.", silent=True),
+        flag("show-words", "Print the logarithm of each word's probability."),
+        flag("use-resampling", "Draw earlier topics anew at every word: better, and slower."),
+        *inert("integer", num_iterations=100, sample_interval=10, burn_in=10),
         Option("random-seed", "integer", -1, "The seed; -1: one is drawn, and said."),
     ), run,
 )  # fmt: skip

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from topicx.cli.common import say
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag, java
 from topicx.cli.mallet.importing import PIPE_OPTIONS, TEXT_OPTIONS, batched, build, pipe_of
-from topicx.cli.mallet.instances import Texts
+from topicx.cli.mallet.instances import RawTexts
 from topicx.corpus.source import codec_of
 from topicx.errors import InputError
 
@@ -63,10 +63,10 @@ def files_in(folder: str) -> Iterator[str]:
             yield path
 
 
-def _texts(found: list[tuple[str, str]], codec: str, save: bool) -> Iterator[Texts]:
+def _texts(found: list[tuple[str, str]], codec: str, save: bool) -> Iterator[RawTexts]:
     for batch in batched(found):
         texts = [_read(path, codec) for path, _ in batch]
-        yield Texts(
+        yield RawTexts(
             [file_uri(path) for path, _ in batch], texts, [label for _, label in batch],
             texts if save else [path.replace(" ", "%20") for path, _ in batch],  # one field of the state's six
         )  # fmt: skip
@@ -92,15 +92,13 @@ def _stays(c: str) -> bool:
 COMMAND = Command(
     "import-dir", "cc.mallet.classify.tui.Text2Vectors", "read the files of directories, a document each", (
         Option("input", "strings", None, "The directories; each is a label. Files are read in the order of names."),
-        Option("output", "file", "text.vectors", "The instances to write; - is standard output."),
+        file("output", "The instances to write; - is standard output.", "text.vectors"),
         *PIPE_OPTIONS, *TEXT_OPTIONS,
-        Option("skip-header", "boolean", False, "Leave out all text before the first blank line."),
-        Option("skip-html", "boolean", False, "Leave out tags."),
-        Option("binary-features", "boolean", False, "Vectors say only whether a word is there."),
+        flag("skip-header", "Leave out all text before the first blank line."),
+        flag("skip-html", "Leave out tags."),
+        flag("binary-features", "Vectors say only whether a word is there."),
         Option("gram-sizes", "integers", [1], "Lengths of the n-grams to make of neighbouring words.", low=1),
-        Option("save-text-in-source", "boolean", False, "The text itself is the document's source."),
-        Option("string-pipe", "code", None, "Java code: refused."),
-        Option("token-pipe", "code", None, "Java code: refused."),
-        Option("fv-pipe", "code", None, "Java code: refused."),
+        flag("save-text-in-source", "The text itself is the document's source."),
+        *java("string-pipe", "token-pipe", "fv-pipe"),
     ), run,
 )  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag
 from topicx.cli.mallet.importing import PIPE_OPTIONS, TEXT_OPTIONS, build, lines_of, pipe_of
-from topicx.cli.mallet.instances import Texts
+from topicx.cli.mallet.instances import RawTexts
 from topicx.errors import InputError
 from topicx.interop.mallet_regex import java_pattern
 
@@ -27,7 +27,7 @@ def run(parsed: Parsed) -> None:
     build(parsed, pipe, texts(parsed, path, parsed["encoding"]))
 
 
-def texts(parsed: Parsed, path: str, encoding: str = "utf-8") -> Iterator[Texts]:
+def texts(parsed: Parsed, path: str, encoding: str = "utf-8") -> Iterator[RawTexts]:
     """The documents of a file of lines. A line that the pattern does not find anything in is refused by number."""
     pattern = java_pattern(parsed["line-regex"], "--line-regex").compiled()
     name, label, data = parsed["name"], parsed["label"], parsed["data"]
@@ -44,7 +44,7 @@ def texts(parsed: Parsed, path: str, encoding: str = "utf-8") -> Iterator[Texts]
             matches.append(match)
         names = [(match.group(name) if name else None) for match in matches]
         labels = [match.group(label) or "" for match in matches] if label else None
-        batch = Texts(
+        batch = RawTexts(
             [f"csvline:{first + at}" if one is None else one for at, one in enumerate(names)],
             [match.group(data) or "" for match in matches],
         )
@@ -69,9 +69,9 @@ def _features(label: str, where: str) -> list[tuple[str, float]]:
 
 COMMAND = Command(
     "import-file", "cc.mallet.classify.tui.Csv2Vectors", "read a file of documents, one a line", (
-        Option("input", "file", None, "The file to read; - is standard input."),
-        Option("output", "file", "text.vectors", "The instances to write; - is standard output."),
+        file("input", "The file to read; - is standard input."),
+        file("output", "The instances to write; - is standard output.", "text.vectors"),
         *LINE_OPTIONS, *PIPE_OPTIONS, *TEXT_OPTIONS,
-        Option("label-as-features", "boolean", False, "The label is a list of features, each perhaps with =number."),
+        flag("label-as-features", "The label is a list of features, each perhaps with =number."),
     ), run,
 )  # fmt: skip

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from topicx.cli.common import check_outputs
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, flag
 from topicx.cli.mallet.importing import PIPE_OPTIONS, extend, lines_of
 from topicx.cli.mallet.instances import VALUES, Instances, labels_of, load, printed
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.strings import Strings
 
+MOST = 1e7
+"""Of one word in a document."""
 COMMENT = re.compile(r"\s*#.+")
 
 
@@ -65,6 +67,8 @@ def _rows(path: str, encoding: str, features: dict[str, int], labels: dict[str, 
                     amount = math.nan
                 if not math.isfinite(amount):
                     raise InputError(f"{path}:{number}: {term!r} is not feature:value")
+                if amount > MOST:
+                    raise InputError(f"{path}:{number}: a word that is there {amount:,.0f} times: that cannot be")
                 at = features.setdefault(name, len(features))
                 values[at] = values.get(at, 0.0) + amount
             rows.append((label, dict(sorted(values.items()))))
@@ -95,7 +99,7 @@ COMMAND = Command(
         Option("input", "strings", None, "The files to read; - is standard input."),
         Option("output", "strings", None, "As many files to write."),
         *PIPE_OPTIONS,
-        Option("print-output", "boolean", False, "Print each vector on standard output."),
+        flag("print-output", "Print each vector on standard output."),
         Option("encoding", "string", "UTF-8", "The encoding of the files."),
     ), run,
 )  # fmt: skip

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from topicx.cli.common import check_outputs, say
-from topicx.cli.mallet.arguments import Option, Parsed
-from topicx.cli.mallet.instances import Builder, Instances, Texts, load, printed
+from topicx.cli.mallet.arguments import Option, Parsed, file, flag
+from topicx.cli.mallet.instances import InstanceBuilder, Instances, RawTexts, load, printed
 from topicx.cli.mallet.pipe import DEFAULT_TOKENS, Pipe, read_rules, stopwords
 from topicx.corpus.source import Source
 from topicx.errors import InputError
@@ -22,26 +22,26 @@ NO_FILE = ("", None)
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl")
 
 PIPE_OPTIONS = (
-    Option("use-pipe-from", "file", None,
+    file("use-pipe-from",
            "Take the text options and the words' numbers of this file; it is rewritten with the words that are new."),
-    Option("use-pipe-from-without-rewrite", "file", None, "The same, and that file stays as it is."),
+    file("use-pipe-from-without-rewrite", "The same, and that file stays as it is."),
 )  # fmt: skip
 
 TEXT_OPTIONS = (
-    Option("preserve-case", "boolean", False, "Keep the case of letters."),
+    flag("preserve-case", "Keep the case of letters."),
     Option("replacement-files", "strings", None,
            "Files of replacements, a line each: 'A B<tab>C' replaces A B by C, 'A B' by A_B."),
     Option("deletion-files", "strings", None, "Files of words to take out before tokenising, a line each."),
-    Option("remove-stopwords", "boolean", False, "Take out MALLET's 523 English stop words."),
-    Option("stoplist-file", "file", None, "Take out the words of this file instead."),
-    Option("extra-stopwords", "file", None, "Words to add to either of the two lists."),
-    Option("stop-pattern-file", "file", None, "Java patterns, one a line: words that match one wholly go."),
-    Option("keep-sequence", "boolean", False, "Keep the order of words: what train-topics needs."),
-    Option("keep-sequence-bigrams", "boolean", False,
+    flag("remove-stopwords", "Take out MALLET's 523 English stop words."),
+    file("stoplist-file", "Take out the words of this file instead."),
+    file("extra-stopwords", "Words to add to either of the two lists."),
+    file("stop-pattern-file", "Java patterns, one a line: words that match one wholly go."),
+    flag("keep-sequence", "Keep the order of words: what train-topics needs."),
+    flag("keep-sequence-bigrams",
            "The same for runs of ASCII letters alone, with a memory of where something was left out."),
     Option("encoding", "string", "UTF-8", "The encoding of the texts and of --stoplist-file."),
     Option("token-regex", "string", DEFAULT_TOKENS, "A Java pattern whose matches are the words."),
-    Option("print-output", "boolean", False, "Print each document's words on standard output."),
+    flag("print-output", "Print each document's words on standard output."),
 )  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def previous_of(parsed: Parsed) -> tuple[Instances | None, str | None]:
     return previous, parsed["use-pipe-from"]
 
 
-def build(parsed: Parsed, pipe: Pipe, batches: Iterable[Texts], size: int | None = None) -> None:
+def build(parsed: Parsed, pipe: Pipe, batches: Iterable[RawTexts], size: int | None = None) -> None:
     """Read all documents, and write what they become: what every import ends with."""
     output = parsed["output"]
     previous, rewrite = previous_of(parsed)
@@ -140,7 +140,7 @@ def build(parsed: Parsed, pipe: Pipe, batches: Iterable[Texts], size: int | None
     if output == "-" and parsed["print-output"]:
         raise InputError("--print-output: standard output is taken by --output -")
     chosen = previous.pipe if previous and previous.pipe else pipe
-    with Builder(chosen, previous) as builder, for_terminal("import", size, "documents") as progress:
+    with InstanceBuilder(chosen, previous) as builder, for_terminal("import", size, "documents") as progress:
         for batch in batches:
             builder.add(batch)
             progress.advance(len(batch.names))

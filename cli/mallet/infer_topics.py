@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.cli.common import check_outputs, say
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, file
 from topicx.cli.mallet.instances import sequences
 from topicx.cli.mallet.training import load_topics
 from topicx.errors import InputError
@@ -130,10 +130,10 @@ def _foremost(model: Model) -> NDArray[np.uint16]:
 
 COMMAND = Command(
     "infer-topics", "cc.mallet.topics.tui.InferTopics", "find the topics of new documents", (
-        Option("inferencer", "file", None, "What train-topics --inferencer-filename wrote."),
-        Option("input", "file", None, "The instances, made with --use-pipe-from; - is standard input."),
-        Option("output-doc-topics", "file", None, "The shares of the topics in each document."),
-        Option("output-state", "file", None, "The topic of every token at the end, as gzipped text."),
+        file("inferencer", "What train-topics --inferencer-filename wrote."),
+        file("input", "The instances, made with --use-pipe-from; - is standard input."),
+        file("output-doc-topics", "The shares of the topics in each document."),
+        file("output-state", "The topic of every token at the end, as gzipped text."),
         Option("doc-topics-threshold", "decimal", 0.0, "Show shares from this one on, falling; 0: all, as a table."),
         Option("doc-topics-max", "integer", -1, "With a threshold: show at most N topics a document."),
         Option("num-iterations", "integer", 100, "Sweeps over each document.", low=0, high=1_000_000),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag
 from topicx.cli.mallet.instances import Instances, data, load
 from topicx.cli.mallet.words import by_gain, counts, information_gain
 from topicx.errors import InputError
@@ -80,11 +80,11 @@ def _row(instances: Instances, document: int, form: str) -> str:
 
 COMMAND = Command(
     "info", "cc.mallet.classify.tui.Vectors2Info", "print what an instance list holds", (
-        Option("input", "file", "-", "The instances; - is standard input."),
-        Option("print-labels", "boolean", False, "The labels, one a line."),
-        Option("print-features", "boolean", False, "The words, one a line, in the order of their numbers."),
-        Option("print-feature-counts", "boolean", False, "Lines word<tab>tokens<tab>documents."),
-        Option("print-instances", "boolean", False, "Every document: name, label and words."),
+        file("input", "The instances; - is standard input.", "-"),
+        flag("print-labels", "The labels, one a line."),
+        flag("print-features", "The words, one a line, in the order of their numbers."),
+        flag("print-feature-counts", "Lines word<tab>tokens<tab>documents."),
+        flag("print-instances", "Every document: name, label and words."),
         Option("print-infogain", "integer", 0, "The N words that say most of the labels.", low=0),
         Option("print-matrix", "string", "sic",
                "Documents and words, as (a|s)(b|i)(n|w|c|e): all or sparse, 0/1 or counts, words by number, word, "

@@ -139,7 +139,7 @@ def sequences(path: str) -> Instances:
 
 
 @dataclass
-class Texts:
+class RawTexts:
     """Some documents on their way in."""
 
     names: list[str]
@@ -150,7 +150,7 @@ class Texts:
     """Labels that are lists of features, instead of `labels`."""
 
 
-class Builder:
+class InstanceBuilder:
     """Texts become instances, batch by batch; tokens wait on disk."""
 
     def __init__(self, pipe: Pipe, like: Instances | None = None) -> None:
@@ -164,14 +164,14 @@ class Builder:
         self._gaps: list[str] = []
         self._targets: list[str] = []
 
-    def __enter__(self) -> Builder:
+    def __enter__(self) -> InstanceBuilder:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ids.close()
         self._lengths.close()
 
-    def add(self, batch: Texts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    def add(self, batch: RawTexts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Add documents; returns their tokens and lengths."""
         ids, lengths, gaps = self.tokens.encode(batch.texts)
         if self.pipe.form == "vector":

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.cli.common import check_outputs, say
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag
 from topicx.cli.mallet.instances import Instances, load
 from topicx.cli.mallet.words import by_gain, counts, information_gain, keep_words
 from topicx.errors import InputError
@@ -152,11 +152,11 @@ def shuffled(n: int, seed: int) -> list[int]:
 def _command(name: str, summary: str) -> Command:
     return Command(
         name, "cc.mallet.classify.tui.Vectors2Vectors", summary, (
-            Option("input", "file", "-", "The instances; - is standard input."),
-            Option("output", "file", "-", "The pruned instances; - is standard output."),
-            Option("training-file", "file", "training.vectors", "The training part."),
-            Option("testing-file", "file", "test.vectors", "The test part."),
-            Option("validation-file", "file", "validation.vectors", "The validation part."),
+            file("input", "The instances; - is standard input.", "-"),
+            file("output", "The pruned instances; - is standard output.", "-"),
+            file("training-file", "The training part.", "training.vectors"),
+            file("testing-file", "The test part.", "test.vectors"),
+            file("validation-file", "The validation part.", "validation.vectors"),
             Option("training-portion", "decimal", 1.0, "The share of documents to train on.", low=0, high=1),
             Option("validation-portion", "decimal", 0.0, "The share of documents to validate on.", low=0, high=1),
             Option("random-seed", "integer", 0, "The seed of the shuffling; by the clock, if it is not given."),
@@ -165,9 +165,9 @@ def _command(name: str, summary: str) -> Command:
             Option("prune-document-freq", "integer", 0, "Keep words in at least N documents."),
             Option("min-idf", "decimal", 0.0, "Drop words whose inverse document frequency is lower."),
             Option("max-idf", "decimal", math.inf, "Drop words whose inverse document frequency is higher."),
-            Option("vector-to-sequence", "boolean", False, "Make sequences of vectors."),
-            Option("hide-targets", "boolean", False, "Hide the labels."),
-            Option("reveal-targets", "boolean", False, "Show hidden labels again."),
+            flag("vector-to-sequence", "Make sequences of vectors."),
+            flag("hide-targets", "Hide the labels."),
+            flag("reveal-targets", "Show hidden labels again."),
         ), run,
     )  # fmt: skip
 

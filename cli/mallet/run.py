@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from topicx.cli.common import check_outputs
-from topicx.cli.mallet.arguments import Command, Option, Parsed, parse
+from topicx.cli.mallet.arguments import Command, Option, Parsed, file, parse
 from topicx.cli.mallet.import_file import texts
 from topicx.cli.mallet.importing import all_lines
 from topicx.cli.mallet.info import feature_counts, shown
@@ -79,19 +79,19 @@ def replace_words(parsed: Parsed) -> None:
                     stream.write(f"{name}\t{label}\t{replaced(text, rules)}\n")
 
 
-_INPUT = Option("input", "file", None, "The instances; - is standard input.")
+_INPUT = file("input", "The instances; - is standard input.")
 PROGRAMS = (
     Command("run DocumentLengths", "cc.mallet.util.DocumentLengths", "print the documents' lengths", (_INPUT,),
             lengths),
     Command("run FeatureCountTool", "cc.mallet.util.FeatureCountTool", "print words and their frequencies", (_INPUT,),
             frequencies),
     Command("run StateToInstances", "cc.mallet.util.StateToInstances", "make instances of a state file", (
-        Option("input", "file", None, "The state file."),
-        Option("output", "file", "mallet.data", "The instances to write."),
+        file("input", "The state file."),
+        file("output", "The instances to write.", "mallet.data"),
     ), from_state),
     Command("run Replacer", "cc.mallet.util.Replacer", "replace and delete words in files of lines", (
         Option("input", "strings", None, "The files to read."),
-        Option("output", "file", "mallet.data", "The file to write."),
+        file("output", "The file to write.", "mallet.data"),
         Option("replacement-files", "strings", None, "Files of replacements."),
         Option("deletion-files", "strings", None, "Files of deletions."),
         Option("line-regex", "string", r"^([^\t]*)\t([^\t]*)\t(.*)", "A Java pattern of a line."),

@@ -15,7 +15,7 @@ import click
 
 from topicx.cli.common import check_outputs, say
 from topicx.cli.mallet import training
-from topicx.cli.mallet.arguments import Command, Option, Parsed
+from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag
 from topicx.cli.mallet.instances import Instances, sequences
 from topicx.errors import InputError
 from topicx.interop import mallet_reports as reports
@@ -54,12 +54,12 @@ def run(parsed: Parsed) -> None:
             _write(name, parsed[name], state, instances, settings, parsed)
 
 
-def _settings(parsed: Parsed) -> training.Settings:
+def _settings(parsed: Parsed) -> training.MalletSettings:
     seed = parsed["random-seed"]
     if seed == 0 and not parsed["no-inference"]:
         seed = secrets.randbelow(2**31 - 1) + 1
         say(f"random seed: {seed}")
-    return training.Settings(
+    return training.MalletSettings(
         topics=parsed["num-topics"],
         iterations=0 if parsed["no-inference"] else parsed["num-iterations"],
         alpha_sum=parsed["alpha"],
@@ -73,7 +73,7 @@ def _settings(parsed: Parsed) -> training.Settings:
     )
 
 
-def _beginning(parsed: Parsed, settings: training.Settings) -> tuple[State, Instances, training.Settings]:
+def _beginning(parsed: Parsed, settings: training.MalletSettings) -> tuple[State, Instances, training.MalletSettings]:
     """The state to begin with: of a model, of a state file, or random."""
     if parsed["input-model"]:
         if parsed["input"] or parsed["input-state"]:
@@ -100,9 +100,9 @@ class Listener:
 
     def __init__(
         self,
-        run: training.Training,
+        run: training.MalletTraining,
         instances: Instances,
-        settings: training.Settings,
+        settings: training.MalletSettings,
         parsed: Parsed,
         progress: Progress,
     ) -> None:
@@ -112,7 +112,7 @@ class Listener:
         self.done = 0
         self.ended = False
 
-    def __call__(self, heard: training.Progress) -> None:
+    def __call__(self, heard: training.Swept) -> None:
         now = time.monotonic()
         if heard.kind == "icm":
             self.end()
@@ -169,7 +169,7 @@ def duration(seconds: int) -> str:
     return "".join(f"{number} {unit} " for number, unit in parts if number) + f"{seconds % 60} seconds"
 
 
-def _train(state: State, instances: Instances, settings: training.Settings, parsed: Parsed) -> State:
+def _train(state: State, instances: Instances, settings: training.MalletSettings, parsed: Parsed) -> State:
     """Run all sweeps; an interruption ends them after the one that is under way, and saves the model."""
     listener: Listener | None = None
 
@@ -177,7 +177,7 @@ def _train(state: State, instances: Instances, settings: training.Settings, pars
         if listener is not None:
             listener.learnt(beta, reset)
 
-    run = training.Training(state, settings, learnt)
+    run = training.MalletTraining(state, settings, learnt)
     quiet = not sys.stderr.isatty()
     with for_terminal("train-topics", settings.iterations, "sweeps", quiet=quiet) as progress, _stopping() as stop:
         listener = Listener(run, instances, settings, parsed, progress)
@@ -222,7 +222,7 @@ def _stopping() -> Iterator[Any]:
 
 
 def _write(
-    name: str, path: str, state: State, instances: Instances, settings: training.Settings, parsed: Parsed
+    name: str, path: str, state: State, instances: Instances, settings: training.MalletSettings, parsed: Parsed
 ) -> None:
     top = parsed["num-top-words"]
     if name == "output-state":
@@ -270,43 +270,39 @@ def _shape(parsed: Parsed, topics: int) -> tuple[float, int]:
     return threshold, most
 
 
-def _file(name: str, help: str) -> Option:
-    return Option(name, "file", None, help)
-
-
 COMMAND = Command(
     "train-topics", "cc.mallet.topics.tui.TopicTrainer", "find topics in an instance list, and write what is asked", (
-        _file("input", "The instances, made with --keep-sequence; - is standard input."),
-        _file("input-model", "Go on from what --output-model wrote; its documents, topics and priors stand."),
-        _file("input-state", "Begin with the topics of a state file; --input is needed as well."),
-        _file("output-model", "The model: topics and documents, to go on from."),
-        _file("output-state", "The topic of every token, as gzipped text."),
+        file("input", "The instances, made with --keep-sequence; - is standard input."),
+        file("input-model", "Go on from what --output-model wrote; its documents, topics and priors stand."),
+        file("input-state", "Begin with the topics of a state file; --input is needed as well."),
+        file("output-model", "The model: topics and documents, to go on from."),
+        file("output-state", "The topic of every token, as gzipped text."),
         Option("output-model-interval", "integer", 0, "Write the model before every N-th sweep, as MODEL.N.", low=0),
         Option("output-state-interval", "integer", 0, "Write the state before every N-th sweep, as STATE.N.", low=0),
-        _file("inferencer-filename", "The topics, for infer-topics."),
-        _file("evaluator-filename", "The topics, for evaluate-topics."),
-        _file("output-topic-keys", "The foremost words of each topic, and its α."),
+        file("inferencer-filename", "The topics, for infer-topics."),
+        file("evaluator-filename", "The topics, for evaluate-topics."),
+        file("output-topic-keys", "The foremost words of each topic, and its α."),
         Option("num-top-words", "integer", 20, "How many words the keys, reports and diagnostics show.", low=1),
         Option("show-topics-interval", "integer", 50, "Show the topics every N sweeps; 0: never.", low=0),
-        _file("topic-word-weights-file", "The weight of every word in every topic."),
-        _file("word-topic-counts-file", "The topics of each word, and how often."),
-        _file("diagnostics-file", "Measures of the topics' quality, as XML."),
-        _file("xml-topic-report", "The foremost words of each topic, as XML."),
-        _file("xml-topic-phrase-report", "The foremost words and phrases of each topic, as XML."),
-        _file("output-topic-docs", "The foremost documents of each topic."),
+        file("topic-word-weights-file", "The weight of every word in every topic."),
+        file("word-topic-counts-file", "The topics of each word, and how often."),
+        file("diagnostics-file", "Measures of the topics' quality, as XML."),
+        file("xml-topic-report", "The foremost words of each topic, as XML."),
+        file("xml-topic-phrase-report", "The foremost words and phrases of each topic, as XML."),
+        file("output-topic-docs", "The foremost documents of each topic."),
         Option("num-top-docs", "integer", 100, "How many documents --output-topic-docs shows.", low=0),
-        _file("output-doc-topics", "The shares of the topics in each document."),
+        file("output-doc-topics", "The shares of the topics in each document."),
         Option("doc-topics-threshold", "decimal", 0.0, "Show shares from this one on, falling; 0: all, as a table."),
         Option("doc-topics-max", "integer", -1, "With a threshold: show at most N topics a document."),
         Option("num-topics", "integer", 10, "The number of topics.", low=1, high=65535),
         Option("num-threads", "integer", 1, "Threads; the result does not depend on them.", low=1),
         Option("num-iterations", "integer", 1000, "Sweeps; 0: only write files.", low=0, high=1_000_000),
         Option("num-icm-iterations", "integer", 0, "Then sweeps in which tokens take their best topic.", low=0),
-        Option("no-inference", "boolean", False, "No sweeps: as --num-iterations 0."),
+        flag("no-inference", "No sweeps: as --num-iterations 0."),
         Option("random-seed", "integer", 0, "The seed; 0: one is drawn, and said."),
         Option("optimize-interval", "integer", 0, "New priors every N sweeps; 0: never.", low=0),
         Option("optimize-burn-in", "integer", 200, "Sweeps before the first new priors.", low=0),
-        Option("use-symmetric-alpha", "boolean", False, "Learn the sum of α alone."),
+        flag("use-symmetric-alpha", "Learn the sum of α alone."),
         Option("alpha", "decimal", 5.0, "The sum of α over all topics.", low=1e-6),
         Option("beta", "decimal", 0.01, "β of each word.", low=1e-6),
         Option("mallet-version", "string", "2.1", "2.0.7: doc-topics in the form that this version wrote."),

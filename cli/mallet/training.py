@@ -23,9 +23,10 @@ from topicx.estimate import estimate
 from topicx.interop import read_state
 from topicx.model import Model
 from topicx.sampling import streams
-from topicx.sampling.chain import Chain, Event, Interrupted
+from topicx.sampling.chain import Chain
 from topicx.sampling.hyper import rounded
 from topicx.sampling.likelihood import joint_log_likelihood
+from topicx.sampling.loop import Event, Interrupted
 from topicx.sampling.method import Update
 from topicx.sampling.options import Options
 from topicx.state import Csr, State
@@ -38,7 +39,7 @@ SMALLEST = 1e-6
 
 
 @dataclass(frozen=True)
-class Settings:
+class MalletSettings:
     """What train-topics' options say of training."""
 
     topics: int
@@ -61,7 +62,7 @@ class Settings:
 # -- states --------------------------------------------------------------------------------------------------------
 
 
-def first_state(instances: Instances, settings: Settings) -> State:
+def first_state(instances: Instances, settings: MalletSettings) -> State:
     """Every token in a random topic, under the given priors."""
     corpus = instances.corpus
     draw = streams.generator(settings.seed, 0, streams.START)
@@ -225,7 +226,7 @@ def concentration(values: NDArray[Any], lengths: NDArray[Any], size: int, total:
 
 
 @dataclass(frozen=True)
-class Progress:
+class Swept:
     """What a run tells after a sweep."""
 
     kind: str
@@ -237,10 +238,10 @@ class Progress:
     """The joint log-likelihood per token, where it was computed (icm: always), else NaN."""
 
 
-class Training:
+class MalletTraining:
     """Sampling from a state on, with somebody listening."""
 
-    def __init__(self, state: State, settings: Settings, told: Callable[[float, bool], None]) -> None:
+    def __init__(self, state: State, settings: MalletSettings, told: Callable[[float, bool], None]) -> None:
         self.settings = settings
         self.start = state
         options = Options(
@@ -255,7 +256,7 @@ class Training:
         """The state as it is now."""
         return self.chain.method.sync() if self.chain.position else self.start
 
-    def go(self, listen: Callable[[Progress], None], stop: Callable[[], bool]) -> bool:
+    def go(self, listen: Callable[[Swept], None], stop: Callable[[], bool]) -> bool:
         """Run to the end; False: it was asked to stop."""
         tokens = self.start.n_tokens
 
@@ -264,7 +265,7 @@ class Training:
             score = self.chain.method.score() if icm else event.score
             changed = round(event.figures.get("changed", 0.0) * tokens)
             sweep = event.step.sweep - (self.settings.iterations if icm else 0)
-            listen(Progress(event.step.kind, sweep, changed, float("nan") if score is None else score))
+            listen(Swept(event.step.kind, sweep, changed, float("nan") if score is None else score))
 
         with self.engine:
             try:
@@ -277,7 +278,7 @@ class Training:
 # -- models --------------------------------------------------------------------------------------------------------
 
 
-def save_model(path: str, state: State, instances: Instances, settings: Settings) -> None:
+def save_model(path: str, state: State, instances: Instances, settings: MalletSettings) -> None:
     """--output-model: a state file of topicx's, with what the instances hold beside the tokens."""
     from topicx.cli.mallet.instances import GAPS, SOURCE
 
@@ -307,7 +308,7 @@ def load_model(path: str) -> tuple[State, Instances]:
     return state, Instances(corpus, about.get("form", "sequence"))
 
 
-def save_topics(path: str, state: State, settings: Settings) -> None:
+def save_topics(path: str, state: State, settings: MalletSettings) -> None:
     """--inferencer-filename and --evaluator-filename: a model file of topicx's, φ by the counts."""
     if not state.n_tokens:
         raise InputError(f"{path}: there are no tokens, so there are no topics to write")
@@ -334,7 +335,7 @@ def _refuse_java(path: str, maker: str) -> None:
             raise InputError(java_refused(path, maker))
 
 
-def more_sweeps(settings: Settings, state: State, **changes: Any) -> Settings:
+def more_sweeps(settings: MalletSettings, state: State, **changes: Any) -> MalletSettings:
     """The settings of a run that goes on from a state: its topics and priors stand."""
     alpha, beta = float(state.alpha[0].sum()), float(state.beta[0])
     return replace(settings, topics=state.n_topics, alpha_sum=alpha, beta=beta, **changes)

@@ -22,7 +22,7 @@ import numpy as np
 from topicx._kernels.cell cimport Arena, Cell, inverse_of
 from topicx._kernels.gathers cimport tx_gathers, tx_gathers_choose
 from topicx._kernels.rng cimport tx_key, tx_rng, tx_rng_double, tx_rng_seed
-from topicx._kernels.rows cimport DENSE, row_add, row_remove
+from topicx._kernels.rows cimport DENSE, row_add, row_gather, row_remove, row_spread
 from topicx._kernels.walker cimport walker_build, walker_draw
 
 cdef const tx_gathers *gathers = tx_gathers_choose()
@@ -221,12 +221,7 @@ cdef int64_t renew(Cell cell, Tables *tables, tx_rng *rng) except -1:
                 beta = cell.beta[w]
                 old = now = z[t]
                 # The token leaves: everything below reads counts without it.
-                if row_len[w] == DENSE:
-                    by_topic = row
-                else:
-                    for j in range(row_len[w]):
-                        spread[row[j] & mask] = row[j] >> topic_bits
-                    by_topic = spread
+                by_topic = row_spread(row, row_len[w], topic_bits, spread)
                 by_topic[old] -= 1
                 inverse_old = inverse[old]
                 inverse_less = inverse_of(totals[old] - 1, cell.beta_sum)
@@ -270,9 +265,7 @@ cdef int64_t renew(Cell cell, Tables *tables, tx_rng *rng) except -1:
                         accepted += 1
                         now = new
                 by_topic[old] += 1
-                if by_topic == spread:
-                    for j in range(row_len[w]):
-                        spread[row[j] & mask] = 0
+                row_gather(row, row_len[w], topic_bits, spread)
                 if now == old:
                     inverse[old] = inverse_old
                     s.in_doc[old] += 1

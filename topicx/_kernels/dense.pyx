@@ -20,7 +20,7 @@ from topicx._kernels.cell cimport UNPLACED, Cell, count_topics, inverse_of
 from topicx._kernels.lanes cimport tx_lanes, tx_lanes_choose
 from topicx._kernels.portable cimport tx_prefetch
 from topicx._kernels.rng cimport tx_rng, tx_rng_double, tx_rng_seed
-from topicx._kernels.rows cimport DENSE, row_add, row_remove
+from topicx._kernels.rows cimport row_add, row_gather, row_remove, row_spread
 
 cdef enum:
     AHEAD = 6  # tokens between the prefetch of a row and its use
@@ -52,7 +52,7 @@ def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint
     """Draw every token of the cell once (see cell.pxd)."""
     cdef int64_t K = cell.totals.shape[0], chunks = (K + 15) // 16, padded = chunks * 16
     cdef int64_t t, last, k, changed = 0, old, new
-    cdef uint32_t w, mask = (<uint32_t> 1 << cell.topic_bits) - 1
+    cdef uint32_t w
     cdef int topic_bits = cell.topic_bits
     cdef bint maximise = cell.maximise, factored = cell.factor is not None
     cdef float q_old, weight_old, inverse_less = 0
@@ -99,12 +99,7 @@ def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint
                 else:
                     inverse_less = inverse_of(totals[old] - 1, beta_sum)
                     q_old = (prior[old] + (counts[old] - 1)) * inverse_less
-                if row_len[w] == DENSE:
-                    source = row
-                else:
-                    for k in range(row_len[w]):
-                        spread[row[k] & mask] = row[k] >> topic_bits
-                    source = spread
+                source = row_spread(row, row_len[w], topic_bits, spread)
                 weights, weight_old = q, q_old
                 if factored:
                     weights, weight_old = weighed, cell.factor.times(old, q, q_old, K, weighed)
@@ -113,9 +108,7 @@ def sweep(Cell cell not None, const uint32_t[::1] documents, int64_t block, uint
                 else:
                     new = lanes.dense_draw(weights, source, beta[w], chunks, old, weight_old, tx_rng_double(&rng),
                                            scratch)
-                if source == spread:
-                    for k in range(row_len[w]):
-                        spread[row[k] & mask] = 0
+                row_gather(row, row_len[w], topic_bits, spread)
                 if new == old:
                     continue
                 changed += 1

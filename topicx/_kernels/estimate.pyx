@@ -196,6 +196,8 @@ cdef double _exact(double* q, const double* a, Rows* words, Py_ssize_t v, double
 cdef struct Work:
     double *sums     # Σ C n over the pairs so far
     double *fix      # what groups' own topics get beside
+    double *a        # (n_dk + α_k)/(n_k + B) of the document at hand
+    double *row      # what the document or the word gets; a word's (n_kv + β)/(n_k + B)
     double *scratch
     # of the groups of the pair at hand: c, the topic, its n_kv or n_dk, and its sum before the pair
     double *c
@@ -208,7 +210,8 @@ cdef struct Work:
 
 cdef Work work_of(Arena arena, Py_ssize_t size):
     cdef Work s
-    s.sums, s.fix, s.scratch = arena.doubles(size), arena.doubles(size), arena.doubles(size + 16)
+    s.sums, s.fix, s.a, s.row = arena.doubles(size), arena.doubles(size), arena.doubles(size), arena.doubles(size)
+    s.scratch = arena.doubles(size + 16)
     s.c, s.own, s.saved = arena.doubles(size + 16), arena.doubles(size + 16), arena.doubles(size + 16)
     s.at = <uint16_t *> arena.room((size + 16) * sizeof(uint16_t))
     return s
@@ -256,31 +259,60 @@ cdef inline void _add_pair(Work* s, Rows* rows, Py_ssize_t row) noexcept nogil:
             s.sums[s.at[m]] = s.saved[m] + _others(s.c, s.groups, m, s.weight) * s.own[m]
 
 
+# -- what both passes share -----------------------------------------------------------------------------------------------
+
+cdef class Given:
+    """A state, as the passes over documents and over words read it."""
+
+    cdef Rows documents, words
+    """n_dk and n_kv."""
+    cdef tuple kept
+    cdef Py_ssize_t topics, size
+    """K, and the next multiple of 16: rows of alpha, inverse and inverse_less are so long."""
+    cdef const double[:, ::1] alpha
+    cdef const uint32_t[::1] groups
+    """The row of alpha of each document; empty: the first."""
+    cdef const double[::1] beta
+    cdef const double[::1] inverse
+    cdef const double[::1] inverse_less
+    """1 / (n_k + B), and the same without a token of the topic."""
+    cdef const uint32_t[::1] pair_begin
+    """Where each pair's tokens begin (and, after the last, end),"""
+    cdef const uint16_t[::1] z
+    cdef const int32_t[::1] own
+    """their topics, and n_kv of each in its own topic."""
+
+    def __init__(self, Py_ssize_t topics, tuple document_rows, tuple word_rows, alpha, groups, beta, inverse,
+                 inverse_less, pair_begin, z, own):
+        self.kept = document_rows, word_rows
+        self.alpha, self.groups, self.beta, self.inverse, self.inverse_less = alpha, groups, beta, inverse, inverse_less
+        self.topics, self.size = topics, self.alpha.shape[1]
+        self.documents, self.words = _rows(document_rows, self.size), _rows(word_rows, self.size)
+        self.pair_begin, self.z, self.own = pair_begin, z, own
+
+    cdef Py_ssize_t group(self, Py_ssize_t d) noexcept nogil:
+        return self.groups[d] if self.groups.shape[0] else 0
+
+
 # -- documents -----------------------------------------------------------------------------------------------------
 
-def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple document_rows, tuple word_rows,
-                   const double[:, ::1] alpha, const uint32_t[::1] groups, const double[::1] beta,
-                   const double[::1] inverse, const double[::1] inverse_less, const int64_t[::1] first_pair,
-                   const uint32_t[::1] order, const uint32_t[::1] pair_word, const uint32_t[::1] pair_begin,
-                   const uint16_t[::1] z, const int32_t[::1] own, double[::1] shares, int32_t[::1] own_document,
-                   double[:, ::1] out, bint proportions):
+def soft_documents(Given given not None, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] first_pair,
+                   const uint32_t[::1] order, const uint32_t[::1] pair_word, double[::1] shares,
+                   int32_t[::1] own_document, double[:, ::1] out, bint proportions):
     """Documents first..last: their soft counts (or θ) into `out`, and what the words need: at the first token of each
     group its c (negative: the group is summed exactly, and is in no C) and its n_dt. Both are optional (empty)."""
-    cdef Py_ssize_t size = alpha.shape[1]
-    cdef Rows documents = _rows(document_rows, size)
-    cdef Rows words = _rows(word_rows, size)
+    cdef Py_ssize_t size = given.size
+    cdef Rows documents = given.documents, words = given.words
     cdef bint keep = shares.shape[0] > 0, wanted = out.shape[0] > 0
     cdef Py_ssize_t d, k, v, i, j, t, position, pair, begin, end, g, ahead
     cdef int64_t entry, tokens
     cdef double a_sum, total, q, q_less, rest, share, beta_sum, alpha_sum
     cdef Arena arena = Arena()
     cdef Work s = work_of(arena, size)
-    cdef double *a = arena.doubles(size)
     cdef double *count = arena.doubles(size)
-    cdef double *row = arena.doubles(size)
     with nogil:
         for d in range(first, last):
-            g = groups[d] if groups.shape[0] else 0
+            g = given.group(d)
             memset(count, 0, size * sizeof(double))
             memset(s.sums, 0, size * sizeof(double))
             memset(s.fix, 0, size * sizeof(double))
@@ -288,8 +320,8 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
             for entry in range(documents.indptr[d], documents.indptr[d + 1]):
                 count[documents.topics[entry]] = documents.counts[entry]
             for k in range(size):
-                a[k] = (count[k] + alpha[g, k]) * inverse[k]
-            a_sum = est_sum(a, size)
+                s.a[k] = (count[k] + given.alpha[g, k]) * given.inverse[k]
+            a_sum = est_sum(s.a, size)
             beta_sum = 0
             for position in range(first_pair[d], first_pair[d + 1]):
                 pair = order[position]
@@ -297,87 +329,82 @@ def soft_documents(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple d
                 if position + 16 < first_pair[d + 1]:
                     ahead = order[position + 16]
                     tx_prefetch(&pair_word[ahead])
-                    tx_prefetch(&pair_begin[ahead])
+                    tx_prefetch(&given.pair_begin[ahead])
                 if position + 8 < first_pair[d + 1]:
                     ahead = order[position + 8]
                     _prefetch(&words, pair_word[ahead])
-                    ahead = pair_begin[ahead]
-                    tx_prefetch(&z[ahead])
-                    tx_prefetch(&own[ahead])
+                    ahead = given.pair_begin[ahead]
+                    tx_prefetch(&given.z[ahead])
+                    tx_prefetch(&given.own[ahead])
                     if keep:
                         tx_prefetch(&shares[ahead])
                         tx_prefetch(&own_document[ahead])
                 v = pair_word[pair]
-                begin = pair_begin[pair]
-                end = pair_begin[pair + 1]
+                begin = given.pair_begin[pair]
+                end = given.pair_begin[pair + 1]
                 tokens += end - begin
-                total = _dot(&words, v, a) + beta[v] * a_sum
+                total = _dot(&words, v, s.a) + given.beta[v] * a_sum
                 s.weight, s.groups, i = 0, 0, begin
                 while i < end:
-                    t = z[i]
-                    j = _group_end(&z[0], i, end)
+                    t = given.z[i]
+                    j = _group_end(&given.z[0], i, end)
                     if t == NONE:  # in no count: all of Σ q, and nothing to leave out
                         share = (j - i) / total
                         _add_group(&s, share, NONE, 0)
                     else:
-                        q = a[t] * (own[i] + beta[v])
-                        q_less = ((count[t] - 1) + alpha[g, t]) * ((own[i] - 1) + beta[v]) * inverse_less[t]
+                        q = s.a[t] * (given.own[i] + given.beta[v])
+                        q_less = ((count[t] - 1) + given.alpha[g, t]) * ((given.own[i] - 1) + given.beta[v])
+                        q_less = q_less * given.inverse_less[t]
                         if keep:
                             own_document[i] = <int32_t>count[t]
                         rest = total - q + q_less
                         if rest < total * TINY:
-                            rest = _exact(s.scratch, a, &words, v, beta[v], t, q_less)
+                            rest = _exact(s.scratch, s.a, &words, v, given.beta[v], t, q_less)
                             est_axpy(s.fix, s.scratch, (j - i) / rest, size)
                             share = -((j - i) / rest)
                         else:
                             share = (j - i) / rest
-                            s.fix[t] += share * (q_less - a[t] * beta[v])
-                            _add_group(&s, share, t, own[i])
+                            s.fix[t] += share * (q_less - s.a[t] * given.beta[v])
+                            _add_group(&s, share, t, given.own[i])
                     if keep:
                         shares[i] = share
                     i = j
                 if wanted and s.groups:
                     _add_pair(&s, &words, v)
-                    beta_sum = beta_sum + s.weight * beta[v]
+                    beta_sum = beta_sum + s.weight * given.beta[v]
             if wanted:
-                est_finish(row, s.fix, a, s.sums, beta_sum, size)
+                est_finish(s.row, s.fix, s.a, s.sums, beta_sum, size)
                 if proportions:
-                    alpha_sum = est_sum(&alpha[g, 0], size) + tokens
+                    alpha_sum = est_sum(&given.alpha[g, 0], size) + tokens
                     for k in range(size):
-                        row[k] = (row[k] + alpha[g, k]) / alpha_sum
-                memcpy(&out[d - first, 0], row, topics * sizeof(double))
+                        s.row[k] = (s.row[k] + given.alpha[g, k]) / alpha_sum
+                memcpy(&out[d - first, 0], s.row, given.topics * sizeof(double))
 
 
 # -- words ---------------------------------------------------------------------------------------------------------
 
-def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple document_rows, tuple word_rows,
-               const double[:, ::1] alpha, const uint32_t[::1] groups, const double[::1] beta,
-               const double[::1] inverse, const double[::1] inverse_less, const int64_t[::1] first_pair,
-               const uint32_t[::1] pair_document, const uint32_t[::1] pair_begin, const uint16_t[::1] z,
-               const int32_t[::1] own, const double[::1] shares, const int32_t[::1] own_document,
+def soft_words(Given given not None, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] first_pair,
+               const uint32_t[::1] pair_document, const double[::1] shares, const int32_t[::1] own_document,
                double[:, ::1] out):
     """The soft counts of words first..last into `out`, from what `soft_documents` kept."""
-    cdef Py_ssize_t size = alpha.shape[1], n_groups = alpha.shape[0]
-    cdef Rows documents = _rows(document_rows, size)
-    cdef Rows words = _rows(word_rows, size)
+    cdef Py_ssize_t size = given.size, n_groups = given.alpha.shape[0]
+    cdef Rows documents = given.documents, words = given.words
     cdef Py_ssize_t d, k, v, i, j, t, pair, g, begin, end
     cdef int64_t entry
     cdef double q_less
     cdef bint pooled
     cdef Arena arena = Arena()
     cdef Work s = work_of(arena, size)
-    cdef double *factor = arena.doubles(size)
-    cdef double *a = arena.doubles(size)
     cdef double *group_weight = arena.doubles(n_groups)
     with nogil:
         for v in range(first, last):
             memset(s.sums, 0, size * sizeof(double))
             memset(s.fix, 0, size * sizeof(double))
             for k in range(size):
-                factor[k] = beta[v]
-            _add(&words, v, factor, 1)
+                s.row[k] = given.beta[v]
+            _add(&words, v, s.row, 1)
             for k in range(size):
-                factor[k] *= inverse[k]
+                s.row[k] *= given.inverse[k]
             # Σ_d C_dv α_gk: by groups where there are fewer of them than pairs
             pooled = n_groups == 1 or n_groups < first_pair[v + 1] - first_pair[v]
             if pooled:
@@ -386,27 +413,28 @@ def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple docum
                 if pair + 4 < first_pair[v + 1]:
                     _prefetch(&documents, pair_document[pair + 4])
                 d = pair_document[pair]
-                g = groups[d] if groups.shape[0] else 0
-                begin = pair_begin[pair]
-                end = pair_begin[pair + 1]
+                g = given.group(d)
+                begin = given.pair_begin[pair]
+                end = given.pair_begin[pair + 1]
                 s.weight, s.groups, i = 0, 0, begin
                 while i < end:
-                    t = z[i]
-                    j = _group_end(&z[0], i, end)
+                    t = given.z[i]
+                    j = _group_end(&given.z[0], i, end)
                     if t == NONE:
                         _add_group(&s, shares[i], NONE, 0)
                     else:
-                        q_less = ((own_document[i] - 1) + alpha[g, t]) * ((own[i] - 1) + beta[v]) * inverse_less[t]
+                        q_less = ((own_document[i] - 1) + given.alpha[g, t]) * ((given.own[i] - 1) + given.beta[v])
+                        q_less = q_less * given.inverse_less[t]
                         if shares[i] < 0:
                             for k in range(size):
-                                a[k] = alpha[g, k] * inverse[k]
+                                s.a[k] = given.alpha[g, k] * given.inverse[k]
                             for entry in range(documents.indptr[d], documents.indptr[d + 1]):
                                 k = documents.topics[entry]
-                                a[k] = (documents.counts[entry] + alpha[g, k]) * inverse[k]
-                            _exact(s.scratch, a, &words, v, beta[v], t, q_less)
+                                s.a[k] = (documents.counts[entry] + given.alpha[g, k]) * given.inverse[k]
+                            _exact(s.scratch, s.a, &words, v, given.beta[v], t, q_less)
                             est_axpy(s.fix, s.scratch, -shares[i], size)
                         else:
-                            s.fix[t] += shares[i] * (q_less - factor[t] * alpha[g, t])
+                            s.fix[t] += shares[i] * (q_less - s.row[t] * given.alpha[g, t])
                             _add_group(&s, shares[i], t, own_document[i])
                     i = j
                 if s.groups:
@@ -414,13 +442,13 @@ def soft_words(Py_ssize_t first, Py_ssize_t last, Py_ssize_t topics, tuple docum
                     if pooled:
                         group_weight[g] += s.weight
                     else:
-                        est_axpy(s.sums, &alpha[g, 0], s.weight, size)
+                        est_axpy(s.sums, &given.alpha[g, 0], s.weight, size)
             if pooled:
                 for g in range(n_groups):
                     if group_weight[g] != 0:
-                        est_axpy(s.sums, &alpha[g, 0], group_weight[g], size)
-            est_finish(s.scratch, s.fix, factor, s.sums, 0, size)
-            memcpy(&out[v - first, 0], s.scratch, topics * sizeof(double))
+                        est_axpy(s.sums, &given.alpha[g, 0], group_weight[g], size)
+            est_finish(s.scratch, s.fix, s.row, s.sums, 0, size)
+            memcpy(&out[v - first, 0], s.scratch, given.topics * sizeof(double))
 
 
 # -- keeping large entries only ----------------------------------------------------------------------------------------

@@ -165,19 +165,27 @@ def layout_two(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t V)
     return first, last, largest
 
 
+cdef hmm_two two_states(Arena arena, int64_t V, const uint8_t[::1] most) except *:
+    """The work of a sweep over two states, its model still to be said. A table is read beyond its end."""
+    cdef hmm_two t
+    t.V, t.most = V, &most[0] if most is not None else NULL
+    t.table, t.limit, t.low = arena.words(4 * V + 32), arena.longs(V), arena.longs(V)
+    return t
+
+
 def sweep_two_collapsed(const uint32_t[::1] words, const uint64_t[::1] firsts, const uint64_t[::1] lasts,
                         const uint8_t[::1] most, uint8_t[::1] z, int64_t[::1] start, int64_t[:, ::1] trans,
                         int64_t[:, ::1] emit, double alpha0, double alpha, double beta, uint64_t key):
     """`sweep_collapsed` for two states."""
-    cdef int64_t V = emit.shape[0], changed
-    cdef int64_t[::1] sums = np.empty(4, np.int64), limits = np.empty(2 * V, np.int64)
-    cdef uint32_t[::1] table = np.empty(4 * V + 32, np.uint32)  # read beyond its end
+    cdef int64_t changed
+    cdef int64_t[::1] sums = np.empty(4, np.int64)
+    cdef Arena arena = Arena()
     cdef hmm_two t
     if z.shape[0] == 0:
         return 0
+    t = two_states(arena, emit.shape[0], most)
     with nogil:
         t.m = counting(start, trans, emit, sums, alpha0, alpha, beta)
-        t.V, t.most, t.table, t.limit, t.low = V, &most[0], &table[0], &limits[0], &limits[V]
         changed = sweeps.collapsed(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
     return changed
 
@@ -186,18 +194,17 @@ def sweep_two_partial(const uint32_t[::1] words, const uint64_t[::1] firsts, con
                       uint8_t[::1] z, int64_t[::1] starts, int64_t[:, ::1] pairs, int64_t[:, ::1] emits,
                       const double[::1] start, const double[:, ::1] trans, const double[:, ::1] emit, uint64_t key):
     """`sweep_partial` for two states; this path's own counts (starts, pairs, emits) follow."""
-    cdef int64_t V = emit.shape[0], changed, i
-    cdef int64_t[::1] sums = np.zeros(4, np.int64), limits = np.zeros(2 * V, np.int64)
-    cdef uint32_t[::1] table = np.empty(4 * V + 32, np.uint32)  # read beyond its end
+    cdef int64_t changed, i
+    cdef Arena arena = Arena()
     cdef hmm_two t
     if z.shape[0] == 0:
         return 0
+    t = two_states(arena, emit.shape[0], None)
+    for i in range(t.V):
+        t.limit[i] = INT64_MAX // 2  # its tables depend on no count
+    t.m = given(start, trans, emit)
+    t.m.start, t.m.trans, t.m.emit, t.m.out, t.m.total = &starts[0], &pairs[0, 0], &emits[0, 0], arena.longs(2), arena.longs(2)
     with nogil:
-        t.m = given(start, trans, emit)
-        t.m.start, t.m.trans, t.m.emit, t.m.out, t.m.total = &starts[0], &pairs[0, 0], &emits[0, 0], &sums[0], &sums[2]
-        for i in range(V):
-            limits[i] = INT64_MAX // 2  # its tables depend on no count
-        t.V, t.most, t.table, t.limit, t.low = V, NULL, &table[0], &limits[0], &limits[V]
         changed = sweeps.partial(&t, &words[0], words.shape[0], &z[0], &firsts[0], &lasts[0], key)
     return changed
 

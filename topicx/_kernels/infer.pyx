@@ -13,9 +13,10 @@ Departures from the papers: none in the distributions; arithmetic is float32 in 
 Likelihoods leave out the rows' divisors: the caller adds their logarithms.
 """
 
+cimport cython
 from libc.math cimport exp, frexp, log
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from topicx._kernels.cell cimport Arena
 from topicx._kernels.portable cimport tx_prefetch
@@ -39,83 +40,138 @@ cdef double LN2 = 0.693147180559945309417
 cdef const tx_infer *lanes = tx_infer_choose()
 
 
-cdef struct Scratch:
-    float *q
-    float *alpha
-    float *sums
-    float *soft
-    double *theta
-    int32_t *counts
+@cython.final
+cdef class Walk:
+    """Some documents, one after another, and the Gibbs chain of the one at hand. Rows of scratch are `width` (a multiple
+    of 16) entries."""
 
+    cdef const uint32_t[::1] words
+    cdef const int64_t[::1] offsets
+    cdef const uint64_t[::1] keys
+    cdef const float[:, ::1] alphas
+    cdef const uint32_t[::1] groups
+    cdef const float *rows
+    cdef int64_t topics, width, longest
+    cdef Arena arena
+    cdef int64_t d
+    """The document at hand,"""
+    cdef const uint32_t *doc
+    cdef int64_t length
+    """its words and how many there are,"""
+    cdef tx_rng rng
+    """its random numbers, and beside its counts: α, q = n + α, and room for a draw and for sums."""
+    cdef int32_t *counts
+    cdef float *alpha
+    cdef float *q
+    cdef float *sums
+    cdef float *soft
+    cdef double *theta
 
-cdef Scratch scratch_of(Arena arena, int64_t width):
-    """Arrays of `width` (a multiple of 16) entries."""
-    cdef Scratch s
-    s.q, s.alpha, s.sums, s.soft = arena.floats(width), arena.floats(width), arena.floats(width), arena.floats(width)
-    s.theta, s.counts = arena.doubles(width), arena.ints(width)
-    return s
+    def __init__(self, words, offsets, keys, const float[:, ::1] rows, alpha, groups):
+        cdef int64_t d
+        self.words, self.offsets, self.keys, self.alphas, self.groups = words, offsets, keys, alpha, groups
+        self.topics, self.width, self.d = self.alphas.shape[1], rows.shape[1], -1
+        self.rows = &rows[0, 0] if rows.shape[0] else NULL
+        self.longest = 1
+        for d in range(self.offsets.shape[0] - 1):
+            self.longest = max(self.longest, self.offsets[d + 1] - self.offsets[d])
+        self.arena = Arena()
+        self.alpha, self.q = self.arena.floats(self.width), self.arena.floats(self.width)
+        self.sums, self.soft = self.arena.floats(self.width), self.arena.floats(self.width)
+        self.theta, self.counts = self.arena.doubles(self.width), self.arena.ints(self.width)
 
+    cdef uint16_t *path(self) except NULL:
+        """Room for the topics of any of the documents."""
+        return <uint16_t *> self.arena.room(2 * self.longest)
 
-cdef int64_t longest_of(const int64_t[::1] offsets) noexcept nogil:
-    """The tokens of the longest document, and one."""
-    cdef int64_t d, most = 0
-    for d in range(offsets.shape[0] - 1):
-        most = max(most, offsets[d + 1] - offsets[d])
-    return most + 1
+    cdef bint next(self) noexcept nogil:
+        """Whether there is another document; none of its tokens is placed."""
+        self.d += 1
+        if self.d + 1 >= self.offsets.shape[0]:
+            return False
+        self.length = self.offsets[self.d + 1] - self.offsets[self.d]
+        self.doc = &self.words[self.offsets[self.d]] if self.length else NULL
+        self.rng = tx_rng_seed(self.keys[self.d])
+        self.clear()
+        return True
 
+    cdef void clear(self) noexcept nogil:
+        """No token is placed: counts 0, q = alpha, and a positive q in the padding too, where every row is 0."""
+        cdef int64_t k
+        cdef const float *alpha = &self.alphas[self.groups[self.d], 0]
+        memset(self.counts, 0, self.width * 4)
+        for k in range(self.width):
+            self.alpha[k] = alpha[k] if k < self.topics else 1
+            self.q[k] = self.alpha[k]
 
-cdef void start_document(Scratch *s, const float *alpha, int64_t topics, int64_t width) noexcept nogil:
-    """No token is placed: counts 0, q = alpha, and a positive q in the padding too, where every row is 0."""
-    cdef int64_t k
-    memset(s.counts, 0, width * 4)
-    for k in range(width):
-        s.alpha[k] = alpha[k] if k < topics else 1
-        s.q[k] = s.alpha[k]
+    cdef const float *row(self, int64_t i) noexcept nogil:
+        """Of the document's word i."""
+        return self.rows + self.doc[i] * self.width
 
+    cdef void sweep(self, uint16_t *z, int64_t length, bint forward) noexcept nogil:
+        """One Gibbs sweep over the first `length` tokens, first to last or last to first."""
+        cdef int64_t i, j, old, new, width = self.width, chunks = width // 16, lines = min(chunks, 32)
+        cdef const uint32_t *words = self.doc
+        cdef const float *rows = self.rows
+        cdef const float *alpha = self.alpha
+        cdef float *q = self.q
+        cdef int32_t *counts = self.counts
+        cdef const float *row
+        for j in range(length):
+            i = j if forward else length - 1 - j
+            if forward and i + AHEAD < length:
+                row = rows + words[i + AHEAD] * width
+                for new in range(lines):
+                    tx_prefetch(row + 16 * new)
+            if z[i] == NONE:
+                old = -1
+                new = lanes.draw(q, rows + words[i] * width, chunks, -1, 0, tx_rng_double(&self.rng), self.sums)
+            else:
+                old = z[i]
+                new = lanes.draw(q, rows + words[i] * width, chunks, old, alpha[old] + <float> (counts[old] - 1),
+                                 tx_rng_double(&self.rng), self.sums)
+            if new != old:
+                if old >= 0:
+                    counts[old] -= 1
+                    q[old] = alpha[old] + <float> counts[old]
+                counts[new] += 1
+                q[new] = alpha[new] + <float> counts[new]
+                z[i] = <uint16_t> new
 
-cdef inline void sweep(Scratch *s, const uint32_t *words, uint16_t *z, int64_t length, const float *rows,
-                       int64_t width, tx_rng *rng, bint forward) noexcept nogil:
-    """One Gibbs sweep over a document, first token to last or last to first."""
-    cdef int64_t i, j, old, new, chunks = width // 16, lines = min(chunks, 32)
-    cdef const float *row
-    for j in range(length):
-        i = j if forward else length - 1 - j
-        if forward and i + AHEAD < length:
-            row = rows + words[i + AHEAD] * width
-            for new in range(lines):
-                tx_prefetch(row + 16 * new)
-        if z[i] == NONE:
-            old = -1
-            new = lanes.draw(s.q, rows + words[i] * width, chunks, -1, 0, tx_rng_double(rng), s.sums)
-        else:
-            old = z[i]
-            new = lanes.draw(s.q, rows + words[i] * width, chunks, old, s.alpha[old] + <float> (s.counts[old] - 1),
-                             tx_rng_double(rng), s.sums)
-        if new != old:
-            if old >= 0:
-                s.counts[old] -= 1
-                s.q[old] = s.alpha[old] + <float> s.counts[old]
-            s.counts[new] += 1
-            s.q[new] = s.alpha[new] + <float> s.counts[new]
-            z[i] = <uint16_t> new
+    cdef void add_soft(self, const uint16_t *z) noexcept nogil:
+        """theta += the Gibbs probabilities of every token given the state of all others (eq. 33)."""
+        cdef int64_t i = 0, j, k, end, old
+        while i < self.length:
+            end = min(i + FLUSH, self.length)
+            memset(self.soft, 0, self.width * 4)
+            for j in range(i, end):
+                old = z[j]
+                lanes.soft(self.q, self.row(j), self.width // 16, old,
+                           self.alpha[old] + <float> (self.counts[old] - 1), self.sums, self.soft)
+            for k in range(self.width):
+                self.theta[k] += <double> self.soft[k]
+            i = end
 
+    cdef double joint(self, const uint16_t *z) noexcept nogil:
+        """log p(w, z), token by token: the Pólya urn of z and the rows."""
+        cdef int64_t i, k
+        cdef double norm = 0, total = 0
+        for k in range(self.topics):
+            norm += self.alpha[k]
+        memset(self.counts, 0, self.width * 4)
+        for i in range(self.length):
+            total += log((self.alpha[z[i]] + <double> self.counts[z[i]]) / (norm + i) * self.row(i)[z[i]])
+            self.counts[z[i]] += 1
+        return total
 
-cdef void add_soft(Scratch *s, const uint32_t *words, const uint16_t *z, int64_t length, const float *rows,
-                   int64_t width) noexcept nogil:
-    """theta += the Gibbs probabilities of every token given the state of all others (eq. 33)."""
-    cdef int64_t i, j, k, end, old
-    cdef const float *row
-    i = 0
-    while i < length:
-        end = min(i + FLUSH, length)
-        memset(s.soft, 0, width * 4)
-        for j in range(i, end):
-            old = z[j]
-            lanes.soft(s.q, rows + words[j] * width, width // 16, old, s.alpha[old] + <float> (s.counts[old] - 1),
-                       s.sums, s.soft)
-        for k in range(width):
-            s.theta[k] += <double> s.soft[k]
-        i = end
+    cdef void restore(self, const uint16_t *z) noexcept nogil:
+        """The counts of these topics."""
+        cdef int64_t i, k
+        memset(self.counts, 0, self.width * 4)
+        for i in range(self.length):
+            self.counts[z[i]] += 1
+        for k in range(self.topics):
+            self.q[k] = self.alpha[k] + <float> self.counts[k]
 
 
 def document_keys(const uint32_t[::1] words, const int64_t[::1] offsets, uint64_t seed, uint64_t[::1] keys):
@@ -138,42 +194,31 @@ def gibbs(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[
 
     words are numbers of rows; z is written (the last state). theta_dk = (mean n_dk + alpha_k) / (N_d + sum alpha).
     """
-    cdef int64_t d, k, sample, i, begin, length, group, sweeps
-    cdef int64_t topics = alpha.shape[1], width = rows.shape[1]
+    cdef int64_t k, sample, i
+    cdef Walk at = Walk(words, offsets, keys, rows, alpha, groups)
     cdef double norm
-    cdef Arena arena = Arena()
-    cdef Scratch s = scratch_of(arena, width)
-    cdef tx_rng rng
-    cdef const uint32_t *doc
     cdef uint16_t *topic
     with nogil:
-        for d in range(offsets.shape[0] - 1):
-            begin = offsets[d]
-            length = offsets[d + 1] - begin
-            group = groups[d]
-            start_document(&s, &alpha[group, 0], topics, width)
-            memset(s.theta, 0, width * sizeof(double))
-            if length > 0:
-                doc = &words[begin]
-                topic = &z[begin]
-                rng = tx_rng_seed(keys[d])
-                for i in range(length):
+        while at.next():
+            memset(at.theta, 0, at.width * sizeof(double))
+            if at.length > 0:
+                topic = &z[at.offsets[at.d]]
+                for i in range(at.length):
                     topic[i] = NONE
                 for sample in range(samples):
-                    sweeps = lag if sample > 0 else burn_in
-                    for i in range(sweeps):
-                        sweep(&s, doc, topic, length, &rows[0, 0], width, &rng, True)
+                    for i in range(lag if sample > 0 else burn_in):
+                        at.sweep(topic, at.length, True)
                     if soft:
-                        add_soft(&s, doc, topic, length, &rows[0, 0], width)
+                        at.add_soft(topic)
                     else:
-                        for k in range(topics):
-                            s.theta[k] += s.counts[k]
+                        for k in range(at.topics):
+                            at.theta[k] += at.counts[k]
             norm = 0
-            for k in range(topics):
-                s.theta[k] = s.theta[k] / samples + <double> s.alpha[k]
-                norm += s.theta[k]
-            for k in range(topics):
-                theta[d, k] = <float> (s.theta[k] / norm)
+            for k in range(at.topics):
+                at.theta[k] = at.theta[k] / samples + <double> at.alpha[k]
+                norm += at.theta[k]
+            for k in range(at.topics):
+                theta[at.d, k] = <float> (at.theta[k] / norm)
 
 
 cdef inline double dot(const double *theta, const float *row, int64_t width) noexcept nogil:
@@ -227,78 +272,42 @@ def left_to_right(const uint32_t[::1] words, const int64_t[::1] offsets, const u
     averaged[d] = sum_n log mean_r p_n (Wallach et al.); sequential[d, r] = sum_n log p_n of particle r, whose
     exponential is unbiased for p(w) each by itself (Buntine 2009; it is annealed importance sampling).
     """
-    cdef int64_t d, i, k, n, r, begin, length, new
-    cdef int64_t topics = alpha.shape[1], width = rows.shape[1], chunks = width // 16
+    cdef int64_t k, n, r, new
+    cdef Walk at = Walk(words, offsets, keys, rows, alpha, groups)
     cdef double p, norm, total
-    cdef Arena arena = Arena()
-    cdef Scratch s = scratch_of(arena, width)
-    cdef double *means = arena.doubles(longest_of(offsets))
-    cdef uint16_t *z = <uint16_t *> arena.room(2 * longest_of(offsets))
-    cdef tx_rng rng
-    cdef const uint32_t *doc
+    cdef double *means = at.arena.doubles(at.longest)
+    cdef uint16_t *z = at.path()
     cdef const float *row
     with nogil:
-        for d in range(offsets.shape[0] - 1):
-            begin = offsets[d]
-            length = offsets[d + 1] - begin
-            averaged[d] = 0
-            if length == 0:
-                for r in range(particles):
-                    sequential[d, r] = 0
-                continue
-            doc = &words[begin]
-            rng = tx_rng_seed(keys[d])
-            memset(means, 0, length * sizeof(double))
+        while at.next():
+            memset(means, 0, at.length * sizeof(double))
             for r in range(particles):
-                start_document(&s, &alpha[groups[d], 0], topics, width)
+                at.clear()
                 norm = 0
-                for k in range(topics):
-                    norm += s.alpha[k]
+                for k in range(at.topics):
+                    norm += at.alpha[k]
                 total = 0
-                for n in range(length):
+                for n in range(at.length):
                     if resample:
-                        sweep(&s, doc, z, n, &rows[0, 0], width, &rng, True)
-                    row = &rows[doc[n], 0]
+                        at.sweep(z, n, True)
+                    row = at.row(n)
                     p = 0
-                    for k in range(topics):
-                        p += <double> s.q[k] * row[k]
+                    for k in range(at.topics):
+                        p += <double> at.q[k] * row[k]
                     p /= norm + n
                     means[n] += p
                     total += log(p)
-                    new = lanes.draw(s.q, row, chunks, -1, 0, tx_rng_double(&rng), s.sums)
-                    s.counts[new] += 1
-                    s.q[new] = s.alpha[new] + <float> s.counts[new]
+                    new = lanes.draw(at.q, row, at.width // 16, -1, 0, tx_rng_double(&at.rng), at.sums)
+                    at.counts[new] += 1
+                    at.q[new] = at.alpha[new] + <float> at.counts[new]
                     z[n] = <uint16_t> new
-                sequential[d, r] = total
-            for n in range(length):
-                averaged[d] += log(means[n] / particles)
+                sequential[at.d, r] = total
+            averaged[at.d] = 0
+            for n in range(at.length):
+                averaged[at.d] += log(means[n] / particles)
 
 
-cdef double joint(Scratch *s, const uint32_t *words, const uint16_t *z, int64_t length, const float *rows,
-                  int64_t topics, int64_t width) noexcept nogil:
-    """log p(w, z), token by token: the Pólya urn of z and the rows."""
-    cdef int64_t i, k
-    cdef double norm = 0, total = 0
-    for k in range(topics):
-        norm += s.alpha[k]
-    memset(s.counts, 0, width * 4)
-    for i in range(length):
-        total += log((s.alpha[z[i]] + <double> s.counts[z[i]]) / (norm + i) * rows[words[i] * width + z[i]])
-        s.counts[z[i]] += 1
-    return total
-
-
-cdef void restore(Scratch *s, const uint16_t *z, int64_t length, int64_t topics, int64_t width) noexcept nogil:
-    cdef int64_t i, k
-    memset(s.counts, 0, width * 4)
-    for i in range(length):
-        s.counts[z[i]] += 1
-    for k in range(topics):
-        s.q[k] = s.alpha[k] + <float> s.counts[k]
-
-
-cdef double chib_step(Scratch *s, const uint32_t *words, uint16_t *z, const uint16_t *mode, int64_t length,
-                      const float *rows, int64_t topics, int64_t width) noexcept nogil:
+cdef double chib_step(Walk at, const uint16_t *z, const uint16_t *mode) noexcept nogil:
     """log T(z -> z*), leaving z and its counts as they were.
 
     The sweep's counts run from those of z to those of z*; they are set back afterwards.
@@ -306,17 +315,36 @@ cdef double chib_step(Scratch *s, const uint32_t *words, uint16_t *z, const uint
     cdef int64_t i, k
     cdef double total = 0, sum, weight
     cdef const float *row
-    for i in range(length):
-        row = rows + words[i] * width
-        s.counts[z[i]] -= 1
+    for i in range(at.length):
+        row = at.row(i)
+        at.counts[z[i]] -= 1
         sum = 0
-        for k in range(topics):
-            sum += (s.alpha[k] + <double> s.counts[k]) * row[k]
-        weight = (s.alpha[mode[i]] + <double> s.counts[mode[i]]) * row[mode[i]]
+        for k in range(at.topics):
+            sum += (at.alpha[k] + <double> at.counts[k]) * row[k]
+        weight = (at.alpha[mode[i]] + <double> at.counts[mode[i]]) * row[mode[i]]
         total += log(weight / sum)
-        s.counts[mode[i]] += 1
-    restore(s, z, length, topics, width)
+        at.counts[mode[i]] += 1
+    at.restore(z)
     return total
+
+
+cdef void climb(Walk at, uint16_t *z) noexcept nogil:
+    """The best single changes until none helps."""
+    cdef int64_t i, k, best, rounds = 0
+    cdef double most, weight
+    cdef bint changed = True
+    while changed and rounds < 100:
+        changed = False
+        rounds += 1
+        for i in range(at.length):
+            at.counts[z[i]] -= 1
+            best, most = z[i], (at.alpha[z[i]] + <double> at.counts[z[i]]) * at.row(i)[z[i]]
+            for k in range(at.topics):
+                weight = (at.alpha[k] + <double> at.counts[k]) * at.row(i)[k]
+                if weight > most:
+                    best, most, changed = k, weight, True
+            at.counts[best] += 1
+            z[i] = <uint16_t> best
 
 
 def chib(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[::1] keys, const float[:, ::1] rows,
@@ -326,63 +354,38 @@ def chib(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[:
     z*: `burn_in` sweeps, then the best single changes until none helps. p(z* | w) is the mean of T(z^(s) -> z*) over a
     chain of `samples` states grown from z* itself, forwards and backwards from a position drawn at random.
     """
-    cdef int64_t d, i, k, t, begin, length, best, middle, rounds
-    cdef int64_t topics = alpha.shape[1], width = rows.shape[1]
-    cdef double most, weight, top, log_mean
-    cdef bint changed
-    cdef Arena arena = Arena()
-    cdef Scratch s = scratch_of(arena, width)
-    cdef uint16_t *z = <uint16_t *> arena.room(2 * longest_of(offsets))
-    cdef uint16_t *mode = <uint16_t *> arena.room(2 * longest_of(offsets))
-    cdef uint16_t *copy = <uint16_t *> arena.room(2 * longest_of(offsets))
-    cdef double *logs = arena.doubles(samples)
-    cdef tx_rng rng
-    cdef const uint32_t *doc
+    cdef int64_t i, t, middle
+    cdef Walk at = Walk(words, offsets, keys, rows, alpha, groups)
+    cdef double top, log_mean
+    cdef uint16_t *z = at.path()
+    cdef uint16_t *mode = at.path()
+    cdef uint16_t *copy = at.path()
+    cdef double *logs = at.arena.doubles(samples)
     with nogil:
-        for d in range(offsets.shape[0] - 1):
-            begin = offsets[d]
-            length = offsets[d + 1] - begin
-            result[d] = 0
-            if length == 0:
+        while at.next():
+            result[at.d] = 0
+            if at.length == 0:
                 continue
-            doc = &words[begin]
-            rng = tx_rng_seed(keys[d])
-            start_document(&s, &alpha[groups[d], 0], topics, width)
-            for i in range(length):
+            for i in range(at.length):
                 z[i] = NONE
             for t in range(burn_in):
-                sweep(&s, doc, z, length, &rows[0, 0], width, &rng, True)
-            changed, rounds = True, 0
-            while changed and rounds < 100:
-                changed = False
-                rounds += 1
-                for i in range(length):
-                    s.counts[z[i]] -= 1
-                    best, most = z[i], (s.alpha[z[i]] + <double> s.counts[z[i]]) * rows[doc[i], z[i]]
-                    for k in range(topics):
-                        weight = (s.alpha[k] + <double> s.counts[k]) * rows[doc[i], k]
-                        if weight > most:
-                            best, most, changed = k, weight, True
-                    s.counts[best] += 1
-                    z[i] = <uint16_t> best
-            for i in range(length):
-                mode[i] = z[i]
+                at.sweep(z, at.length, True)
+            climb(at, z)
+            memcpy(mode, z, 2 * at.length)
             # The chain of states around z*: position `middle` first, by one backward sweep from z*.
-            middle = <int64_t> (tx_rng_double(&rng) * samples)
-            restore(&s, mode, length, topics, width)
-            sweep(&s, doc, z, length, &rows[0, 0], width, &rng, False)
-            for i in range(length):
-                copy[i] = z[i]
-            logs[middle] = chib_step(&s, doc, z, mode, length, &rows[0, 0], topics, width)
+            middle = <int64_t> (tx_rng_double(&at.rng) * samples)
+            at.restore(mode)
+            at.sweep(z, at.length, False)
+            memcpy(copy, z, 2 * at.length)
+            logs[middle] = chib_step(at, z, mode)
             for t in range(middle + 1, samples):
-                sweep(&s, doc, z, length, &rows[0, 0], width, &rng, True)
-                logs[t] = chib_step(&s, doc, z, mode, length, &rows[0, 0], topics, width)
-            for i in range(length):
-                z[i] = copy[i]
-            restore(&s, z, length, topics, width)
+                at.sweep(z, at.length, True)
+                logs[t] = chib_step(at, z, mode)
+            memcpy(z, copy, 2 * at.length)
+            at.restore(z)
             for t in range(middle - 1, -1, -1):
-                sweep(&s, doc, z, length, &rows[0, 0], width, &rng, False)
-                logs[t] = chib_step(&s, doc, z, mode, length, &rows[0, 0], topics, width)
+                at.sweep(z, at.length, False)
+                logs[t] = chib_step(at, z, mode)
             top = logs[0]
             for t in range(samples):
                 top = max(top, logs[t])
@@ -390,4 +393,4 @@ def chib(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[:
             for t in range(samples):
                 log_mean += exp(logs[t] - top)
             log_mean = top + log(log_mean / samples)
-            result[d] = joint(&s, doc, mode, length, &rows[0, 0], topics, width) - log_mean
+            result[at.d] = at.joint(mode) - log_mean

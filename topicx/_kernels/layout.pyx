@@ -7,8 +7,10 @@ documents, so that threads can share it.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
+
+from topicx._kernels.cell cimport Arena
+from topicx._kernels.sorting cimport sort_few
 
 ctypedef fused value:
     uint16_t
@@ -40,67 +42,70 @@ def segment(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const 
                 at += size
 
 
-cdef struct Sorter:  # scratch of a pass over documents
-    uint64_t *keys  # rank of the word, place in the document; sorted when `sort` returns
-    uint64_t *spare
-    int bits  # of the largest rank
+cdef class Sorter:
+    """The documents first..last, one after another, each with its tokens in the schedule's order."""
 
+    cdef const uint32_t[::1] words
+    cdef const int64_t[::1] offsets
+    cdef const uint32_t[::1] rank
+    cdef Arena arena
+    cdef Py_ssize_t document, last
+    cdef uint64_t *keys  # rank of the word, place in the document; sorted
+    cdef uint64_t *spare
+    cdef int bits  # of the largest rank
+    # the document at hand: where its tokens begin, and how many there are
+    cdef int64_t begin, n
 
-cdef void sort(Sorter *s, int64_t n) noexcept nogil:
-    """Ascending by rank, equal ranks as they were: by insertion, or digit after digit where there are many."""
-    cdef int64_t i, j, at
-    cdef int64_t begin[1 << DIGIT]
-    cdef int low = 32
-    cdef uint64_t key
-    cdef uint64_t *other
-    if n <= SHORT:
-        for i in range(1, n):
-            key = s.keys[i]
-            j = i
-            while j > 0 and s.keys[j - 1] > key:
-                s.keys[j] = s.keys[j - 1]
-                j -= 1
-            s.keys[j] = key
-        return
-    while low < 32 + s.bits:
-        memset(begin, 0, sizeof(begin))
-        for i in range(n):
-            begin[(s.keys[i] >> low) & ((1 << DIGIT) - 1)] += 1
-        at = 0
-        for i in range(1 << DIGIT):
-            j = begin[i]
-            begin[i] = at
-            at += j
-        for i in range(n):
-            j = (s.keys[i] >> low) & ((1 << DIGIT) - 1)
-            s.spare[begin[j]] = s.keys[i]
-            begin[j] += 1
-        other = s.keys
-        s.keys = s.spare
-        s.spare = other
-        low += DIGIT
+    def __init__(self, Py_ssize_t first, Py_ssize_t last, words, offsets, rank):
+        cdef int64_t longest = 0
+        cdef Py_ssize_t d
+        self.words, self.offsets, self.rank, self.document, self.last = words, offsets, rank, first, last
+        for d in range(first, last):
+            longest = max(longest, self.offsets[d + 1] - self.offsets[d])
+        self.arena = Arena()
+        self.keys = <uint64_t *> self.arena.room((longest + 1) * sizeof(uint64_t))
+        self.spare = <uint64_t *> self.arena.room((longest + 1) * sizeof(uint64_t))
+        self.bits = max(1, int(self.rank.shape[0] - 1).bit_length())
 
+    cdef bint next(self) noexcept nogil:
+        """Whether there is another document; its tokens."""
+        cdef int64_t i
+        if self.document == self.last:
+            return False
+        self.begin = self.offsets[self.document]
+        self.n = self.offsets[self.document + 1] - self.begin
+        self.document += 1
+        for i in range(self.n):
+            self.keys[i] = <uint64_t>self.rank[self.words[self.begin + i]] << 32 | <uint64_t>i
+        if self.n <= SHORT:
+            sort_few(self.keys, self.n)
+        else:
+            self.distribute()
+        return True
 
-cdef int sorter(Sorter *s, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] offsets, const uint32_t[::1] rank) except -1:
-    """Room for the longest of these documents; `free` what `room` is."""
-    cdef Py_ssize_t d
-    cdef int64_t longest = 0
-    for d in range(first, last):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    s.keys = <uint64_t*>malloc(2 * (longest + 1) * sizeof(uint64_t))
-    if s.keys == NULL:
-        raise MemoryError
-    s.spare = s.keys + longest + 1
-    s.bits = max(1, int(rank.shape[0] - 1).bit_length())
-    return 0
-
-
-cdef void by_rank(Sorter *s, const uint32_t[::1] words, int64_t begin, int64_t n, const uint32_t[::1] rank) noexcept nogil:
-    """The tokens of a document in the schedule's order."""
-    cdef int64_t i
-    for i in range(n):
-        s.keys[i] = <uint64_t>rank[words[begin + i]] << 32 | <uint64_t>i
-    sort(s, n)
+    cdef void distribute(self) noexcept nogil:
+        """Ascending by rank, equal ranks as they were: digit after digit."""
+        cdef int64_t i, j, at, n = self.n
+        cdef int64_t begin[1 << DIGIT]
+        cdef int low = 32
+        cdef uint64_t *keys = self.keys
+        cdef uint64_t *spare = self.spare
+        while low < 32 + self.bits:
+            memset(begin, 0, sizeof(begin))
+            for i in range(n):
+                begin[(keys[i] >> low) & ((1 << DIGIT) - 1)] += 1
+            at = 0
+            for i in range(1 << DIGIT):
+                j = begin[i]
+                begin[i] = at
+                at += j
+            for i in range(n):
+                j = (keys[i] >> low) & ((1 << DIGIT) - 1)
+                spare[begin[j]] = keys[i]
+                begin[j] += 1
+            keys, spare = spare, keys
+            low += DIGIT
+        self.keys, self.spare = keys, spare
 
 
 def arrange(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
@@ -110,36 +115,24 @@ def arrange(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const 
 
     rank orders the words: by block, then by word. Equal words keep the order of the text.
     """
-    cdef Py_ssize_t d
-    cdef int64_t i, at, begin, n
-    cdef Sorter s
-    sorter(&s, first, last, offsets, rank)
-    cdef void *room = s.keys
+    cdef int64_t i, at
+    cdef Sorter s = Sorter(first, last, words, offsets, rank)
     with nogil:
-        for d in range(first, last):
-            begin, n = offsets[d], offsets[d + 1] - offsets[d]
-            by_rank(&s, words, begin, n, rank)
-            for i in range(n):
-                at = begin + <int64_t><uint32_t>s.keys[i]  # the lower half: where the token stands in the text
+        while s.next():
+            for i in range(s.n):
+                at = s.begin + <int64_t><uint32_t>s.keys[i]  # the lower half: where the token stands in the text
                 if back:
-                    target[at] = source[begin + i]
+                    target[at] = source[s.begin + i]
                 else:
-                    target[begin + i] = source[at]
-    free(room)
+                    target[s.begin + i] = source[at]
 
 
 def ranks(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
           const uint32_t[::1] rank, uint32_t[::1] target):
     """The ranks of the tokens of the documents first..last, in the schedule's order."""
-    cdef Py_ssize_t d
-    cdef int64_t i, begin, n
-    cdef Sorter s
-    sorter(&s, first, last, offsets, rank)
-    cdef void *room = s.keys
+    cdef int64_t i
+    cdef Sorter s = Sorter(first, last, words, offsets, rank)
     with nogil:
-        for d in range(first, last):
-            begin, n = offsets[d], offsets[d + 1] - offsets[d]
-            by_rank(&s, words, begin, n, rank)
-            for i in range(n):
-                target[begin + i] = <uint32_t>(s.keys[i] >> 32)
-    free(room)
+        while s.next():
+            for i in range(s.n):
+                target[s.begin + i] = <uint32_t>(s.keys[i] >> 32)

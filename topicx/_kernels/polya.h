@@ -1,10 +1,11 @@
 /* What the augmentation of losses draws: Polya-Gamma and inverse Gaussian variates.
  *
- * PG(b, z), of any shape b >= 1, by rejection from tangents of the log density. It has the density of PG(b, 0) times exp(-z^2 w / 2), up to a constant (Polson, Scott & Windle 2013, eq. 5), and
- * is a sum of gamma variates of shape b, so that from b = 1 on its log density is concave (a convolution of log-concave
- * densities is one): tangents at three points bound it from above, and what is drawn under them is accepted by the density
- * itself (Devroye 1986, VII.2; Gilks & Wild 1992), whatever the size of b. The log density of PG(b, 0) is that of the
- * first term of its series (an inverse Gaussian), and a correction that `topicx.sampling.polya` tabulates over log w. */
+ * PG(b, z) of any shape b >= 1, by rejection from tangents of the log density: PG(b, z) has the density of PG(b, 0) times
+ * exp(-z^2 w / 2), up to a constant (Polson, Scott & Windle 2013, eq. 5), and is a sum of gamma variates of shape b, so
+ * that from b = 1 on its log density is concave (a convolution of log-concave densities is one). Tangents at three points
+ * bound it from above, and what is drawn under them is accepted by the density itself (Devroye 1986, VII.2; Gilks & Wild
+ * 1992), whatever the size of b. The log density of PG(b, 0) is that of the first term of its series (an inverse
+ * Gaussian), and a correction that `topicx.sampling.polya` tabulates over log w. */
 #ifndef TOPICX_POLYA_H
 #define TOPICX_POLYA_H
 

@@ -63,3 +63,22 @@ cdef inline void row_add(uint32_t *row, int32_t *length, int topic_bits, uint32_
     else:
         row[length[0]] = count << topic_bits | topic
         length[0] += 1
+
+
+cdef inline uint32_t *row_spread(uint32_t *row, int32_t length, int topic_bits, uint32_t *room) noexcept nogil:
+    """The row's counts by topic: its own where it is dense; else they are spread over `room`, which has zeros."""
+    cdef uint32_t mask = (<uint32_t> 1 << topic_bits) - 1
+    cdef int64_t i
+    if length == DENSE:
+        return row
+    for i in range(length):
+        room[row[i] & mask] = row[i] >> topic_bits
+    return room
+
+
+cdef inline void row_gather(const uint32_t *row, int32_t length, int topic_bits, uint32_t *room) noexcept nogil:
+    """Zeros again where `row_spread` has spread a row that is as it was."""
+    cdef uint32_t mask = (<uint32_t> 1 << topic_bits) - 1
+    cdef int64_t i
+    for i in range(length):  # none of a dense row
+        room[row[i] & mask] = 0

@@ -78,19 +78,23 @@ cdef inline int64_t judge(const uint16_t *record, int64_t steps, float *counts, 
     return now
 
 
-cdef inline int64_t renew(uint16_t *record, int64_t steps, float *counts, const float *prior, float smooth,
+cdef inline int64_t renew(uint16_t *records, int64_t n, int64_t steps, float *counts, const float *prior, float smooth,
                           const float *inverse, int64_t *moved, tx_rng *rng, int64_t *tally) noexcept nogil:
-    """Judge a token; 1 if it changed its topic."""
-    cdef int64_t old = record[0], new
-    counts[old] -= 1
-    new = judge(record, steps, counts, prior, smooth, inverse, rng, tally)
-    counts[new] += 1
-    if new == old:
-        return 0
-    record[0] = <uint16_t> new
-    moved[old] -= 1
-    moved[new] += 1
-    return 1
+    """Judge the n tokens of a word or a document; how many changed their topics."""
+    cdef int64_t j, old, new, changed = 0
+    cdef uint16_t *record
+    for j in range(n):
+        record = records + j * (steps + 1)
+        old = record[0]
+        counts[old] -= 1
+        new = judge(record, steps, counts, prior, smooth, inverse, rng, tally)
+        counts[new] += 1
+        if new != old:
+            record[0] = <uint16_t> new
+            moved[old] -= 1
+            moved[new] += 1
+            changed += 1
+    return changed
 
 
 def word_phase(uint16_t[:, ::1] records, const int64_t[::1] start, const uint32_t[::1] places, int64_t first,
@@ -125,8 +129,7 @@ def word_phase(uint16_t[:, ::1] records, const int64_t[::1] start, const uint32_
             for i in range(seed_start[w], seed_start[w + 1]):
                 counts[seed_topics[i]] += <float> seed_counts[i]
                 pseudo += seed_counts[i]
-            for j in range(n):
-                changed += renew(buffer + j * width, steps, counts, NULL, beta[w], &inverse[0], &moved[0], &rng, sums)
+            changed += renew(buffer, n, steps, counts, NULL, beta[w], &inverse[0], &moved[0], &rng, sums)
             mass = n + pseudo + <double> K * beta[w]
             for j in range(n):
                 record = buffer + j * width
@@ -187,8 +190,7 @@ def document_phase(uint16_t[:, ::1] records, const int64_t[::1] offsets, const u
             document = &records[offsets[d], 0]
             for j in range(n):
                 counts[document[j * width]] += 1
-            for j in range(n):
-                changed += renew(document + j * width, steps, counts, prior, 0, &inverse[0], &moved[0], &rng, sums)
+            changed += renew(document, n, steps, counts, prior, 0, &inverse[0], &moved[0], &rng, sums)
             mass = n + alpha_sum
             for j in range(n):
                 record = document + j * width

@@ -14,11 +14,11 @@ from topicx.corpus.read import Batch
 from topicx.corpus.tokenize import Tokenizer
 from topicx.engines.threads import Threads
 
-Apart = tuple[Batch, "Table | None", Any, Any]
+Apart = tuple[Batch, "OwnWords | None", Any, Any]
 """A batch, the table that its words are in (None: it has no texts), ids in it with the table's new words, lengths."""
 
 
-class Table:
+class OwnWords:
     """One thread's words, and their ids in the table of all."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ def encode_apart(batches: Iterable[Batch], tokenizer: Tokenizer, threads: int) -
         if batch.counts is not None or batch.words is not None:
             return batch, None, None, None
         if not hasattr(mine, "table"):
-            mine.table = Table()
+            mine.table = OwnWords()
         return batch, mine.table, *mine.table.encode(batch.texts, tokenizer)
 
     with Threads(threads) as engine:

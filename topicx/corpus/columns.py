@@ -29,12 +29,12 @@ SNIPPET = "snippet"
 """The column that is shown only where it is asked for by name."""
 
 
-class Number(float):
+class Digits(float):
     """The kind of columns of numbers that are written with all of their digits."""
 
 
 Kinds = dict[str, type]
-"""Names of columns, and what they hold: str, list (of strings) or Number."""
+"""Names of columns, and what they hold: str, list (of strings) or Digits."""
 
 
 def columns_of(corpus: Corpus, begin: int = 0, end: int | None = None, snippets: bool = False) -> dict[str, Column]:
@@ -65,7 +65,7 @@ def in_order(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 def kinds_of(columns: Mapping[str, Column]) -> Kinds:
     """What each column holds."""
-    kinds: Kinds = {name: str if isinstance(column, Strings) else Number for name, column in columns.items()}
+    kinds: Kinds = {name: str if isinstance(column, Strings) else Digits for name, column in columns.items()}
     return kinds | ({"label": list} if kinds.get("label") is str else {})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from topicx.corpus.carried import parse_time
-from topicx.corpus.columns import Kinds, Number, told_number, told_time
+from topicx.corpus.columns import Digits, Kinds, told_number, told_time
 from topicx.corpus.read import Batch, plain
 from topicx.errors import InputError
 
@@ -28,10 +28,10 @@ def peeked(batches: Iterable[Batch]) -> tuple[Kinds, Iterator[Batch]]:
     if first.times is not None:
         times = [value for value in map(_time, first.times) if value is not None]
         if times:
-            kinds["time"] = str if isinstance(times[0], str) else Number
+            kinds["time"] = str if isinstance(times[0], str) else Digits
     for name, column in sorted(first.columns.items()):  # as a corpus has them
         numbers = all(value is None or (isinstance(value, int | float) and value is not True) for value in column)
-        kinds.setdefault(name, Number if numbers and any(value is not None for value in column) else str)
+        kinds.setdefault(name, Digits if numbers and any(value is not None for value in column) else str)
     return kinds, itertools.chain([first], rest)
 
 
@@ -49,7 +49,7 @@ def values_of_batch(batch: Batch, kinds: Kinds) -> dict[str, list[Any]]:
             found[name] = [list(each or ()) for each in values]
         elif name == "time" and batch.times is not None:
             found[name] = [_fitting(_time(value), kind) for value in values]
-        elif kind is Number:
+        elif kind is Digits:
             found[name] = [_number(value, batch, row, name) for row, value in enumerate(values)]
         else:
             found[name] = [plain(value) or None for value in values]

@@ -69,10 +69,6 @@ class Conditionals:
         self.engine = engine_of(threads)
         topics = state.n_topics
         self._size = -(-topics // 16) * 16
-        self._alpha = np.zeros((len(state.alpha), self._size))
-        self._alpha[:, :topics] = state.alpha
-        self._groups = np.ascontiguousarray(state.groups, np.uint32)
-        self._beta = np.ascontiguousarray(state.beta, np.float64)
         word_offsets, documents = self._group()
         if counts:
             word_rows, totals = counts.word_rows, counts.totals.astype(np.float64)
@@ -82,16 +78,23 @@ class Conditionals:
                 word_rows = state.word_topics()
             word_rows = word_rows or document_topics(self._z, word_offsets, topics)
             totals = np.bincount(word_rows[1], weights=word_rows[2], minlength=topics).astype(np.float64)
-        beta_sum = float(self._beta.sum())
-        self._inverse = np.zeros(self._size)
-        self._inverse[:topics] = 1 / (totals + beta_sum)
-        self._inverse_less = np.zeros(self._size)
-        self._inverse_less[:topics] = 1 / np.where(totals > 0, (totals - 1) + beta_sum, 1.0)
-        self._document_rows = self._rows(counts.document_rows if counts else state.document_topics())
-        self._word_rows = self._rows(word_rows)
-        self._order_pairs(word_offsets, documents)
+        by_document = self._rows(counts.document_rows if counts else state.document_topics())
+        by_word = self._rows(word_rows)
+        self._order_pairs(word_offsets, documents, by_word)
+        beta_sum = float(state.beta.sum())
+        self._given = kernel.Given(
+            topics, by_document, by_word, self._padded(state.alpha), np.ascontiguousarray(state.groups, np.uint32),
+            np.ascontiguousarray(state.beta, np.float64), self._padded(1 / (totals + beta_sum)),
+            self._padded(1 / np.where(totals > 0, (totals - 1) + beta_sum, 1.0)), self._pair_begin, self._z, self._own,
+        )  # fmt: skip
         self._shares = np.zeros(0)
         self._own_document = np.zeros(0, np.int32)
+
+    def _padded(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same with zeros up to a multiple of 16 topics."""
+        wide = np.zeros((*rows.shape[:-1], self._size))
+        wide[..., : rows.shape[-1]] = rows
+        return wide
 
     def _rows(self, csr: Csr) -> tuple[Any, ...]:
         indptr, topics, counts = csr
@@ -124,7 +127,9 @@ class Conditionals:
         np.cumsum(self._first_of_document, out=self._first_of_document)
         return word_offsets, documents
 
-    def _order_pairs(self, word_offsets: NDArray[np.int64], documents: NDArray[np.uint32]) -> None:
+    def _order_pairs(
+        self, word_offsets: NDArray[np.int64], documents: NDArray[np.uint32], by_word: tuple[Any, ...]
+    ) -> None:
         state = self.state
         number = int(self._first_of_word[-1])
         self._pair_document = np.empty(number, np.uint32)
@@ -132,7 +137,7 @@ class Conditionals:
         self._pair_begin = np.empty(number + 1, np.uint32)
         self._pair_begin[-1] = state.n_tokens
         self._own = np.empty(state.n_tokens, np.int32)
-        indptr, topics, counts = self._word_rows[:3]
+        indptr, topics, counts = by_word[:3]
 
         def sort(part: tuple[int, int]) -> None:
             kernel.pairs(
@@ -143,9 +148,6 @@ class Conditionals:
         self.engine.map(sort, parts(word_offsets, self.engine.threads))
         self._order = np.empty(number, np.uint32)
         kernel.by_document(self._pair_document, self._first_of_document[:-1].copy(), self._order)
-
-    def _priors(self) -> tuple[Any, ...]:
-        return self._alpha, self._groups, self._beta, self._inverse, self._inverse_less
 
     # -- documents ---------------------------------------------------------------------------------------------
 
@@ -168,9 +170,8 @@ class Conditionals:
             def work(part: tuple[int, int], begin: int = begin, out: NDArray[np.float64] = out) -> None:
                 first, last = part
                 kernel.soft_documents(
-                    first, last, state.n_topics, self._document_rows, self._word_rows, *self._priors(),
-                    self._first_of_document, self._order, self._pair_word, self._pair_begin, self._z, self._own,
-                    self._shares, self._own_document, out[first - begin :] if wanted else out, proportions,
+                    self._given, first, last, self._first_of_document, self._order, self._pair_word, self._shares,
+                    self._own_document, out[first - begin :] if wanted else out, proportions,
                 )  # fmt: skip
 
             self.engine.map(work, parts(self._first_of_document, self.engine.threads, begin, end))
@@ -181,10 +182,8 @@ class Conditionals:
 
     def _word_block(self, first: int, last: int, out: NDArray[np.float64]) -> None:
         kernel.soft_words(
-            first, last, self.state.n_topics, self._document_rows, self._word_rows, *self._priors(),
-            self._first_of_word, self._pair_document, self._pair_begin, self._z, self._own, self._shares,
-            self._own_document, out,
-        )  # fmt: skip
+            self._given, first, last, self._first_of_word, self._pair_document, self._shares, self._own_document, out
+        )
 
     def words(self, max_entries: int = MAX_ENTRIES) -> WordCounts:
         """The expected counts behind φ^p, seed words' pseudo-counts included.

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from topicx._kernels import allowed as kernel
 from topicx._kernels import estimate as grouping
-from topicx.allowed import Table, aligned_counts, allowed_of, by_document, check_topics, document_of_entry, entry_alpha
+from topicx.allowed import (
+    CountTable,
+    aligned_counts,
+    allowed_of,
+    by_document,
+    check_topics,
+    document_of_entry,
+    entry_alpha,
+)
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate.cgsp import ThetaRows, WordCounts, parts
@@ -49,7 +57,7 @@ class RestrictedConditionals:
         check_topics(state.z, state, self.allowed)
         self.words_of = np.ascontiguousarray(state.words)
         self.z = np.ascontiguousarray(state.z)
-        self.table = Table.of(state, self.words_of, self.z, np.ascontiguousarray(state.seeds.words))
+        self.table = CountTable.of(state, self.words_of, self.z, np.ascontiguousarray(state.seeds.words))
         self._priors = (
             state.topic_totals(), np.ascontiguousarray(state.alpha, np.float64),
             np.ascontiguousarray(state.groups, np.uint32), np.ascontiguousarray(state.beta, np.float64),

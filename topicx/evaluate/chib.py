@@ -21,16 +21,9 @@ from topicx.model import Model
 
 
 def chib(
-    phi: Model | NDArray[Any],
-    alpha: Any,
-    corpus: Corpus,
-    *,
-    samples: int = 100,
-    burn_in: int = 50,
-    seed: int = 1,
-    groups: NDArray[np.uint32] | None = None,
-    threads: int | Engine = 1,
-) -> HeldOut:
+    phi: Model | NDArray[Any], alpha: Any, corpus: Corpus, *, samples: int = 100, burn_in: int = 50, seed: int = 1,
+    groups: NDArray[np.uint32] | None = None, threads: int | Engine = 1,
+) -> HeldOut:  # fmt: skip
     """log p(w) of every document, with a chain of `samples` states around a z* found by `burn_in` sweeps."""
     for name, value in (("samples", samples), ("burn-in", burn_in)):
         if value < 1:

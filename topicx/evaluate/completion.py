@@ -45,18 +45,10 @@ class Completion:
 
 
 def completion(
-    phi: Model | NDArray[Any],
-    alpha: Any,
-    corpus: Corpus,
-    *,
-    share: str | float = "half",
-    seed: int = 1,
-    burn_in: int = 50,
-    samples: int = 25,
-    lag: int = 2,
-    groups: NDArray[np.uint32] | None = None,
+    phi: Model | NDArray[Any], alpha: Any, corpus: Corpus, *, share: str | float = "half", seed: int = 1,
+    burn_in: int = 50, samples: int = 25, lag: int = 2, groups: NDArray[np.uint32] | None = None,
     threads: int | Engine = 1,
-) -> Completion:
+) -> Completion:  # fmt: skip
     """Score the held-out part of every document. `share`: "half" (the first half of the words the model knows
     estimates θ), or a number in (0, 1): that share of them, drawn at random, does. alpha None: the model's own.
 

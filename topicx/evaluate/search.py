@@ -35,7 +35,7 @@ from topicx.evaluate.completion import completion
 from topicx.model import Model
 from topicx.models import registry as models
 from topicx.run import Run
-from topicx.sampling.chain import Interrupted
+from topicx.sampling.loop import Interrupted, Stop, never
 from topicx.sampling.options import Options
 from topicx.schema import number as is_number
 from topicx.schema import whole as is_whole
@@ -95,7 +95,7 @@ def search(
     threads: int | Engine = 0,
     known: Iterable[Row] = (),
     each: Callable[[Row], object] = lambda row: None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Stop = never,
     **options: Any,
 ) -> Search:
     """Train `chains` models of each number of topics and measure them.
@@ -152,9 +152,7 @@ def is_row(row: Any) -> bool:
     return all(isinstance(row.get(name), list) and all(map(is_number, row[name])) for name in MEASURES)
 
 
-def _row(
-    train: Corpus, test: Corpus, options: Options, chains: int, words: int, engine: Engine, stop: Callable[[], bool]
-) -> Row:
+def _row(train: Corpus, test: Corpus, options: Options, chains: int, words: int, engine: Engine, stop: Stop) -> Row:
     row: Row = {"topics": options.topics, **{name: [] for name in MEASURES}}
     found: list[Model] = []
     for chain in range(chains):

@@ -85,6 +85,8 @@ class TimeConcentration:
         """Of the lengths of all buckets; weighted: each counts as much as its topic weighs."""
         lengths = self.lengths
         some = self.totals > 0
+        if not some.any() or not lengths.shape[1]:
+            return []
         weight = np.repeat(self.totals[some] if weighted else np.ones(some.sum()), lengths.shape[1])
         values = lengths[some].reshape(-1)
         order = np.argsort(values, kind="stable")

@@ -14,8 +14,8 @@ from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.hmm.learners import BaumWelch
 from topicx.hmm.model import HmmModel, Parameters, Sequences, check_parameters
-from topicx.hmm.options import Options
-from topicx.hmm.run import Run
+from topicx.hmm.options import HmmOptions
+from topicx.hmm.run import HmmRun
 from topicx.strings import Strings
 
 
@@ -59,7 +59,7 @@ class HMM:
         random_state: int = 1,
         threads: int = 0,
     ) -> None:
-        self.options = Options(
+        self.options = HmmOptions(
             states=n_components, sampler=sampler, paths=paths, restarts=restarts, iterations=n_iter, tolerance=tol,
             start_prior=startprob_prior, alpha=transmat_prior, beta=emissionprob_prior, seed=random_state,
         )  # fmt: skip
@@ -82,16 +82,16 @@ class HMM:
         """Learn the parameters from these sequences, and return self."""
         corpus = self._corpus(X, lengths)
         with Threads(self.threads) as engine:
-            run = Run.of(corpus, self.options, engine)
+            run = HmmRun.of(corpus, self.options, engine)
             if len(set(self.init_params)) < 3:
                 self._begin(run)
-            run.train()
+            run.run()
             self._model = run.model()
         self.startprob_, self.transmat_ = self._model.startprob, self._model.transmat
         self.emissionprob_ = self._model.emissionprob
         return self
 
-    def _begin(self, run: Run) -> None:
+    def _begin(self, run: HmmRun) -> None:
         learner = run.learners[0]
         assert isinstance(learner, BaumWelch)
         drawn = learner.current

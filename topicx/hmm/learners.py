@@ -1,4 +1,4 @@
-"""One start of a training run: Gibbs sampling or Baum-Welch, from its own random beginning.
+"""One start of a training run: HmmGibbs sampling or Baum-Welch, from its own random beginning.
 
 A learner is all that a restart is: it makes sweeps, tells its parameters, and says what a checkpoint must keep. Its
 random numbers come from streams derived from (seed, restart, sweep, path).
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from topicx._kernels import hmm as kernel
 from topicx.engines.threads import Engine
 from topicx.hmm.model import Parameters, Sequences
-from topicx.hmm.options import Options
+from topicx.hmm.options import HmmOptions
 from topicx.sampling import streams
 from topicx.sampling.special import log
 from topicx.sampling.tables import dirichlet
@@ -25,14 +25,14 @@ from topicx.schema import require
 class Layout:
     """What every restart shares: the sequences, and what the kernel for two states needs of them."""
 
-    def __init__(self, data: Sequences, symbols: int, options: Options) -> None:
+    def __init__(self, data: Sequences, symbols: int, options: HmmOptions) -> None:
         self.data, self.symbols, self.options = data, symbols, options
         self.two: tuple[NDArray[Any], ...] | None = None
         if options.states == 2 and options.sampler != "baum-welch" and symbols:
             self.two = kernel.layout_two(data.words, data.offsets, symbols)
 
 
-class Learner(ABC):
+class HmmLearner(ABC):
     """A restart of a run."""
 
     done = False
@@ -65,7 +65,7 @@ class Learner(ABC):
         """Continue from `arrays()`."""
 
 
-class Gibbs(Learner):
+class HmmGibbs(HmmLearner):
     """M paths that share their counts (Kozdoba & Mannor, Algorithms 1 and 2); one path is the plain sampler."""
 
     def __init__(self, layout: Layout, restart: int, engine: Engine) -> None:
@@ -151,7 +151,7 @@ class Gibbs(Learner):
         self._count()
 
 
-class BaumWelch(Learner):
+class BaumWelch(HmmLearner):
     """Expectation-maximisation: the most probable parameters under the priors; maximum likelihood where all are 1."""
 
     def __init__(self, layout: Layout, restart: int, engine: Engine) -> None:

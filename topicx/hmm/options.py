@@ -11,10 +11,11 @@ from topicx.errors import InputError
 SAMPLERS = ("collapsed", "partial", "baum-welch")
 MAX_STATES = 256
 MAX_INDEX = 2**63 - 1
+MAX_SWEEPS = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class Options:
+class HmmOptions:
     """The options of `topicx hmm train`, by the same names."""
 
     states: int
@@ -40,7 +41,7 @@ class Options:
         if self.sampler not in SAMPLERS:
             raise InputError(f"sampler must be one of {', '.join(SAMPLERS)}, not {self.sampler!r}")
         limits = {
-            "states": (1, MAX_STATES), "paths": (1, 10_000), "iterations": (0, MAX_INDEX), "restarts": (1, 1_000_000),
+            "states": (1, MAX_STATES), "paths": (1, 10_000), "iterations": (0, MAX_SWEEPS), "restarts": (1, 1_000_000),
             "seed": (0, MAX_INDEX), "trace_interval": (1, MAX_INDEX),
         }  # fmt: skip
         for name, (low, high) in limits.items():
@@ -49,8 +50,10 @@ class Options:
                 raise InputError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
         for name in ("start_prior", "alpha", "beta"):
             value = getattr(self, name)
-            if not (isinstance(value, int | float) and 1e-30 <= value <= 1e30):
+            if isinstance(value, bool) or not (isinstance(value, int | float) and 1e-30 <= value <= 1e30):
                 raise InputError(f"{name} must be a number from 1e-30 to 1e30, not {value!r}")
+            if isinstance(value, int) and value > MAX_INDEX:  # NumPy has no whole numbers like that
+                object.__setattr__(self, name, float(value))
         if not (isinstance(self.tolerance, int | float) and math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise InputError(f"tolerance must be a number of at least 0, not {self.tolerance!r}")
         if self.sampler == "baum-welch" and self.paths > 1:
@@ -60,5 +63,5 @@ class Options:
         return asdict(self)
 
     @classmethod
-    def from_meta(cls, meta: dict[str, Any]) -> Options:
+    def from_meta(cls, meta: dict[str, Any]) -> HmmOptions:
         return cls(**{field.name: meta[field.name] for field in fields(cls)})

@@ -1,4 +1,4 @@
-"""A training run: its restarts, sweep by sweep, with the trace, the checkpoint, and the model at the end.
+"""A training run of a hidden Markov model: its restarts, with the trace, the checkpoint, and the model at the end.
 
 Restarts are independent and run side by side; no result depends on how many at a time, or on interruptions.
 """
@@ -6,8 +6,6 @@ Restarts are independent and run side by side; no result depends on how many at 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,95 +16,75 @@ from topicx import files
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError, TopicxError
-from topicx.hmm.learners import BaumWelch, Gibbs, Layout, Learner
+from topicx.hmm.learners import BaumWelch, HmmGibbs, HmmLearner, Layout
 from topicx.hmm.model import HmmModel, Sequences
-from topicx.hmm.options import Options
+from topicx.hmm.options import HmmOptions
 from topicx.kinds import HMM_CHECKPOINT
+from topicx.sampling.loop import Callbacks, Step, Training
 from topicx.schema import Inconsistent, require
 from topicx.strings import Strings
 
 
-class Interrupted(Exception):
-    """The run was asked to stop, and has saved a checkpoint if it has a place for one."""
-
-
-class Run:
+class HmmRun(Training):
     """Restarts of one model on one corpus, and how far they have come."""
 
     def __init__(
-        self, data: Sequences, vocabulary: Strings, options: Options, engine: Engine,
+        self, data: Sequences, vocabulary: Strings, options: HmmOptions, engine: Engine,
         parents: dict[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.data, self.vocabulary, self.options, self.engine = data, vocabulary, options, engine
         self.parents = parents or {}
         layout = Layout(data, len(vocabulary), options)
-        kind: type[Learner] = BaumWelch if options.sampler == "baum-welch" else Gibbs
+        kind: type[HmmLearner] = BaumWelch if options.sampler == "baum-welch" else HmmGibbs
         inner = engine if options.restarts == 1 else Threads(1)  # pieces of a restart, or restarts, run side by side
         self.learners = [kind(layout, restart, inner) for restart in range(options.restarts)]
-        self.position = 0
-        self.seconds = 0.0
         self.records: list[tuple[int, list[float]]] = []
         """Sweeps made, and each restart's log-likelihood after them."""
 
     @classmethod
-    def of(cls, corpus: Corpus, options: Options, engine: Engine) -> Run:
+    def of(cls, corpus: Corpus, options: HmmOptions, engine: Engine) -> HmmRun:
         """A new run; the corpus needs at least one symbol."""
         if not corpus.n_tokens:
             raise InputError("the corpus has no symbols: there is nothing to learn from")
         parents = {"corpus": corpus.digest} if corpus.digest else {}
         return cls(Sequences(corpus.words, corpus.offsets), corpus.vocabulary, options, engine, parents)
 
-    def train(
-        self,
-        report: Callable[[Run], None] = lambda run: None,
-        checkpoint: str | None = None,
-        interval: int = 0,
-        stop: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Make the rest of the sweeps. `report` is called after each record of the trace; a checkpoint is saved every
-        `interval` sweeps (0: only when interrupted). `stop` is asked between sweeps; then Interrupted is raised."""
-        began = time.monotonic() - self.seconds
-        total, every = self.options.iterations, self.options.trace_interval
-        if not self.records:
-            self._record()
-        while self.position < total:
-            marks = [total, (self.position // every + 1) * every]
-            if checkpoint and interval:
-                marks.append((self.position // interval + 1) * interval)
-            self._advance(min(marks), stop)
-            self.seconds = time.monotonic() - began
-            due = self.position % every == 0 or self.position == total
-            if due and self.records[-1][0] != self.position:  # else it was stopped at once
-                self._record()
-                report(self)
-            stopping = self.position < total and stop()
-            if checkpoint and (stopping or (interval and (self.position % interval == 0 or self.position == total))):
-                self.save(checkpoint)
-            if stopping:
-                raise Interrupted
-            if all(learner.done for learner in self.learners):
-                break
-        self._recorded()
+    # -- what the loop asks ------------------------------------------------------------------------------------
 
-    def _advance(self, end: int, stop: Callable[[], bool]) -> None:
-        """Sweeps up to `end`, or up to the first one after which there is cause to stop."""
+    @property
+    def total(self) -> int:
+        """Fewer than were asked for where all restarts have converged."""
+        return self.position if all(learner.done for learner in self.learners) else self.options.iterations
 
-        def sweeps(learner: Learner) -> None:
-            for number in range(self.position, after):
+    def begin(self) -> None:
+        """The likelihood at the start, and where a run is to end that stopped between two records."""
+        if not self.position or self.position == self.total:
+            self._recorded()
+
+    def advance(self, most: int) -> tuple[Step, dict[str, float]]:
+        """Up to the next record; several sweeps at a time where nobody can be waiting for an answer: a short corpus has
+        thousands a second."""
+        options, begin = self.options, self.position
+        work = self.data.n_symbols * options.paths * options.states
+        at_once = 1 if options.sampler == "baum-welch" else max(1, min(1000, 20_000_000 // (work + 1)))
+        end = begin + min(most, at_once, options.trace_interval - begin % options.trace_interval)
+
+        def sweeps(learner: HmmLearner) -> None:
+            for number in range(begin, end):
                 learner.sweep(number)
 
-        # Several sweeps at a time where nobody can be waiting for an answer: a short corpus has thousands a second.
-        work = self.data.n_symbols * self.options.paths * self.options.states
-        step = 1 if self.options.sampler == "baum-welch" else max(1, min(1000, 20_000_000 // (work + 1)))
-        while self.position < end and not stop():
-            after = min(self.position + step, end)
-            self.engine.map(sweeps, self.learners)
-            self.position = after
-            if all(learner.done for learner in self.learners):
-                break
+        self.engine.map(sweeps, self.learners)
+        self.position = end
+        return Step("sweep", end - begin, end), {}
+
+    def record(self, step: Step, figures: dict[str, float], last: bool) -> float | None:
+        if not last and self.position % self.options.trace_interval:
+            return None
+        self._record()
+        return max(self.scores)
 
     def _record(self) -> None:
-        def score(learner: Learner) -> float:
+        def score(learner: HmmLearner) -> float:
             return learner.parameters().log_likelihood(self.data, Threads(1))
 
         self.records.append((self.position, self.engine.map(score, self.learners)))
@@ -138,7 +116,7 @@ class Run:
             "sweeps": self.position, "restart": best,
             "log_likelihoods": [float(score) if np.isfinite(score) else None for score in scores],
         }  # fmt: skip
-        if isinstance(learner, Gibbs) and self.options.paths > 1:
+        if isinstance(learner, HmmGibbs) and self.options.paths > 1:
             meta["agreement"] = learner.agreement()
         return HmmModel(
             p.start, p.trans, np.ascontiguousarray(p.emit.T), self.vocabulary, self.trace(), meta, self.parents
@@ -169,11 +147,11 @@ class Run:
         files.write(path, HMM_CHECKPOINT, arrays, meta, self.parents)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], engine: Engine, iterations: int | None = None) -> Run:
+    def load(cls, path: str | os.PathLike[str], engine: Engine, iterations: int | None = None) -> HmmRun:
         """Continue from a checkpoint, perhaps to another number of sweeps."""
         file = files.read(path, HMM_CHECKPOINT)
         try:
-            options, position = Options.from_meta(file.meta["options"]), int(file.meta["position"])
+            options, position = HmmOptions.from_meta(file.meta["options"]), int(file.meta["position"])
             if iterations is not None:
                 if iterations < position:
                     raise InputError(
@@ -199,11 +177,9 @@ class Run:
         return run
 
 
-def train(
-    corpus: Corpus, options: Options, threads: int = 0, report: Callable[[Run], None] = lambda run: None
-) -> HmmModel:
+def train(corpus: Corpus, options: HmmOptions, threads: int = 0, callbacks: Callbacks = ()) -> HmmModel:
     """The model of a corpus."""
     with Threads(threads) as engine:
-        run = Run.of(corpus, options, engine)
-        run.train(report)
+        run = HmmRun.of(corpus, options, engine)
+        run.run(callbacks)
         return run.model()

@@ -26,7 +26,7 @@ from topicx.estimate import estimate
 from topicx.kinds import FLOAT, HIGHEST, LOWEST, SMALLEST
 from topicx.model import Model
 from topicx.models.label_number import require
-from topicx.models.labeled import Labels, PriorLDA, PriorOptions
+from topicx.models.labeled import LabelIndex, PriorLDA, PriorOptions
 from topicx.sampling.chain import Chain
 from topicx.sampling.options import Options
 from topicx.schema import Array
@@ -52,7 +52,7 @@ class DependencyLDA(PriorLDA):
     summary: ClassVar[str] = "Labeled LDA whose new documents expect labels that go together (Dependency-LDA)"
     Own: ClassVar[type] = DependencyOptions
 
-    def label_structure(self, labels: Labels, options: Options) -> dict[str, NDArray[Any]]:
+    def label_structure(self, labels: LabelIndex, options: Options) -> dict[str, NDArray[Any]]:
         """φ' and α' of the LDA on the labels; the same for all chains."""
         if len(labels.names) < 2:
             return {"label_topic_word": np.ones((1, 1), np.float32), "label_topic_alpha": np.ones(1)}

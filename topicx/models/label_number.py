@@ -37,6 +37,8 @@ class LabelNumber:
         cls, words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: int, numbers: NDArray[Any]
     ) -> LabelNumber:
         """From documents and how many labels they have."""
+        if not len(numbers):  # nothing to learn from: a label each
+            return cls(np.zeros(n_words, np.float32), 1.0, 1, 0.0)
         plain, wanted = features_of(words, offsets, n_words), np.asarray(numbers, np.float64)
         choices = [_best_penalty(features, wanted) for features in (plain, unit(plain))]
         scaled = choices[1] < choices[0]

@@ -54,7 +54,7 @@ class PriorOptions(LabeledOptions):
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelIndex:
     """The labels of a corpus that occur, and those of each document."""
 
     names: Strings
@@ -67,13 +67,13 @@ class Labels:
         return np.bincount(self.ids, minlength=len(self.names))
 
     @classmethod
-    def of(cls, corpus: Corpus) -> Labels:
+    def of(cls, corpus: Corpus) -> LabelIndex:
         found = corpus.document_labels()
         used, ids = np.unique(found.ids.astype(np.int64), return_inverse=True)
         return cls(found.names.take(used), found.offsets, ids.reshape(-1))
 
 
-class LabeledLDA(Definition):
+class Labeled(Definition):
     """Labels as topics."""
 
     name: ClassVar[str] = "labeled"
@@ -89,7 +89,7 @@ class LabeledLDA(Definition):
     elsewhere: ClassVar[str] = "its topics are the labels ('evaluate -m labels' says how well they are found)"
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
-        labels = Labels.of(corpus)
+        labels = LabelIndex.of(corpus)
         if not len(labels.names):
             raise InputError(
                 f"the model {self.name} learns from labels, and the corpus has none: import with --label-field, or "
@@ -132,7 +132,7 @@ class LabeledLDA(Definition):
     def estimator(self, model: Model) -> str | None:
         return "cvb0" if model.meta.get("sampler") == "labeled-cvb0" else None
 
-    def label_structure(self, labels: Labels, options: Options) -> dict[str, NDArray[Any]]:
+    def label_structure(self, labels: LabelIndex, options: Options) -> dict[str, NDArray[Any]]:
         """What is learnt of the labels alone, before the words."""
         return {}
 
@@ -175,7 +175,7 @@ class LabeledLDA(Definition):
         return model.side["training_alpha"]
 
 
-class PriorLDA(LabeledLDA):
+class PriorLDA(Labeled):
     """Labeled LDA with label frequencies in the prior of new documents."""
 
     name: ClassVar[str] = "prior"
@@ -222,7 +222,7 @@ def check_side(side: Mapping[str, NDArray[Any]], topics: int) -> None:
 
 
 def allowed_topics(
-    labels: Labels, per_label: int, background: int
+    labels: LabelIndex, per_label: int, background: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:  # fmt: skip
     """The topics of each document: those of its labels and the background; without labels, all."""
     number = np.diff(labels.offsets)
@@ -238,7 +238,7 @@ def allowed_topics(
     return offsets, np.concatenate(rows) if rows else every[:0]
 
 
-def label_side(labels: Labels, per_label: int, background: int) -> dict[str, NDArray[Any]]:
+def label_side(labels: LabelIndex, per_label: int, background: int) -> dict[str, NDArray[Any]]:
     """The side arrays of a model of labels."""
     of_topic = np.repeat(np.arange(len(labels.names), dtype=np.int32), per_label)
     return {

@@ -276,6 +276,8 @@ class Medlda(Definition):
 
 def task_of(side: dict[str, NDArray[Any]]) -> str:
     """The task, from the side arrays of a state."""
+    if "task" not in side:
+        raise InputError("the state of another model has no targets to learn: the model medlda begins with a corpus")
     return TASKS[int(side["task"][0])]
 
 

@@ -14,7 +14,7 @@ from topicx.schema import Array
 
 HOMES: dict[str, str] = {
     "lda": "topicx.models.lda:LatentDirichletAllocation",
-    "labeled": "topicx.models.labeled:LabeledLDA",
+    "labeled": "topicx.models.labeled:Labeled",
     "prior": "topicx.models.labeled:PriorLDA",
     "dependency": "topicx.models.dependency:DependencyLDA",
     "compound": "topicx.models.compound:Compound",

@@ -61,7 +61,8 @@ def groups_of(columns: dict[str, Column], by: str, unit: str | None = None, ever
     """The groups by one of the columns."""
     if by not in columns:
         known = ", ".join(columns) or "nothing beside their words"
-        raise InputError(f"--by {by}: the documents do not carry it; they carry {known}")
+        hint = " (--bins takes years from any of them; import has --time-field)" if by == "time" and columns else ""
+        raise InputError(f"--by {by}: the documents do not carry it; they carry {known}{hint}")
     column = columns[by]
     if by == "time" or unit or every:
         return _binned(bins(*_times(column, by), unit, every))

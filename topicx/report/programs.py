@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
-    from topicx.sampling.chain import Chain, Event
+    from topicx.sampling.chain import Chain
+    from topicx.sampling.loop import Event
 
 Phi = Callable[[Path], float]
 """Writes φ to a file; returns the seconds that went into estimating it (as against fetching it)."""
@@ -183,7 +184,7 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     from topicx.engines.threads import Threads
     from topicx.run import Run
     from topicx.sampling import registry
-    from topicx.sampling.chain import Interrupted
+    from topicx.sampling.loop import Interrupted
     from topicx.sampling.options import Options
     from topicx.state import NONE
 

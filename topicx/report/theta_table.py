@@ -1,5 +1,5 @@
 """Tables of θ that `infer`, `train` and `estimate` wrote, read again: what each document carries, its tokens, its
-shares. All formats of `topicx.report.document_topics`; of the largest shares alone, too: what is not there is 0.
+shares. All formats of `topicx.report.theta_writers`; of the largest shares alone, too: what is not there is 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from topicx.corpus.columns import SEPARATOR, Column
 from topicx.corpus.unpack import packing, unpack
 from topicx.errors import InputError
-from topicx.report.document_topics import format_of
+from topicx.report.theta_writers import format_of
 from topicx.strings import Strings
 
 LEADING = ("id", "tokens", "unknown")
@@ -31,7 +31,7 @@ Row = tuple[list[Any], int, Any]
 
 
 @dataclass
-class Table:
+class ThetaTable:
     """The documents of a table."""
 
     columns: dict[str, Column]
@@ -41,7 +41,7 @@ class Table:
     """Whether all shares are there, not the largest alone."""
 
 
-def read_theta(path: str, called: Sequence[str]) -> Table:
+def read_theta(path: str, called: Sequence[str]) -> ThetaTable:
     """The table of this file, whose topics are these (their names; a number is known as topic_k, or as it is)."""
     read = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "npz": _npz, "parquet": _parquet}[format_of(path, None)]
     topics = Topics(path, called)
@@ -94,7 +94,7 @@ class Topics:
             row[place] = share
 
 
-def _gathered(path: str, topics: Topics, names: Sequence[str], whole: bool, rows: Iterable[Row]) -> Table:
+def _gathered(path: str, topics: Topics, names: Sequence[str], whole: bool, rows: Iterable[Row]) -> ThetaTable:
     values: list[list[Any]] = [[] for _ in names]
     lengths: list[int] = []
     parts: list[NDArray[np.float32]] = []
@@ -112,7 +112,7 @@ def _gathered(path: str, topics: Topics, names: Sequence[str], whole: bool, rows
         name: _column(_parted(column) if name == "label" else column)
         for name, column in zip(names, values, strict=True)
     }
-    return Table(columns, np.array(lengths, np.int64), theta, whole)
+    return ThetaTable(columns, np.array(lengths, np.int64), theta, whole)
 
 
 def _parted(labels: list[Any]) -> list[Any]:

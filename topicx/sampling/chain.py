@@ -1,18 +1,15 @@
-"""The one loop that runs every chain: a plan of steps; after each step the updates between sweeps, the trace, the
-callbacks, the checkpoint. Samplers and models add nothing here: they are Methods and updates.
+"""A chain of a topic model: a plan of steps, the updates after each sweep, the trace's columns, what checkpoints keep.
+The loop itself is `topicx.sampling.loop`. Samplers and models add nothing here: they are Methods and updates.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
@@ -21,6 +18,7 @@ from topicx.errors import InputError, TopicxError
 from topicx.kinds import CHECKPOINT
 from topicx.sampling import registry, streams
 from topicx.sampling.hyper import LearnPriors
+from topicx.sampling.loop import Step, Trace, Training
 from topicx.sampling.memory import fitting_memory
 from topicx.sampling.method import Method, Update
 from topicx.sampling.options import Options
@@ -28,23 +26,8 @@ from topicx.sampling.starts import choose_start, soft_method, soft_sweeps
 from topicx.schema import Inconsistent, require
 from topicx.state import NONE, State
 
-if TYPE_CHECKING:
-    from topicx.model import Model as Trained
-
 GROWTH = ((0.02, 100), (0.04, 60), (0.08, 50), (0.16, 40), (0.32, 20), (0.6, 10))
 """A growing start: shares of the documents and the sweeps over each, before the whole corpus is swept."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One sweep of the plan."""
-
-    kind: str
-    """grow, soft, sweep or icm."""
-    share: float
-    """The share of the documents that it covers."""
-    sweep: int
-    """The number of the sweep over the whole corpus; 0 before the first."""
 
 
 BEFORE = ("grow", "soft")
@@ -63,76 +46,7 @@ def plan(options: Options, start: str, soft: int = 0) -> list[Step]:
     return steps
 
 
-@dataclass(frozen=True)
-class Event:
-    """What callbacks are told after each step."""
-
-    step: Step
-    position: int
-    total: int
-    work: float
-    """What the step cost, in sweeps over the whole corpus."""
-    score: float | None
-    """The objective per token, when it was computed at this step."""
-    figures: dict[str, float]
-    look: Callable[[], Trained] | None = field(default=None, repr=False, compare=False)
-
-    def model(self) -> Trained:
-        """The topics as they are after this step, from the counts alone: `event.model().top_words(10)`. It costs a pass
-        over the counts each time, and is another one than what training ends with."""
-        if self.look is None:
-            raise InputError("this event has no model to look at: callbacks of LDA.fit and the other classes have")
-        return self.look()
-
-
-@dataclass
-class Trace:
-    """Columns of numbers, a row each time the objective was computed."""
-
-    columns: dict[str, list[float]] = field(default_factory=dict)
-
-    def add(self, row: dict[str, float]) -> None:
-        rows = len(next(iter(self.columns.values()), []))
-        for name, value in row.items():
-            self.columns.setdefault(name, [float("nan")] * rows).append(value)
-        for values in self.columns.values():
-            if len(values) == rows:
-                values.append(float("nan"))
-
-    def keep(self, wanted: Callable[[int], bool]) -> None:
-        """Only the rows of these sweeps."""
-        rows = [at for at, sweep in enumerate(self.columns.get("sweep", [])) if wanted(int(sweep))]
-        self.columns = {name: [values[at] for at in rows] for name, values in self.columns.items()}
-
-    def arrays(self) -> dict[str, NDArray[np.float64]]:
-        return {name: np.array(values, np.float64) for name, values in self.columns.items()}
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """A tab-separated table."""
-        with files.atomic_output(path, binary=False) as out:
-            out.write("\t".join(self.columns) + "\n")
-            for row in zip(*self.columns.values(), strict=True):
-                out.write("\t".join(f"{value:.10g}" for value in row) + "\n")
-
-
-@dataclass
-class Checkpoints:
-    """Where and how often a chain saves itself."""
-
-    path: str
-    interval: int = 0
-    """Sweeps between checkpoints, those of a growing or soft start included; 0: only when interrupted."""
-    written: bool = False
-    """Whether the chain has saved itself there."""
-    warn: Callable[[str], object] = warnings.warn
-    """Told when one could not be written (a full disk): the run goes on."""
-
-
-class Interrupted(Exception):
-    """The chain was asked to stop, and has finished the sweep (and saved a checkpoint, if it has a place for one)."""
-
-
-class Model(Protocol):
+class Trained(Protocol):
     """What a chain asks of the model that is trained (see `topicx.models.definition`)."""
 
     def needs(self, options: Options) -> frozenset[str]:
@@ -154,10 +68,10 @@ class Plain:
         return [LearnPriors.of(options)]
 
 
-class Chain:
+class Chain(Training):
     """A method, its plan, and how far it has come."""
 
-    def __init__(self, state: State, options: Options, engine: Engine, model: Model | None = None) -> None:
+    def __init__(self, state: State, options: Options, engine: Engine, model: Trained | None = None) -> None:
         state.verify()
         model = model or Plain()
         self.options = options
@@ -174,8 +88,6 @@ class Chain:
         self.soft = soft_sweeps(state.n_topics) if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
         self.steps = plan(options, self.start, self.soft)
-        self.position = 0
-        self.seconds = 0.0
         self.trace = Trace()
         self.figures: dict[str, float] = {}
         """What the updates said last."""
@@ -205,62 +117,34 @@ class Chain:
         self.method = self._method_of(state)
         self.method.start(random=True)
 
-    def run(
-        self,
-        callbacks: Sequence[Callable[[Event], object]] = (),
-        checkpoints: Checkpoints | None = None,
-        stop: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Run the rest of the plan. `stop` is asked after each step; when it says yes, Interrupted is raised."""
-        began = time.monotonic() - self.seconds
-        wanted = set(self.options.sample_sweeps())
+    @property
+    def total(self) -> int:
+        return len(self.steps)
+
+    def begin(self) -> None:
         if self.position == 0:
             self.method.start(random=self.start in ("random", "state", "soft"))
         elif self._unrecorded_end():
-            self._record(self.steps[-1], self.figures, last=True)
-        for position in range(self.position, len(self.steps)):
-            step = self.steps[position]
-            figures = self.method.maximise(position) if step.kind == "icm" else self.method.sweep(position, step.share)
-            if step.kind == "sweep":
-                self._update(step, position)
-                if step.sweep in wanted:
-                    self.samples[step.sweep] = _copied(self.method.sync())
-            self.position = position + 1
-            if step.kind == "soft" and self.position == self.soft:
-                self._harden()
-            self.seconds = time.monotonic() - began
-            settled = step.kind == "icm" and figures.get("changed") == 0
-            if settled:
-                self.position = len(self.steps)  # nothing will change any more
-            last = self.position == len(self.steps)
-            figures = figures | self.figures
-            score = self._record(step, figures, last)
-            event = Event(step, self.position, len(self.steps), step.share, score, figures)
-            for callback in callbacks:
-                callback(event)
-            stopping = stop() and not last
-            interval = checkpoints.interval if checkpoints else 0
-            if checkpoints and (stopping or (interval and (last or self.position % interval == 0))):
-                self._save(checkpoints, needed=stopping)
-            if stopping:
-                raise Interrupted
-            if settled:
-                break
+            self.record(self.steps[-1], self.figures, last=True)
+
+    def advance(self, most: int) -> tuple[Step, dict[str, float]]:
+        step, position = self.steps[self.position], self.position
+        figures = self.method.maximise(position) if step.kind == "icm" else self.method.sweep(position, step.share)
+        if step.kind == "sweep":
+            self._update(step, position)
+            if step.sweep in self.options.sample_sweeps():
+                self.samples[step.sweep] = _copied(self.method.sync())
+        self.position = position + 1
+        if step.kind == "soft" and self.position == self.soft:
+            self._harden()
+        if step.kind == "icm" and figures.get("changed") == 0:
+            self.position = self.total  # nothing will change any more
+        return step, figures | self.figures
 
     def _unrecorded_end(self) -> bool:
         """Whether the run was stopped at a sweep without a record, and is to end there now."""
         step = self.steps[-1]
-        recorded = self.trace.columns.get("sweep", [])[-1:] == [step.sweep]
-        return self.position == len(self.steps) and step.kind == "sweep" and not recorded
-
-    def _save(self, checkpoints: Checkpoints, needed: bool) -> None:
-        try:
-            self.save(checkpoints.path)
-            checkpoints.written = True
-        except TopicxError as error:
-            if needed:
-                raise
-            checkpoints.warn(f"warning: no checkpoint after step {self.position}: {error}; the run goes on")
+        return self.position == self.total and step.kind == "sweep" and self.trace.last != step.sweep
 
     def _update(self, step: Step, position: int) -> None:
         for number, update in enumerate(self.updates):
@@ -268,7 +152,7 @@ class Chain:
                 key = streams.key(self.options.seed, self.options.chain, streams.UPDATE, position, number)
                 self.figures |= update(self.method, key)
 
-    def _record(self, step: Step, figures: dict[str, float], last: bool) -> float | None:
+    def record(self, step: Step, figures: dict[str, float], last: bool) -> float | None:
         due = step.kind not in BEFORE and step.sweep % self.options.trace_interval == 0
         if not (due or last):
             return None
@@ -320,7 +204,7 @@ class Chain:
         path: str | os.PathLike[str],
         engine: Engine,
         iterations: int | None = None,
-        model_of: Callable[[Options], Model | None] = lambda options: None,
+        model_of: Callable[[Options], Trained | None] = lambda options: None,
     ) -> Chain:
         """Continue from a checkpoint, perhaps to another number of sweeps. `model_of` knows the options' model."""
         file = files.read(path, CHECKPOINT)
@@ -333,7 +217,7 @@ class Chain:
 
     @classmethod
     def _restored(
-        cls, file: files.File, engine: Engine, iterations: int | None, model_of: Callable[[Options], Model | None]
+        cls, file: files.File, engine: Engine, iterations: int | None, model_of: Callable[[Options], Trained | None]
     ) -> Chain:
         meta = file.meta
         try:

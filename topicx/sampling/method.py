@@ -105,7 +105,8 @@ class Method(ABC):
         state = self.state
         return {
             "documents": state.n_documents, "tokens": state.n_tokens, "words": state.n_words,
-            "topics": state.n_topics, "padded": (state.n_topics + 15) // 16 * 16, "groups": len(state.alpha),
+            "paths": state.paths, "topics": state.n_topics, "padded": (state.n_topics + 15) // 16 * 16,
+            "groups": len(state.alpha),
         }  # fmt: skip
 
     def verify_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:

@@ -11,7 +11,7 @@ from scipy.special import digamma
 from topicx._kernels import allowed as kernel
 from topicx.allowed import (
     Allowed,
-    Table,
+    CountTable,
     aligned_counts,
     allowed_of,
     by_document,
@@ -57,7 +57,7 @@ class Restricted(Gibbs):
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         check_topics(z, self.state, self.allowed)
         self.z = np.ascontiguousarray(self.schedule.arranged(z))
-        self.table = Table.of(self.state, self.words, self.z, np.ascontiguousarray(self.pseudo[0]))
+        self.table = CountTable.of(self.state, self.words, self.z, np.ascontiguousarray(self.pseudo[0]))
         self.totals = topic_totals(self.z, self.state.n_topics, self.state.seeds)
 
     def _rebalance(self) -> None:
@@ -96,7 +96,7 @@ class Restricted(Gibbs):
 
     def verify(self) -> None:
         """Raise AssertionError unless rows and totals are the counts of z."""
-        fresh = Table.of(self.state, self.words, self.z, np.ascontiguousarray(self.pseudo[0]))
+        fresh = CountTable.of(self.state, self.words, self.z, np.ascontiguousarray(self.pseudo[0]))
         for w in range(self.state.n_words):
             ours, other = (_entries(table, w) for table in (self.table, fresh))
             assert ours == other, f"word {w}: {ours} is not {other}"
@@ -104,7 +104,7 @@ class Restricted(Gibbs):
         check_topics(self.sync().z, self.state, self.allowed)
 
 
-def _entries(table: Table, word: int) -> dict[int, int]:
+def _entries(table: CountTable, word: int) -> dict[int, int]:
     row = table.cells[table.start[word] : table.start[word + 1]]
     if table.mask[word] < 0:
         return {k: int(n) for k, n in enumerate(row) if n}

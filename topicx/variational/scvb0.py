@@ -32,6 +32,7 @@ from topicx.errors import InputError
 from topicx.model import Model
 from topicx.sampling import hyper, streams
 from topicx.sampling.hyper import DocumentStatistics
+from topicx.sampling.loop import Interrupted, Step, Stop, Trace, Training, never
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.schema import Array, require
@@ -129,12 +130,56 @@ class Scvb0(Method):
         return state
 
 
+class Passes(Training):
+    """SCVB0 over a corpus that stays on disk: a step is a pass over the file."""
+
+    def __init__(
+        self, corpus: StoredCorpus, options: Options, engine: Engine, each: Callable[[int, int, float], None]
+    ) -> None:
+        self.options, self.each = options, each
+        alpha, beta = options.alpha_vector()[None, :], np.full(len(corpus.vocabulary), float(options.beta))
+        self.learner = Learner(options.topics, len(corpus.vocabulary), alpha, beta, Rate.of(options), engine)
+        self.learner.start(corpus.word_frequencies, streams.key(options.seed, options.chain, streams.START))
+        self.loop = Loop(OnDisk(corpus), np.zeros(0, np.uint32), options, self.learner)
+        self.trace = Trace({name: [] for name in ("sweep", "score", "alpha_sum", "beta", "rate")})
+
+    @property
+    def total(self) -> int:
+        return self.options.iterations
+
+    def begin(self) -> None:
+        pass  # the learner has begun
+
+    def advance(self, most: int) -> tuple[Step, dict[str, float]]:
+        number, seen = self.position + 1, 0
+
+        def told(documents: int) -> None:
+            nonlocal seen
+            seen += documents
+            self.each(number, seen, self.loop.fit)
+
+        self.loop.sweep(self.position, told)
+        figures = {"rate": self.learner.rate.at(self.learner.step)}
+        if self.options.optimize_interval and number > self.options.optimize_burn_in:
+            _learn_priors(self.loop, number)
+        self.position = number
+        return Step("sweep", 1.0, number), figures
+
+    def record(self, step: Step, figures: dict[str, float], last: bool) -> float | None:
+        if not last and step.sweep % self.options.trace_interval:
+            return None
+        learner, score = self.learner, self.loop.fit / max(self.loop.source.n_tokens, 1)
+        row = {"sweep": float(step.sweep), "score": score, "alpha_sum": float(learner.alpha.sum(axis=1).mean())}
+        self.trace.add(row | {"beta": float(learner.beta.mean())} | figures)
+        return score
+
+
 def train_file(
     path: str | os.PathLike[str],
     options: Options,
     engine: Engine | None = None,
-    each: Callable[[int, int, float], None] | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    each: Callable[[int, int, float], None] = lambda sweep, documents, fit: None,
+    stop: Stop = never,
 ) -> Model:
     """A model of a corpus file that need not fit in memory, by SCVB0: `options.iterations` passes over the file.
 
@@ -142,47 +187,24 @@ def train_file(
     documents seen in it, and the objective so far in it. `stop` is asked after each pass: the model is then of those
     that were done.
     """
-    engine = engine or Threads()
     with StoredCorpus.open(path) as corpus:
-        source = OnDisk(corpus)
-        vocabulary = corpus.vocabulary
-        words = len(vocabulary)
-        alpha, beta = options.alpha_vector()[None, :], np.full(words, float(options.beta))
-        learner = Learner(options.topics, words, alpha, beta, Rate.of(options), engine)
-        learner.start(corpus.word_frequencies, streams.key(options.seed, options.chain, streams.START))
-        loop = Loop(source, np.zeros(0, np.uint32), options, learner)
-        trace: dict[str, list[float]] = {name: [] for name in ("sweep", "score", "alpha_sum", "beta", "rate")}
-        for sweep in range(options.iterations):
-            seen = 0
-
-            def told(documents: int, sweep: int = sweep) -> None:
-                nonlocal seen
-                seen += documents
-                if each is not None:
-                    each(sweep + 1, seen, loop.fit)
-
-            loop.sweep(sweep, told)
-            rate = learner.rate.at(learner.step)
-            if options.optimize_interval and sweep + 1 > options.optimize_burn_in:
-                _learn_priors(loop, sweep + 1)
-            last = sweep + 1 == options.iterations or stop()
-            if (sweep + 1) % options.trace_interval == 0 or last:
-                score, alpha_sum = loop.fit / max(source.n_tokens, 1), float(learner.alpha.sum(axis=1).mean())
-                row = (float(sweep + 1), score, alpha_sum, float(learner.beta.mean()), rate)
-                for column, value in zip(trace.values(), row, strict=True):
-                    column.append(value)
-            if last:
-                break
-        model = learner_model(learner, vocabulary)
-        model.trace = {name: np.array(values) for name, values in trace.items()}
+        passes = Passes(corpus, options, engine or Threads(), each)
+        try:
+            passes.run(stop=stop)
+        except Interrupted:
+            if passes.trace.last != passes.position:
+                rate = passes.learner.rate.at(passes.learner.step)
+                passes.record(Step("sweep", 1.0, passes.position), {"rate": rate}, last=True)
+        model = learner_model(passes.learner, corpus.vocabulary)
+        model.trace = passes.trace.arrays()
         model.meta |= {"options": options.to_meta(), "sampler": "scvb0", "seed": options.seed}
-        model.meta |= {"iterations": options.iterations, "tokens": source.n_tokens, "documents": source.n_documents}
+        model.meta |= {"iterations": options.iterations, "tokens": corpus.n_tokens, "documents": corpus.n_documents}
         model.meta |= {
             "tokenizer": corpus.meta.get("tokenizer"),
             "estimator": {"theta": "cgsp", "phi": "expected counts"},
         }
-        if options.iterations and sweep + 1 < options.iterations:
-            model.meta["stopped_after"] = sweep + 1
+        if passes.position < options.iterations:
+            model.meta["stopped_after"] = passes.position
         model.parents = {"corpus": corpus.digest}
         return model
 

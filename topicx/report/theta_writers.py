@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
-from topicx.corpus.columns import SNIPPET, Column, Kinds, Number, chosen, kinds_of, values_of
+from topicx.corpus.columns import SNIPPET, Column, Digits, Kinds, chosen, kinds_of, values_of
 from topicx.corpus.columns import part as part_of
 from topicx.errors import InputError
 from topicx.state import State
@@ -85,7 +85,7 @@ def writer(
 ) -> Iterator[Any]:  # fmt: skip
     """A function that writes θ of some documents: add(ids, tokens, unknown, theta); the file appears at the end.
 
-    `columns` are further ones (names → str, int, float, Number or list, of strings), which stand before θ: then it is
+    `columns` are further ones (names → str, int, float, Digits or list, of strings), which stand before θ: then it is
     add(ids, tokens, unknown, theta, values), with a sequence a column, in which None is an empty cell. `names` stand
     for the topics' numbers, and `key` is what the largest shares are called.
     """
@@ -353,7 +353,7 @@ def _member(
 
 def _array(kind: type, column: list[Any]) -> tuple[Any, ...]:
     """A further column as a member of an archive: numbers (NaN where there is none), else text."""
-    if kind in (int, float, Number):
+    if kind in (int, float, Digits):
         array = np.array([np.nan if value is None else value for value in column], np.float64)
     else:
         array = np.array([_cell(value) for value in column] or [""])[: len(column)]
@@ -368,7 +368,7 @@ def _cell(value: Any, kind: type = float) -> str:
         return ",".join(map(_cell, value))
     if isinstance(value, str):
         return _plain(value)
-    return f"{value:.7g}" if isinstance(value, float) and kind is not Number else str(value)
+    return f"{value:.7g}" if isinstance(value, float) and kind is not Digits else str(value)
 
 
 def _plain_numbers(column: Sequence[Any]) -> list[Any]:

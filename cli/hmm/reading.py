@@ -1,0 +1,22 @@
+"""What the commands that use a hidden Markov model share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from topicx.cli.common import say
+from topicx.errors import InputError
+
+
+def load(model: str, corpus: str) -> Any:
+    from topicx.corpus.corpus import Corpus
+    from topicx.hmm.model import HmmModel
+
+    if model == "-" and corpus == "-":
+        raise InputError("MODEL and CORPUS: only one of them can be standard input")
+    return HmmModel.load(model), Corpus.load(corpus)
+
+
+def say_unknown(unknown: int, symbols: int, quiet: bool) -> None:
+    if unknown:
+        say(f"{unknown:,} of {symbols:,} symbols are not known to the model: they count nothing", quiet=quiet)

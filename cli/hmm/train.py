@@ -1,0 +1,181 @@
+"""topicx hmm train: learn a hidden Markov model."""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from topicx.cli.common import (
+    Number,
+    check_fit,
+    check_outputs,
+    force_output,
+    on_command_line,
+    option,
+    positive,
+    quiet,
+    say,
+    seed,
+    stack,
+    threads,
+    verbose,
+)
+from topicx.errors import InputError
+
+if TYPE_CHECKING:
+    from topicx.cli.log import Log
+    from topicx.hmm.run import HmmRun
+    from topicx.sampling.loop import Checkpoints
+
+SAMPLERS = ("collapsed", "partial", "baum-welch")
+OPTIONS = (
+    "states", "sampler", "paths", "iterations", "restarts", "start_prior", "alpha", "beta", "tolerance",
+    "trace_interval", "seed",
+)  # fmt: skip
+USES = {"paths": ("collapsed", "partial"), "tolerance": ("baum-welch",)}
+
+
+@click.command()
+@click.argument("corpus", required=False)
+@force_output
+@stack(
+    option("--states", "-k", type=click.IntRange(1, 256), default=2, help="Number of hidden states."),
+    option("--sampler", type=click.Choice(SAMPLERS), default="collapsed",
+           help="collapsed: parameters integrated out. partial: parameters drawn, then the paths. baum-welch: "
+           "expectation-maximisation."),
+    option("--paths", type=click.IntRange(1, 10_000), default=1,
+           help="State sequences that share their counts (collapsed, partial): more find better optima."),
+    option("--iterations", type=click.IntRange(0), default=1000, help="Sweeps; baum-welch: at most so many rounds."),
+    option("--restarts", type=click.IntRange(1), default=1,
+           help="Independent starts; the one with the highest likelihood is kept."),
+    option("--start-prior", type=positive(), default=1.0, help="Dirichlet prior of the first state, for each state."),
+    option("--alpha", type=positive(), default=1.0, help="Dirichlet prior of each transition."),
+    option("--beta", type=positive(), default=1.0, help="Dirichlet prior of each symbol in a state."),
+    option("--tolerance", type=Number(0), default=1e-4, help="baum-welch: end when a round gains less (nats)."),
+    option("--trace", "trace_path", metavar="FILE", help="Write each restart's log-likelihood by sweep (TSV)."),
+    option("--trace-interval", type=click.IntRange(1), default=10, help="Sweeps between records of the trace."),
+    option("--checkpoint", metavar="FILE", help="Where the run is saved.", show_default="OUTPUT.checkpoint"),
+    option("--checkpoint-interval", type=click.IntRange(0), default=0,
+           help="Sweeps between checkpoints (0: only when interrupted)."),
+    option("--resume", metavar="FILE", help="Go on from this checkpoint (no CORPUS then)."),
+)  # fmt: skip
+@seed
+@threads
+@quiet
+@verbose
+@click.pass_context
+def command(
+    context: click.Context, corpus: str | None, output: str, trace_path: str | None, checkpoint: str | None,
+    checkpoint_interval: int, resume: str | None, threads: int, quiet: bool, verbose: bool, **settings: Any,
+) -> None:  # fmt: skip
+    """Learn a hidden Markov model from CORPUS. Its documents are independent sequences.
+
+    The result depends on the corpus, the options and the seed: never on the threads, or on whether the run was
+    interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint, writes the model so far and says how to go
+    on.
+    """
+    from topicx.cli.log import Log
+    from topicx.corpus.corpus import Corpus
+    from topicx.engines.threads import Threads
+    from topicx.hmm.options import HmmOptions
+    from topicx.hmm.run import HmmRun
+    from topicx.sampling.loop import Checkpoints, Interrupted
+
+    given = on_command_line(context)
+    check_outputs([output, trace_path, checkpoint if checkpoint != resume else None], [corpus, resume])
+    with Threads(threads) as engine:
+        if resume:
+            if corpus:
+                raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS")
+            stray = [name for name in given if name in OPTIONS and name != "iterations"]
+            if stray:
+                raise InputError(f"--{stray[0].replace('_', '-')} cannot change when a run is resumed")
+            run = HmmRun.load(resume, engine, settings["iterations"] if "iterations" in given else None)
+        elif not corpus:
+            raise InputError("give a CORPUS to train on (or --resume)")
+        else:
+            check_fit(context, USES, "--sampler", [settings["sampler"]])
+            run = HmmRun.of(Corpus.load(corpus), HmmOptions(**settings), engine)
+        default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
+        again = f"-o {shlex.quote(output)}" + (f" --trace {shlex.quote(trace_path)}" if trace_path else "")
+        if checkpoint:
+            again += f" --checkpoint {shlex.quote(checkpoint)}"
+        if checkpoint_interval:
+            again += f" --checkpoint-interval {checkpoint_interval}"
+        log = Log(quiet, verbose)
+        checkpoints = Checkpoints(checkpoint or default, checkpoint_interval, warn=partial(log.tell, always=True))
+        try:
+            _train(run, checkpoints, log)
+        except Interrupted:
+            _tell_stopped(run, checkpoints, output, again, log)
+            raise click.exceptions.Exit(130) from None
+        model = run.model()
+    if trace_path:
+        run.write_trace(trace_path)
+    model.save(output)
+    _say_result(run, model.meta, quiet)
+    say(f"wrote the model to {output}", quiet=quiet)
+    ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
+    if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
+        Path(default).unlink(missing_ok=True)
+
+
+def _train(run: HmmRun, checkpoints: Checkpoints, log: Log) -> None:
+    """Train with progress; a signal ends it after the sweep, with a checkpoint."""
+    from topicx.cli.training import Stopper
+    from topicx.sampling.loop import Event
+
+    o = run.options
+    several = "".join(f", {n} {what}" for n, what in ((o.paths, "paths"), (o.restarts, "restarts")) if n > 1)
+    log.tell(
+        f"{len(run.data.offsets) - 1:,} sequences, {run.data.n_symbols:,} symbols, {len(run.vocabulary):,} different; "
+        f"{o.states} states, sampler {o.sampler}{several}, {o.iterations} iterations, seed {o.seed}"
+    )
+    with Stopper(log) as stopper, log.progress(o.iterations) as progress:
+        progress.begin(run.position)
+
+        def report(event: Event) -> None:
+            log.swept(progress, event, "log-likelihood", run.seconds)
+
+        run.run([report], checkpoints, lambda: stopper.asked)
+
+
+def _tell_stopped(run: HmmRun, checkpoints: Checkpoints, output: str, again: str, log: Log) -> None:
+    """How to go on, and a model of what was done to read meanwhile."""
+    from topicx.cli.training import unfinished, with_number
+    from topicx.hmm.model import HmmModel
+
+    done, resume = run.position, f"topicx hmm train --resume {shlex.quote(checkpoints.path)}"
+    log.tell(f"stopped after {done} of {run.options.iterations} sweeps; the run is saved. To go on with it:\n"
+             f"  {resume} {again}", always=True)  # fmt: skip
+    if output == "-" or not unfinished(output, HmmModel.load):
+        other = shlex.quote(with_number("topicx.hmm" if output == "-" else output, done))
+        kept = "" if output == "-" else f"{output} stays as it was. "
+        log.tell(f"{kept}For a model of what was done:\n  {resume} --iterations {done} -o {other}", always=True)
+        return
+    model = run.model()
+    model.meta["stopped_after"] = done
+    model.save(output)
+    log.tell(f"wrote the model so far ({done} sweeps) to {output}", always=True)
+
+
+def _say_result(run: HmmRun, meta: dict[str, Any], quiet: bool) -> None:
+    scores, o = run.scores, run.options
+    if o.sampler == "baum-welch":
+        ended = sum(learner.done for learner in run.learners)
+        say(f"{run.seconds:.1f} s, {run.position} rounds; {ended} of {o.restarts} restarts have converged", quiet=quiet)
+    else:
+        draws = run.position * run.data.n_symbols * o.paths * o.restarts
+        say(f"{run.seconds:.1f} s, {draws / max(run.seconds, 1e-9) / 1e6:.1f} million draws a second", quiet=quiet)
+    if "agreement" in meta:
+        say(f"two paths agree on {meta['agreement']:.1%} of the symbols", quiet=quiet)
+    if len(scores) > 1:
+        near = sum(score > max(scores) - 1 for score in scores)
+        say(f"{len(scores)} restarts: log-likelihood {min(scores):.2f} to {max(scores):.2f}; {near} near the best",
+            quiet=quiet)  # fmt: skip
+    best = max(scores)
+    say(f"log-likelihood {best:.4f}, {best / run.data.n_symbols:.5f} a symbol", quiet=quiet)
