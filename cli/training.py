@@ -17,6 +17,7 @@ from topicx.cli.log import Log
 from topicx.engines.memory import told_size
 from topicx.errors import InputError
 from topicx.sampling.registry import GROWS
+from topicx.sampling.starts import FEW_TOPICS, SOFT_TOPICS
 from topicx.schema import lists, whole
 
 if TYPE_CHECKING:
@@ -149,9 +150,10 @@ def _announce(run: Run, log: Log) -> None:
     if chain.start == "growing" and chain.position == 0:
         log.tell("note: a growing start begins with a few documents, whose score falls as others come")
     if chain.start == "soft" and chain.position == 0:
+        few = "" if state.n_topics <= SOFT_TOPICS else f" (with {FEW_TOPICS} topics, each of which is then divided)"
         log.tell(
-            f"note: {chain.soft} sweeps of cvb0 come first, then every token's topic is drawn from what they found; "
-            "from there the likelihood may fall for some sweeps while the topics get better"
+            f"note: {chain.soft} sweeps of cvb0 come first{few}, then every token's topic is drawn from what they "
+            "found; from there the likelihood may fall for some sweeps while the topics get better"
         )
     if state.n_topics > state.n_words:
         log.tell(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")

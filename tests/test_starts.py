@@ -17,7 +17,7 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.completion import completion_perplexity
 from topicx.models.definition import Priors, initial_state
-from topicx.run import Run
+from topicx.run import Run, expected
 from topicx.sampling import registry, starts
 from topicx.sampling.chain import Chain, plan
 from topicx.sampling.loop import Checkpoints, Interrupted
@@ -146,6 +146,54 @@ def test_a_killed_run_ends_in_the_same_bits(sampler: str, at: int, tmp_path: Pat
         assert name == "seconds" or np.array_equal(chain.trace.columns[name], column, equal_nan=True), name
 
 
+def divided_chain(monkeypatch: pytest.MonkeyPatch, **options: Any) -> Chain:
+    """Seven topics, from three of which it begins."""
+    for name, value in (("SOFT_TOPICS", 4), ("FEW_TOPICS", 3), ("FEW_SWEEPS", 4)):
+        monkeypatch.setattr(starts, name, value)
+    return soft_chain(**{"topics": 7, **options})
+
+
+def test_with_many_topics_it_begins_with_few_and_divides_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = divided_chain(monkeypatch, iterations=0)
+    assert chain.soft == 4 and [step.kind for step in chain.steps] == ["soft"] * 4
+    few = chain.method.few  # type: ignore[attr-defined]
+    assert few.state.n_topics == 3 and few.state.alpha.shape == (1, 3)
+    assert list(few.state.seeds.topics) == [seed % 3 for seed in chain.state.seeds.topics]
+    chain.method.start(random=True)
+    for step in range(4):
+        chain.method.sweep(step)
+    z, before = chain.method.drawn(11), few.drawn(11)
+    assert np.array_equal(z % 3, before)
+    for topic, parts in ((0, 3), (1, 2), (2, 2)):
+        counts = np.bincount(z[before == topic] // 3, minlength=parts)
+        assert len(counts) == parts and counts.sum() > 100
+        statistic = np.sum((counts - counts.mean()) ** 2) / counts.mean()
+        assert chi2.sf(statistic, parts - 1) > 1e-4
+    assert int(chain.method.sync().z.max()) < 3
+    indptr, topics, _ = chain.method.word_topics()
+    assert len(indptr) == lda_corpus().n_words + 1 and int(topics.max()) == 2
+    look = expected(chain.method.word_topics(), chain.state, "cgs")  # what a callback sees meanwhile
+    assert np.allclose(look.topic_word.sum(axis=1), 1) and look.topic_word.shape[0] == 7
+    assert np.isfinite(chain.method.score()) and len(chain.method.document_topics()[0]) == lda_corpus().n_documents + 1
+
+
+@pytest.mark.parametrize("at", [1, 3, 4, 6])
+def test_a_killed_run_that_divides_ends_in_the_same_bits(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = divided_chain(monkeypatch, threads=2)
+    whole.run()
+    whole.method.verify()  # type: ignore[attr-defined]
+    chain = divided_chain(monkeypatch)
+    asked = iter(range(1, 1000))
+    with pytest.raises(Interrupted):
+        chain.run(checkpoints=Checkpoints(str(tmp_path / "c")), stop=lambda: next(asked) == at)
+    again = Chain.load(tmp_path / "c", Threads(1))
+    assert again.position == at and again.state.n_topics == 7
+    again.run()
+    assert np.array_equal(again.method.sync().z, whole.method.sync().z)
+
+
 def test_a_soft_start_can_be_extended_and_is_not_counted(tmp_path: Path) -> None:
     chain = soft_chain()
     chain.run(checkpoints=Checkpoints(str(tmp_path / "c"), interval=starts.SOFT_SWEEPS + 6))
@@ -197,24 +245,29 @@ def state_of(documents: int, length: int, topics: int, n_words: int = 50) -> Any
 
 
 @pytest.mark.parametrize(
-    ("documents", "length", "topics", "start"),
+    ("documents", "length", "topics", "iterations", "start"),
     [
-        (100, 400, 10, "random"),  # small
-        (200, 400, 10, "soft"),
-        (500, 2600, 2, "soft"),
-        (500, 2600, starts.SOFT_TOPICS + 1, "random"),
-        (20_000, 60, starts.SOFT_TOPICS + 1, "random"),
+        (100, 400, 60, 1000, "random"),  # small
+        (200, 400, 60, 1000, "soft"),
+        (200, 400, 49, 1000, "random"),  # few topics, many sweeps
+        (200, 400, 49, 300, "soft"),
+        (500, 2600, 60, 1000, "soft"),
+        (500, 2600, starts.SOFT_TOPICS + 1, 1000, "random"),  # to be divided, and long
+        (5_000, 60, starts.SOFT_TOPICS + 1, 1000, "soft"),
     ],
 )
-def test_what_auto_takes(documents: int, length: int, topics: int, start: str, monkeypatch: Any) -> None:
-    state, options = state_of(documents, length, topics), Options(topics=topics)
+def test_what_auto_takes(
+    documents: int, length: int, topics: int, iterations: int, start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, options = state_of(documents, length, topics), Options(topics=topics, iterations=iterations)
     sparse = registry.find("sparse")
     assert starts.choose_start(state, options, sparse) == start
     assert starts.choose_start(state, options, sparse, {registry.NEW_TOPICS}) != "soft"
     assert starts.choose_start(state, options, registry.find("labeled")) == "random"
     pairs = harden.count_pairs(state.words, state.offsets, state.n_words)
     assert pairs == documents * min(length, 50)
-    monkeypatch.setattr(starts, "SOFT_ROOM", 4 * topics * pairs - 1)
+    held = topics if topics <= starts.SOFT_TOPICS else starts.FEW_TOPICS
+    monkeypatch.setattr(starts, "SOFT_ROOM", 4 * held * pairs - 1)
     assert starts.choose_start(state, options, sparse) != "soft"
 
 

@@ -22,7 +22,7 @@ from topicx.sampling.loop import Step, Trace, Training
 from topicx.sampling.memory import fitting_memory
 from topicx.sampling.method import Method, Update
 from topicx.sampling.options import Options
-from topicx.sampling.starts import SOFT_SWEEPS, choose_start, soft_method
+from topicx.sampling.starts import choose_start, soft_method, soft_sweeps
 from topicx.schema import Inconsistent, require
 from topicx.state import NONE, State
 
@@ -85,7 +85,7 @@ class Chain(Training):
         options.check_sampler(self.sampler)
         self.start = choose_start(state, options, self.sampler, needs)
         self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
-        self.soft = SOFT_SWEEPS if self.start == "soft" else 0
+        self.soft = soft_sweeps(state.n_topics) if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
         self.steps = plan(options, self.start, self.soft)
         self.trace = Trace()
@@ -106,7 +106,7 @@ class Chain(Training):
 
     def _method_of(self, state: State) -> Method:
         """The method of the steps from the present position on."""
-        found = soft_method() if self.position < self.soft else self.sampler.load()
+        found = soft_method(state.n_topics) if self.position < self.soft else self.sampler.load()
         return found(state, self.options, self.engine)
 
     def _harden(self) -> None:

@@ -21,7 +21,7 @@ def fitting_memory(state: State, options: Options, sampler: registry.Entry, engi
     may not."""
     held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if not _mapped(array))
     alone, room = sampler.load().memory(state, options), engine.room(held)
-    needed = max(alone, soft_method().memory(state, options)) if soft else alone
+    needed = max(alone, soft_method(state.n_topics).memory(state, options)) if soft else alone
     if needed > room:
         fits = [entry for entry in registry.able(sampler.capabilities) if entry.load().memory(state, options) <= room]
         do = ["another start (growing, random)"] if alone <= room else [f"the sampler {fits[0].name}"] if fits else []

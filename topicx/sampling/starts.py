@@ -19,10 +19,16 @@ GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
 SOFT_SWEEPS = 20
 """The sweeps of CVB0 in a soft start."""
+FEW_TOPICS, FEW_SWEEPS = 100, 5
+"""Topics and sweeps of a soft start where there are too many topics for it: each of them is then divided."""
+FEW_LENGTH = 500
+"""Tokens a document up to which that pays: a long document has too many of the parts at once."""
 SOFT_FROM = 50_000
 """Tokens from which `auto` makes a soft start: smaller corpora are done in a moment anyhow."""
-SOFT_TOPICS = 200
-"""Topics up to which a soft start pays: its sweeps cost as many numbers a pair as there are topics."""
+SOFT_LONG = 300, 50
+"""Sweeps beyond which, and topics below which, a soft start ends in a worse place (docs/performance.md)."""
+SOFT_TOPICS = 300
+"""Topics up to which a soft start has them all: its sweeps cost as many numbers a pair as there are topics."""
 SOFT_ROOM = 2 << 30
 """Bytes that the assignments of a soft start may take."""
 
@@ -35,18 +41,27 @@ def choose_start(state: State, options: Options, sampler: registry.Entry, needs:
         check_soft(state, needs, options.model)
     if options.start != "auto":
         return options.start
-    if registry.SOFTENS in sampler.capabilities and not set(needs) and state.paths == 1 and soft_pays(state):
+    if registry.SOFTENS in sampler.capabilities and not set(needs) and state.paths == 1 and soft_pays(state, options):
         return "soft"
     tokens, a_document, a_topic = GROWING_FROM
     pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
     return "growing" if registry.GROWS in sampler.capabilities and pays else "random"
 
 
-def soft_method() -> type[Method]:
+def soft_method(topics: int) -> type[Method]:
     """What makes these sweeps."""
+    if topics > SOFT_TOPICS:
+        from topicx.variational.divided import Divided
+
+        return Divided
     from topicx.variational.cvb0 import Opening
 
     return Opening
+
+
+def soft_sweeps(topics: int) -> int:
+    """How many there are."""
+    return FEW_SWEEPS if topics > SOFT_TOPICS else SOFT_SWEEPS
 
 
 def check_soft(state: State, needs: Iterable[str], model: str) -> None:
@@ -57,8 +72,12 @@ def check_soft(state: State, needs: Iterable[str], model: str) -> None:
         raise InputError(f"start: soft has a fixed number of topics, which the model {model} has not")
 
 
-def soft_pays(state: State) -> bool:
-    """Whether a soft start gives the better topics at every time, and has room."""
-    if state.n_tokens < SOFT_FROM or state.n_topics > SOFT_TOPICS:
+def soft_pays(state: State, options: Options) -> bool:
+    """Whether a soft start gives the better topics at the end, and has room."""
+    sweeps, topics = SOFT_LONG
+    if state.n_tokens < SOFT_FROM or (options.iterations > sweeps and state.n_topics < topics):
         return False
-    return 4 * state.n_topics * harden.count_pairs(state.words, state.offsets, state.n_words) <= SOFT_ROOM
+    if state.n_topics > SOFT_TOPICS and state.n_tokens > FEW_LENGTH * state.n_documents:
+        return False
+    held = state.n_topics if state.n_topics <= SOFT_TOPICS else FEW_TOPICS
+    return 4 * held * harden.count_pairs(state.words, state.offsets, state.n_words) <= SOFT_ROOM
