@@ -10,7 +10,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LAYERS = (
-    ("errors", "strings", "declare", "schema", "kinds", "files", "output", "progress", "artefact", "__main__"),
+    (
+        "errors", "strings", "declare", "schema", "kinds", "files", "output", "progress", "artefact", "mixing", "__main__",
+    ),
+        "errors",
+        "strings",
+        "declare",
+        "schema",
+        "kinds",
+        "files",
+        "output",
+        "progress",
+        "artefact",
+        "mixing",
+        "__main__",
+    ),
     ("_kernels",),
     ("engines",),
     ("corpus",),

@@ -49,6 +49,14 @@ class Hashed:
         return table.add(seed_words, state.seeds.topics, state.seeds.counts) if len(seed_words) else table
 
 
+def cell_arrays(allowed: Allowed, table: Hashed) -> dict[str, NDArray[Any]]:
+    """Both as the kernels name them."""
+    start, mask, cells = table.arrays()
+    return {
+        "allowed_offsets": allowed[0], "allowed": allowed[1], "row_start": start, "row_mask": mask, "row_cells": cells,
+    }  # fmt: skip
+
+
 def allowed_of(state: State) -> Allowed:
     """The topics of each document; a state that leaves it open allows all."""
     if state.allowed is not None:

@@ -73,6 +73,61 @@ cdef void document_enter(Document *s, const uint16_t *topics, int64_t number, co
         s.q[j] = (s.prior[j] + s.counts[j]) * inverse[topics[j]]
 
 
+cdef class AllowedCell:
+    """Tokens of documents that have topics of their own, and what their weights are made of. Where a sweep is at work,
+    its tokens, rows and documents belong to nobody else."""
+
+    # -- the corpus
+    cdef const uint32_t[::1] words
+    cdef const int64_t[::1] offsets
+    """Document d is words[offsets[d] : offsets[d + 1]],"""
+    cdef const int64_t[::1] segments
+    cdef int64_t blocks
+    """and those of block b begin at segments[d * (blocks + 1) + b] (a sweep's)."""
+    cdef uint16_t[::1] assigned
+    """The topic of each token."""
+    cdef const int64_t[::1] allowed_offsets
+    cdef const uint16_t[::1] allowed
+    """The topics of document d, ascending: allowed[allowed_offsets[d] : allowed_offsets[d + 1]]."""
+
+    # -- the counts: seeds' pseudo-counts are in them
+    cdef const int64_t[::1] row_start
+    cdef const int64_t[::1] row_mask
+    cdef uint32_t[::1] row_cells
+    """n_kw: see allowed.h."""
+    cdef int64_t[::1] totals
+    """n_k; a sweep's is its own copy."""
+
+    # -- the priors
+    cdef const double[:, ::1] alpha
+    """A row a group,"""
+    cdef const uint32_t[::1] groups
+    """and the group of each document; empty: all are in the first."""
+    cdef const double[::1] beta
+    cdef double beta_sum
+
+    def __init__(self, *, words, offsets, assigned, allowed_offsets, allowed, row_start, row_mask, row_cells, totals,
+                 alpha, groups, beta, beta_sum, segments=None, blocks=1):
+        self.words, self.offsets, self.assigned = words, offsets, assigned
+        self.segments, self.blocks = offsets[:0] if segments is None else segments, blocks
+        self.allowed_offsets, self.allowed = allowed_offsets, allowed
+        self.row_start, self.row_mask, self.row_cells, self.totals = row_start, row_mask, row_cells, totals
+        self.alpha, self.groups, self.beta, self.beta_sum = alpha, groups, beta, beta_sum
+
+    cdef const double *prior(self, int64_t d) noexcept nogil:
+        """α of a document."""
+        return &self.alpha[self.groups[d] if self.groups.shape[0] > 0 else 0, 0]
+
+    cdef void enter(self, Document *s, int64_t d, const double *inverse) noexcept nogil:
+        """Count a document's topics and weigh them."""
+        cdef int64_t begin = self.allowed_offsets[d]
+        document_enter(s, &self.allowed[begin], self.allowed_offsets[d + 1] - begin, &self.assigned[self.offsets[d]],
+                       self.offsets[d + 1] - self.offsets[d], self.prior(d), inverse)
+
+    cdef const uint32_t *row(self, uint32_t word) noexcept nogil:
+        return &self.row_cells[self.row_start[word]]
+
+
 cdef inline void weigh(Document *s, const uint32_t *row, int64_t mask, double beta, int64_t old,
                        double inverse_less) noexcept nogil:
     """p_j = q_j (n_jw + beta), the token itself (on topic `old`, -1: on none) left out of every count."""
@@ -131,47 +186,37 @@ def fill(const uint32_t[::1] words, const uint16_t[::1] topics, const int64_t[::
                            1 if single else <uint32_t> numbers[i])
 
 
-def sweep_cell(const uint32_t[::1] words, uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] segments,
-               int n_blocks, const uint32_t[::1] docs, int block, const int64_t[::1] allowed_offsets,
-               const uint16_t[::1] allowed, const int64_t[::1] row_start, const int64_t[::1] row_mask,
-               uint32_t[::1] cells, int64_t[::1] totals, const double[:, ::1] alpha, const uint32_t[::1] groups,
-               const double[::1] beta, double beta_sum, uint64_t key, bint maximise=False) -> int:
-    """Draw every token of one cell once; returns how many changed their topic.
-
-    The cell is (docs, block); its tokens, rows and documents belong to nobody else while this runs. totals is the
-    cell's own copy of n_k. alpha has a row per group, groups a group per document (none: all in group 0). maximise
-    takes the most probable topic instead of drawing one.
-    """
-    cdef int64_t n_topics = totals.shape[0], i, d, t, k, first, last, begin, group, old, new, mask, changed = 0
-    cdef bint grouped = groups.shape[0] > 0
-    cdef double inverse_less = 0
+def sweep(AllowedCell cell, const uint32_t[::1] documents, int64_t block, uint64_t key, bint maximise=False) -> int:
+    """Draw every token of one cell (these documents, this block of words) once, or (`maximise`) take the most probable
+    topic; returns how many changed their topic."""
+    cdef int64_t[::1] totals = cell.totals
+    cdef uint16_t[::1] z = cell.assigned
+    cdef int64_t i, d, t, k, first, last, old, new, mask, changed = 0
+    cdef double inverse_less = 0, beta_sum = cell.beta_sum
     cdef uint32_t w
     cdef uint32_t *row
     cdef Arena arena = Arena()
-    cdef Document s = document_room(arena, most_topics(allowed_offsets), n_topics)
+    cdef Document s = document_room(arena, most_topics(cell.allowed_offsets), totals.shape[0])
     cdef double *inverse = inverses(arena, totals, beta_sum)
     cdef tx_rng rng = tx_rng_seed(key)
     with nogil:
-        for i in range(docs.shape[0]):
-            d = docs[i]
-            first = segments[d * (n_blocks + 1) + block]
-            last = segments[d * (n_blocks + 1) + block + 1]
+        for i in range(documents.shape[0]):
+            d = documents[i]
+            first = cell.segments[d * (cell.blocks + 1) + block]
+            last = cell.segments[d * (cell.blocks + 1) + block + 1]
             if first == last:
                 continue
-            begin = allowed_offsets[d]
-            if allowed_offsets[d + 1] - begin == 1 and all_placed(z, first, last):
+            if cell.allowed_offsets[d + 1] - cell.allowed_offsets[d] == 1 and all_placed(z, first, last):
                 continue  # there is no choice
-            group = groups[d] if grouped else 0
-            document_enter(&s, &allowed[begin], allowed_offsets[d + 1] - begin, &z[offsets[d]],
-                           offsets[d + 1] - offsets[d], &alpha[group, 0], inverse)
+            cell.enter(&s, d, inverse)
             for t in range(first, last):
-                w = words[t]
-                row, mask = &cells[row_start[w]], row_mask[w]
+                w = cell.words[t]
+                row, mask = &cell.row_cells[cell.row_start[w]], cell.row_mask[w]
                 old = -1
                 if z[t] != NONE:
                     old = s.place[z[t]]
                     inverse_less = 1.0 / (<double> (totals[z[t]] - 1) + beta_sum)
-                weigh(&s, row, mask, beta[w], old, inverse_less)
+                weigh(&s, row, mask, cell.beta[w], old, inverse_less)
                 new = heaviest(s.p, s.number) if maximise else draw(s.p, s.number, tx_rng_double(&rng))
                 if new == old:
                     continue
@@ -228,30 +273,26 @@ def stray_topics(const uint16_t[::1] z, const int64_t[::1] offsets, const int64_
     return found
 
 
-def soft_documents(int64_t first, int64_t last, const uint32_t[::1] words, const uint16_t[::1] z,
-                   const int64_t[::1] offsets, const int64_t[::1] allowed_offsets, const uint16_t[::1] allowed,
-                   const int64_t[::1] row_start, const int64_t[::1] row_mask, const uint32_t[::1] cells,
-                   const int64_t[::1] totals, const double[:, ::1] alpha, const uint32_t[::1] groups,
-                   const double[::1] beta, double beta_sum, double[::1] out):
+def soft_documents(AllowedCell cell, int64_t first, int64_t last, double[::1] out):
     """out[j] += the probability of topic allowed[j], summed over the tokens of its document (eq. 40 without prior)."""
-    cdef int64_t n_topics = totals.shape[0], d, t, j, k, begin, old
+    cdef int64_t d, t, j, begin, old
+    cdef uint32_t w
     cdef double total
     cdef Arena arena = Arena()
-    cdef Document s = document_room(arena, most_topics(allowed_offsets), n_topics)
-    cdef double *inverse = inverses(arena, totals, beta_sum)
+    cdef Document s = document_room(arena, most_topics(cell.allowed_offsets), cell.totals.shape[0])
+    cdef double *inverse = inverses(arena, cell.totals, cell.beta_sum)
     with nogil:
         for d in range(first, last):
-            begin = allowed_offsets[d]
-            if offsets[d] == offsets[d + 1]:
+            begin = cell.allowed_offsets[d]
+            if cell.offsets[d] == cell.offsets[d + 1]:
                 continue
-            document_enter(&s, &allowed[begin], allowed_offsets[d + 1] - begin, &z[offsets[d]],
-                           offsets[d + 1] - offsets[d], &alpha[groups[d] if groups.shape[0] > 0 else 0, 0], inverse)
-            for t in range(offsets[d], offsets[d + 1]):
-                if z[t] == NONE:
+            cell.enter(&s, d, inverse)
+            for t in range(cell.offsets[d], cell.offsets[d + 1]):
+                if cell.assigned[t] == NONE:
                     continue
-                old = s.place[z[t]]
-                weigh(&s, &cells[row_start[words[t]]], row_mask[words[t]], beta[words[t]], old,
-                      1.0 / (<double> (totals[z[t]] - 1) + beta_sum))
+                w, old = cell.words[t], s.place[cell.assigned[t]]
+                weigh(&s, cell.row(w), cell.row_mask[w], cell.beta[w], old,
+                      1.0 / (<double> (cell.totals[cell.assigned[t]] - 1) + cell.beta_sum))
                 total = 0
                 for j in range(s.number):
                     total += s.p[j]
@@ -290,45 +331,43 @@ def word_pairs(int64_t first, int64_t last, const int64_t[::1] word_offsets, con
                 sort_topics(&topics[at], number)
 
 
-def soft_words(int64_t first, int64_t last, const int64_t[::1] word_offsets, const uint32_t[::1] documents,
-               const uint16_t[::1] z, const int64_t[::1] allowed_offsets, const uint16_t[::1] allowed,
-               const int32_t[::1] document_counts, const int64_t[::1] row_start, const int64_t[::1] row_mask,
-               const uint32_t[::1] cells, const int64_t[::1] totals, const double[:, ::1] alpha,
-               const uint32_t[::1] groups, const double[::1] beta, double beta_sum, const int64_t[::1] indptr,
-               const uint16_t[::1] topics, double[::1] values):
+def soft_words(AllowedCell cell, int64_t first, int64_t last, const int64_t[::1] word_offsets,
+               const uint32_t[::1] documents, const uint16_t[::1] z, const int32_t[::1] document_counts,
+               const int64_t[::1] indptr, const uint16_t[::1] topics, double[::1] values):
     """values: the probabilities of a word's tokens summed by topic (eq. 41 without prior), beside `topics`.
 
     documents and z are those of the tokens, word after word; document_counts are aligned with `allowed`.
     """
-    cdef int64_t n_topics = totals.shape[0], w, i, j, d, k, begin, number, group
+    cdef int64_t n_topics = cell.totals.shape[0], w, i, j, d, k, begin, number
     cdef double total, count
+    cdef const double *alpha
     cdef Arena arena = Arena()
-    cdef double *inverse = inverses(arena, totals, beta_sum)
+    cdef double *inverse = inverses(arena, cell.totals, cell.beta_sum)
     cdef double *of_word = arena.doubles(n_topics)
-    cdef double *p = arena.doubles(most_topics(allowed_offsets))
+    cdef double *p = arena.doubles(most_topics(cell.allowed_offsets))
     cdef int32_t *place = arena.ints(n_topics)
     with nogil:
         for w in range(first, last):
             for j in range(indptr[w], indptr[w + 1]):
                 k = topics[j]
                 place[k] = <int32_t> (j - indptr[w])
-                of_word[k] = tx_row_count(&cells[row_start[w]], row_mask[w], <uint32_t> k) + beta[w]
+                of_word[k] = tx_row_count(cell.row(<uint32_t> w), cell.row_mask[w], <uint32_t> k) + cell.beta[w]
                 values[j] = 0
             for i in range(word_offsets[w], word_offsets[w + 1]):
                 if z[i] == NONE:
                     continue
                 d = documents[i]
-                begin, number = allowed_offsets[d], allowed_offsets[d + 1] - allowed_offsets[d]
-                group = groups[d] if groups.shape[0] > 0 else 0
+                begin, number = cell.allowed_offsets[d], cell.allowed_offsets[d + 1] - cell.allowed_offsets[d]
+                alpha = cell.prior(d)
                 total = 0
                 for j in range(number):
-                    k = allowed[begin + j]
-                    count = document_counts[begin + j] + alpha[group, k]
+                    k = cell.allowed[begin + j]
+                    count = document_counts[begin + j] + alpha[k]
                     if k == z[i]:
-                        p[j] = (count - 1) * (of_word[k] - 1) / (<double> (totals[k] - 1) + beta_sum)
+                        p[j] = (count - 1) * (of_word[k] - 1) / (<double> (cell.totals[k] - 1) + cell.beta_sum)
                     else:
                         p[j] = count * of_word[k] * inverse[k]
                     total += p[j]
                 total = 1.0 / total
                 for j in range(number):
-                    values[indptr[w] + place[allowed[begin + j]]] += p[j] * total
+                    values[indptr[w] + place[cell.allowed[begin + j]]] += p[j] * total

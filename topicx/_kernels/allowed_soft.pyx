@@ -61,49 +61,80 @@ def sums(const uint32_t[::1] counts, const int64_t[::1] offsets, const int64_t[:
                     at += 1
 
 
-def cvb0_cell(const uint32_t[::1] words, const uint32_t[::1] counts, const int64_t[::1] offsets,
-              const int64_t[::1] segments, int n_blocks, const uint32_t[::1] docs, int block,
-              const int64_t[::1] allowed_offsets, const uint16_t[::1] allowed, const int64_t[::1] gamma_start,
-              const uint32_t[::1] slots, float[::1] gamma, double[::1] nd, double[::1] nw, double[::1] totals,
-              const double[:, ::1] alpha, const uint32_t[::1] groups, const double[::1] beta, double beta_sum) -> float:
+cdef class PairCell:
+    """Pairs of documents that have topics of their own, their assignments, and the counts and priors they are made of."""
+
+    cdef const uint32_t[::1] words
+    cdef const uint32_t[::1] counts
+    cdef const int64_t[::1] offsets
+    """The pairs of document d: words[offsets[d] : offsets[d + 1]], and how many tokens each has;"""
+    cdef const int64_t[::1] segments
+    cdef int64_t blocks
+    """those of block b begin at segments[d * (blocks + 1) + b]."""
+    cdef const int64_t[::1] allowed_offsets
+    cdef const uint16_t[::1] allowed
+    """The topics of document d, ascending: allowed[allowed_offsets[d] : allowed_offsets[d + 1]]."""
+    cdef const int64_t[::1] gamma_start
+    cdef const uint32_t[::1] slots
+    cdef float[::1] gamma
+    """See above."""
+    cdef double[::1] nd
+    cdef double[::1] nw
+    cdef double[::1] totals
+    """Expected counts; the totals are the cell's own copy."""
+    cdef const double[:, ::1] alpha
+    cdef const uint32_t[::1] groups
+    """α of each group, and each document's group (empty: all are in the first)."""
+    cdef const double[::1] beta
+    cdef double beta_sum
+
+    def __init__(self, *, words, counts, offsets, segments, blocks, allowed_offsets, allowed, gamma_start, slots, gamma,
+                 nd, nw, totals, alpha, groups, beta, beta_sum):
+        self.words, self.counts, self.offsets, self.segments, self.blocks = words, counts, offsets, segments, blocks
+        self.allowed_offsets, self.allowed = allowed_offsets, allowed
+        self.gamma_start, self.slots, self.gamma = gamma_start, slots, gamma
+        self.nd, self.nw, self.totals = nd, nw, totals
+        self.alpha, self.groups, self.beta, self.beta_sum = alpha, groups, beta, beta_sum
+
+
+def cvb0(PairCell s, const uint32_t[::1] documents, int64_t block) -> float:
     """Renew the assignments of one cell; returns how many tokens' worth of probability moved."""
-    cdef int64_t i, j, d, t, first, last, begin, number, group, at, most = 1
+    cdef int64_t i, j, d, t, begin, number, group, at, most = 1
     cdef double total, moved = 0, old, change, c
     cdef Arena arena = Arena()
     cdef double *p
     cdef uint16_t k
-    for d in range(allowed_offsets.shape[0] - 1):
-        most = max(most, allowed_offsets[d + 1] - allowed_offsets[d])
+    for d in range(s.allowed_offsets.shape[0] - 1):
+        most = max(most, s.allowed_offsets[d + 1] - s.allowed_offsets[d])
     p = arena.doubles(most)
     with nogil:
-        for i in range(docs.shape[0]):
-            d = docs[i]
-            first = segments[d * (n_blocks + 1) + block]
-            last = segments[d * (n_blocks + 1) + block + 1]
-            begin, number = allowed_offsets[d], allowed_offsets[d + 1] - allowed_offsets[d]
+        for i in range(documents.shape[0]):
+            d = documents[i]
+            begin, number = s.allowed_offsets[d], s.allowed_offsets[d + 1] - s.allowed_offsets[d]
             if number == 1:
                 continue  # there is no choice
-            group = groups[d] if groups.shape[0] > 0 else 0
-            for t in range(first, last):
-                at = gamma_start[d] + (t - offsets[d]) * number
+            group = s.groups[d] if s.groups.shape[0] > 0 else 0
+            for t in range(s.segments[d * (s.blocks + 1) + block], s.segments[d * (s.blocks + 1) + block + 1]):
+                at = s.gamma_start[d] + (t - s.offsets[d]) * number
                 total = 0
                 for j in range(number):
-                    k = allowed[begin + j]
-                    old = gamma[at + j]
-                    p[j] = (max(nd[begin + j] - old, 0) + alpha[group, k]) * (
-                        max(nw[slots[at + j]] - old, 0) + beta[words[t]]) / (max(totals[k] - old, 0) + beta_sum)
+                    k = s.allowed[begin + j]
+                    old = s.gamma[at + j]
+                    p[j] = (max(s.nd[begin + j] - old, 0) + s.alpha[group, k]) * (
+                        max(s.nw[s.slots[at + j]] - old, 0) + s.beta[s.words[t]]) / (
+                        max(s.totals[k] - old, 0) + s.beta_sum)
                     total += p[j]
                 total = 1.0 / total
-                c = counts[t]
+                c = s.counts[t]
                 for j in range(number):
-                    k = allowed[begin + j]
-                    old = gamma[at + j]
-                    gamma[at + j] = <float> (p[j] * total)
-                    change = c * (<double> gamma[at + j] - old)
+                    k = s.allowed[begin + j]
+                    old = s.gamma[at + j]
+                    s.gamma[at + j] = <float> (p[j] * total)
+                    change = c * (<double> s.gamma[at + j] - old)
                     moved += fabs(change)
-                    nd[begin + j] += change
-                    nw[slots[at + j]] += change
-                    totals[k] += change
+                    s.nd[begin + j] += change
+                    s.nw[s.slots[at + j]] += change
+                    s.totals[k] += change
     return moved / 2
 
 

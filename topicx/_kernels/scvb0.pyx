@@ -19,43 +19,78 @@ cdef enum:
     SPLIT = 0x9E37  # keeps a word's stream apart from its neighbours'
 
 
-def scvb0_documents(const uint32_t[::1] words, const uint32_t[::1] counts, const int64_t[::1] offsets, int64_t begin,
-                    int64_t end, const uint32_t[::1] groups, const float[:, ::1] alpha, const float[:, ::1] nw,
-                    double scale, const float[::1] beta, const float[::1] weight, const double[::1] rates, int passes,
-                    float[:, ::1] keep, float[:, ::1] nd, double[:, ::1] gain, const double[:, ::1] base) -> float:
-    """The assignments of some documents of a minibatch given the words' counts, by `passes` passes over each.
+cdef class Batch:
+    """A minibatch at work, and the words' counts."""
 
-    keep: a padded row a pair, for the last pass. nd: a padded row a document, for its counts after it. gain, if it has
-    rows (one a group): ψ(α + n_dk) - base is added, base = ψ(α). Returns Σ log p(w) in the last pass, up to the
+    # -- its pairs
+    cdef const uint32_t[::1] words
+    cdef const uint32_t[::1] counts
+    cdef const int64_t[::1] offsets
+    """Those of document d: words[offsets[d] : offsets[d + 1]], and how many tokens each has."""
+
+    # -- the counts and the priors, in padded rows
+    cdef const float[:, ::1] nw
+    cdef double scale
+    """A row a word, and what all are multiplied by."""
+    cdef const float[::1] weight
+    """1 / (n_k + B)."""
+    cdef const float[:, ::1] alpha
+    cdef const uint32_t[::1] groups
+    """α of each group, and each document's group (empty: all are in the first)."""
+    cdef const float[::1] beta
+
+    # -- the passes over a document
+    cdef const double[::1] rates
+    cdef int passes
+
+    # -- what comes of it
+    cdef float[:, ::1] keep
+    """A row a pair, for the last pass."""
+    cdef float[:, ::1] nd
+    """A row a document, for its counts after it."""
+    cdef const double[:, ::1] base
+    """ψ(α)."""
+
+    def __init__(self, *, words, counts, offsets, nw, scale, weight, alpha, groups, beta, rates, passes, keep, nd, base):
+        self.words, self.counts, self.offsets = words, counts, offsets
+        self.nw, self.scale, self.weight = nw, scale, weight
+        self.alpha, self.groups, self.beta = alpha, groups, beta
+        self.rates, self.passes, self.keep, self.nd, self.base = rates, passes, keep, nd, base
+
+
+def scvb0_documents(Batch s, int64_t begin, int64_t end, double[:, ::1] gain) -> float:
+    """The assignments of some documents of a minibatch given the words' counts.
+
+    gain, if it has rows (one a group): ψ(α + n_dk) - ψ(α) is added. Returns Σ log p(w) in the last pass, up to the
     normaliser of θ, which the caller knows.
     """
-    cdef int64_t d, p, k, Kp = nw.shape[1], K = base.shape[1], group, first, n, i
-    cdef double fit = 0
+    cdef int64_t d, p, k, Kp = s.nw.shape[1], K = s.base.shape[1], group, first, n, i
+    cdef double fit = 0, fit_of
     cdef float length
     cdef Arena arena = Arena()
     cdef float *scratch = arena.floats(1 * Kp)
-    cdef double[:, ::1] wide = np.asarray(alpha)[:, :K].astype(np.float64)
+    cdef float *keep
+    cdef double[:, ::1] wide = np.asarray(s.alpha)[:, :K].astype(np.float64)
     with nogil:
         for d in range(begin, end):
-            first, n = offsets[d], offsets[d + 1] - offsets[d]
-            group = groups[d] if groups.shape[0] > 0 else 0
+            first, n = s.offsets[d], s.offsets[d + 1] - s.offsets[d]
+            group = s.groups[d] if s.groups.shape[0] > 0 else 0
             length = 0
             for i in range(first, first + n):
-                length += <float> counts[i]
+                length += <float> s.counts[i]
             for k in range(Kp):
-                nd[d, k] = length / <float> K if k < K else 0
+                s.nd[d, k] = length / <float> K if k < K else 0
             if n == 0:
                 continue
-            for p in range(passes):
-                if p + 1 == passes:
-                    fit += soft.scvb0(&words[first], &counts[first], n, Kp, &nd[d, 0], &alpha[group, 0], length,
-                                      &nw[0, 0], <float> scale, &beta[0], &weight[0], &rates[0], rates.shape[0], p * n,
-                                      &keep[first, 0], scratch)
-                else:
-                    soft.scvb0(&words[first], &counts[first], n, Kp, &nd[d, 0], &alpha[group, 0], length, &nw[0, 0],
-                               <float> scale, &beta[0], &weight[0], &rates[0], rates.shape[0], p * n, NULL, scratch)
+            for p in range(s.passes):
+                keep = &s.keep[first, 0] if p + 1 == s.passes else NULL
+                fit_of = soft.scvb0(&s.words[first], &s.counts[first], n, Kp, &s.nd[d, 0], &s.alpha[group, 0], length,
+                                    &s.nw[0, 0], <float> s.scale, &s.beta[0], &s.weight[0], &s.rates[0],
+                                    s.rates.shape[0], p * n, keep, scratch)
+                if keep != NULL:
+                    fit += fit_of
             if gain.shape[0] > 0:
-                digamma_gain(&gain[group, 0], &wide[group, 0], &nd[d, 0], &base[group, 0], K)
+                digamma_gain(&gain[group, 0], &wide[group, 0], &s.nd[d, 0], &s.base[group, 0], K)
     return fit
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.source import Source
 from topicx.errors import InputError
+from topicx.mixing import GOLDEN, mix
 
 
 def random_parts(
@@ -69,11 +70,9 @@ def check_fractions(fractions: Sequence[float]) -> None:
 
 def _keys(n: int, seed: int) -> NDArray[np.uint64]:
     """splitmix64 of the seed and the document's place."""
-    golden = 0x9E3779B97F4A7C15
-    z = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(golden) + np.uint64((seed * 0xD1B54A32D192ED03 + 1) % 2**64)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    places = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GOLDEN)
+    keys: NDArray[np.uint64] = mix(places + np.uint64((seed * 0xD1B54A32D192ED03 + 1) % 2**64))
+    return keys
 
 
 def _groups(corpus: Corpus) -> list[int]:

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from topicx._kernels import allowed as kernel
 from topicx._kernels import estimate as grouping
-from topicx.allowed import Hashed, aligned_counts, allowed_of, by_document, check_topics, document_of_entry, entry_alpha
+from topicx.allowed import (
+    Hashed,
+    aligned_counts,
+    allowed_of,
+    by_document,
+    cell_arrays,
+    check_topics,
+    document_of_entry,
+    entry_alpha,
+)
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate.cgsp import ThetaRows, WordCounts, parts
@@ -50,10 +59,11 @@ class RestrictedConditionals:
         self.words_of = np.ascontiguousarray(state.words)
         self.z = np.ascontiguousarray(state.z)
         self.table = Hashed.of(state, self.words_of, self.z, np.ascontiguousarray(state.seeds.words))
-        self._priors = (
-            state.topic_totals(), np.ascontiguousarray(state.alpha, np.float64),
-            np.ascontiguousarray(state.groups, np.uint32), np.ascontiguousarray(state.beta, np.float64),
-            float(state.beta.sum()),
+        self._cell = kernel.AllowedCell(
+            words=self.words_of, offsets=state.offsets, assigned=self.z, totals=state.topic_totals(),
+            alpha=np.ascontiguousarray(state.alpha, np.float64), groups=np.ascontiguousarray(state.groups, np.uint32),
+            beta=np.ascontiguousarray(state.beta, np.float64), beta_sum=float(state.beta.sum()),
+            **cell_arrays(self.allowed, self.table),
         )  # fmt: skip
 
     def documents(self, *, wanted: bool = True, for_words: bool = True) -> Iterator[ThetaRows]:
@@ -62,13 +72,8 @@ class RestrictedConditionals:
             return
         soft = np.zeros(len(self.allowed[1]))
 
-        def work(part: tuple[int, int]) -> None:
-            kernel.soft_documents(
-                *part, self.words_of, self.z, self.state.offsets, *self.allowed, *self.table.arrays(), *self._priors,
-                soft,
-            )  # fmt: skip
-
-        self.engine.map(work, parts(self.state.offsets, 4 * self.engine.threads))
+        pieces = parts(self.state.offsets, 4 * self.engine.threads)
+        self.engine.map(lambda part: kernel.soft_documents(self._cell, *part, soft), pieces)
         yield from theta_rows(self.state, soft)
 
     def words(self, max_entries: int) -> WordCounts:
@@ -81,10 +86,7 @@ class RestrictedConditionals:
         values = np.empty(len(topics))
 
         def work(part: tuple[int, int]) -> None:
-            kernel.soft_words(
-                *part, offsets, documents, z, *self.allowed, counts, *self.table.arrays(), *self._priors, indptr,
-                topics, values,
-            )  # fmt: skip
+            kernel.soft_words(self._cell, *part, offsets, documents, z, counts, indptr, topics, values)
 
         self.engine.map(work, parts(offsets, 4 * self.engine.threads))
         indptr, topics, values = with_seeds(state, indptr, topics, values)

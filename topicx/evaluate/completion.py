@@ -21,6 +21,7 @@ from topicx.errors import InputError
 from topicx.evaluate.infer import document_keys, in_batches, priors
 from topicx.evaluate.likelihood import divisors
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
+from topicx.mixing import GOLDEN, mix
 from topicx.model import Model
 
 
@@ -111,10 +112,7 @@ def _seen(offsets: NDArray[np.int64], keys: NDArray[np.uint64], share: str | flo
     if share == "half":
         return position < np.repeat(lengths // 2, lengths)
     # A rank at random within each document: a hash of the document's key and the position.
-    x = np.repeat(keys, lengths) ^ ((position.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    x ^= x >> np.uint64(31)
+    x = mix(np.repeat(keys, lengths) ^ ((position.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)))
     order = np.lexsort((x, np.repeat(np.arange(len(lengths)), lengths)))
     rank = np.empty(len(order), np.int64)
     rank[order] = position

@@ -31,6 +31,7 @@ from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError, listed
 from topicx.estimate.side_by_side import blocks_of
 from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
+from topicx.mixing import GOLDEN, MASK
 from topicx.model import Model
 from topicx.models.definition import Definition, NewDocuments
 from topicx.strings import Strings
@@ -361,12 +362,12 @@ def sweeps(
 
 def chain_seed(seed: int, chain: int) -> int:
     """The seed of one of several chains; the first has the seed itself."""
-    return (seed + chain * 0x9E3779B97F4A7C15) % 2**63
+    return (seed + chain * GOLDEN) % 2**63
 
 
 def _further(keys: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:
     """Streams of the same documents for another use."""
-    step = np.uint64((0x9E3779B97F4A7C15 * (2 * number + 3)) & ((1 << 64) - 1))
+    step = np.uint64(GOLDEN * (2 * number + 3) & MASK)
     return keys ^ step
 
 

@@ -15,6 +15,7 @@ from topicx.allowed import (
     aligned_counts,
     allowed_of,
     by_document,
+    cell_arrays,
     check_topics,
     document_of_entry,
     entry_alpha,
@@ -67,13 +68,13 @@ class Restricted(Gibbs):
         options, schedule = self.options, self.schedule
         number = cell.shard * schedule.partitions + cell.block
         totals = self.totals.copy()
-        changed = kernel.sweep_cell(
-            self.words, self.z, self.state.offsets, schedule.segments, schedule.partitions,
-            schedule.active(cell.shard, share), cell.block, *self.allowed, *self.table.arrays(), totals,
-            self.state.alpha, self.state.groups, self._beta, self._beta_sum,
-            streams.key(options.seed, options.chain, streams.CELL, step, number), maximise,
+        tokens = kernel.AllowedCell(
+            words=self.words, offsets=self.state.offsets, segments=schedule.segments, blocks=schedule.partitions,
+            assigned=self.z, totals=totals, alpha=self.state.alpha, groups=self.state.groups, beta=self._beta,
+            beta_sum=self._beta_sum, **cell_arrays(self.allowed, self.table),
         )  # fmt: skip
-        return int(changed), totals
+        key = streams.key(options.seed, options.chain, streams.CELL, step, number)
+        return int(kernel.sweep(tokens, schedule.active(cell.shard, share), cell.block, key, maximise)), totals
 
     def score(self) -> float:
         return joint_log_likelihood(self.sync())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_MASK = (1 << 64) - 1
+from topicx.mixing import GOLDEN, MASK, mix
 
 # What a stream is for: the first word mixed in, so that no two uses share a stream.
 CELL, SHUFFLE, START, UPDATE, WARP_WORD, WARP_DOCUMENT, PHI, SPLIT, CHAIN, HARDEN = range(1, 11)
@@ -19,19 +19,11 @@ PIECE = 1 << 24
 """Tokens whose first topics come from one stream."""
 
 
-def _mix(x: int) -> int:
-    """The finaliser of splitmix64 (Steele, Lea & Flood 2014): every bit of x reaches every bit of the result."""
-    x = (x + 0x9E3779B97F4A7C15) & _MASK
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
-    return x ^ (x >> 31)
-
-
 def key(*parts: int) -> int:
     """A 64-bit key of these numbers, in this order."""
     state = 0
     for part in parts:
-        state = _mix(state ^ (part & _MASK))
+        state = mix((state ^ (part & MASK)) + GOLDEN & MASK)
     return state
 
 

@@ -171,13 +171,15 @@ class Learner:
         ends = np.searchsorted(pair_offsets, len(pair_words) * np.arange(1, SLICES) / SLICES)
         ranges = [0, *ends.tolist(), documents]
 
+        batch = scvb0.Batch(
+            words=pair_words, counts=counts, offsets=pair_offsets, nw=self.nw, scale=self.scale, weight=weight,
+            alpha=self._alpha32, groups=groups, beta=self._beta32, rates=self._rates, passes=self.rate.passes,
+            keep=keep, nd=nd, base=self._base,
+        )  # fmt: skip
+
         def work(part: int) -> tuple[float, NDArray[np.float64]]:
             gain = np.zeros((len(self.alpha) if gains else 0, self.topics))
-            fit = scvb0.scvb0_documents(
-                pair_words, counts, pair_offsets, ranges[part], ranges[part + 1], groups, self._alpha32, self.nw,
-                self.scale, self._beta32, weight, self._rates, self.rate.passes, keep, nd, gain, self._base,
-            )  # fmt: skip
-            return fit, gain
+            return scvb0.scvb0_documents(batch, ranges[part], ranges[part + 1], gain), gain
 
         results = self.engine.map(work, range(SLICES)) if len(words) else []
         lengths = np.diff(offsets)

@@ -128,12 +128,13 @@ class RestrictedCvb0(Method):
 
     def _cell(self, cell: Cell) -> tuple[float, Floats]:
         totals, state, schedule = self.totals.copy(), self.state, self.schedule
-        moved = kernel.cvb0_cell(
-            self.words, self.counts, self.offsets, schedule.segments, schedule.partitions,
-            schedule.active(cell.shard, 1.0), cell.block, *self.allowed, self.gamma_start, self.slots, self.gamma,
-            self.nd, self.nw, totals, state.alpha, state.groups, self._beta, float(state.beta.sum()),
+        pairs_of = kernel.PairCell(
+            words=self.words, counts=self.counts, offsets=self.offsets, segments=schedule.segments,
+            blocks=schedule.partitions, allowed_offsets=self.allowed[0], allowed=self.allowed[1],
+            gamma_start=self.gamma_start, slots=self.slots, gamma=self.gamma, nd=self.nd, nw=self.nw, totals=totals,
+            alpha=state.alpha, groups=state.groups, beta=self._beta, beta_sum=float(state.beta.sum()),
         )  # fmt: skip
-        return moved, totals
+        return kernel.cvb0(pairs_of, schedule.active(cell.shard, 1.0), cell.block), totals
 
     def score(self) -> float:
         """-F of Teh et al. 2007, eq. 12, per token, as the other collapsed variational methods have it."""
