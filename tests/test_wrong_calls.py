@@ -202,7 +202,7 @@ PYTHON: list[tuple[str, Callable[[], Any], str]] = [
     ("no file", lambda: topicx.Model.load("nowhere"), "nowhere: cannot be read"),
     ("search", lambda: topicx.search(C, topics=[0]), "topics must be from 1"),
     ("search held out", lambda: topicx.search(C, topics=[2], held_out=math.nan), "held_out"),
-    ("states", lambda: topicx.HMM(states=0), "states"),
+    ("states", lambda: topicx.HMM(0).fit(np.zeros((3, 1), int)), "must be a whole number from 1"),
     ("documents without labels", lambda: topicx.LabeledLDA().fit(C), "the corpus has none"),
     ("documents without targets", lambda: topicx.MedLDA(topics=2).fit(C), "no labels to learn from"),
     ("a callback that is none", lambda: topicx.LDA(topics=2).fit(C, [1.0]), "callbacks must be functions"),
@@ -250,3 +250,14 @@ def test_spans_of_large_times_have_names_of_their_own() -> None:
     groups, names = spans_of(told([1600000000.0 + i for i in range(6)]), 3)
     assert names == ["1600000000-1600000001", "1600000002-1600000003", "1600000004-1600000005"]
     assert groups.tolist() == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("sampler", ["collapsed", "partial"])
+def test_whole_numbers_are_priors_of_an_hmm_as_others_are(sampler: str) -> None:
+    """Found by fuzzing: counts plus a whole number were whole numbers, which the draw of emissions did not take."""
+    symbols = np.random.default_rng(1).integers(0, 4, (60, 1))
+    fitted = [
+        topicx.HMM(2, n_iter=3, sampler=sampler, transmat_prior=a, emissionprob_prior=b).fit(symbols)
+        for a, b in ((2, 3), (2.0, 3.0))
+    ]
+    assert np.array_equal(fitted[0].emissionprob_, fitted[1].emissionprob_)

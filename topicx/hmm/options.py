@@ -52,8 +52,7 @@ class HmmOptions:
             value = getattr(self, name)
             if isinstance(value, bool) or not (isinstance(value, int | float) and 1e-30 <= value <= 1e30):
                 raise InputError(f"{name} must be a number from 1e-30 to 1e30, not {value!r}")
-            if isinstance(value, int) and value > MAX_INDEX:  # NumPy has no whole numbers like that
-                object.__setattr__(self, name, float(value))
+            object.__setattr__(self, name, float(value))  # counts and a whole number would make whole numbers
         if not (isinstance(self.tolerance, int | float) and math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise InputError(f"tolerance must be a number of at least 0, not {self.tolerance!r}")
         if self.sampler == "baum-welch" and self.paths > 1:
