@@ -11,8 +11,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 LAYERS = (
     (
-        "errors", "strings", "declare", "schema", "kinds", "files", "output", "progress", "artefact", "mixing", "__main__",
-    ),
         "errors",
         "strings",
         "declare",
@@ -22,8 +20,8 @@ LAYERS = (
         "output",
         "progress",
         "artefact",
-        "mixing",
         "__main__",
+        "mixing",
     ),
     ("_kernels",),
     ("engines",),
