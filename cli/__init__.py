@@ -9,6 +9,7 @@ import io
 import os
 import re
 import signal
+import stat
 import sys
 from importlib import import_module
 from typing import Any
@@ -157,6 +158,17 @@ class _Closed(io.RawIOBase):
         raise OSError(errno.EBADF, "cannot be written: it is closed", "standard output")
 
 
+class _Messages(io.FileIO):
+    """Standard error into a pipe: when nobody reads it any more (`train … 2>&1 | head`), work goes on without."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            return len(data)
+
+
 def _open_standard_streams() -> None:
     """Something stands where a standard stream is closed, so that no file of ours gets its number."""
     for number in range(3):
@@ -168,6 +180,9 @@ def _open_standard_streams() -> None:
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Closed(), 1), "utf-8", write_through=True)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    elif sys.stderr is sys.__stderr__ and stat.S_ISFIFO(os.fstat(2).st_mode):
+        messages = io.BufferedWriter(_Messages(2, "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(messages, sys.stderr.encoding, sys.stderr.errors, line_buffering=True)
 
 
 def spelt(message: str) -> str:
