@@ -29,6 +29,7 @@ def asked(path: str, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple
     from topicx.errors import InputError
     from topicx.estimate import edit
     from topicx.model import Model
+    from topicx.models import registry as models
     from topicx.state import State
 
     context = click.get_current_context()
@@ -44,12 +45,15 @@ def asked(path: str, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple
         if called or away:
             raise InputError("--name, --hide: are for a model; the topics of a state have numbers alone")
         state = State.load(path)
+        models.of_meta(state.meta).verify_state(state)
         changed = edit.merged_state(state, edit.targets_of(groups, state.n_topics))
         changed.parents = dict(state.parents) | {"state": state.digest}
         changed.save(output)
         say(f"wrote the state with {len(groups):,} merged topics to {output}")
         return True
-    model = edit.edited(Model.load(path), groups, called, away)
+    found = Model.load(path)
+    models.of_meta(found.meta).verify(found)
+    model = edit.edited(found, groups, called, away)
     model.save(output)
     say(f"wrote {output}: {int(model.shown.sum())} topics of {model.n_topics} are shown")
     return True

@@ -79,11 +79,13 @@ def _remember(meta: dict[str, Any], limits: dict[str, Any]) -> None:
 def _prune_state(path: str, output: str, limits: dict[str, Any], quiet: bool) -> None:
     from topicx.errors import InputError
     from topicx.estimate.edit import pruned_state
+    from topicx.models import registry as models
     from topicx.state import State
 
     if limits["drop_empty"]:
         raise InputError("--drop-empty: the documents of a state stay")
     whole = State.load(path)
+    models.of_meta(whole.meta).verify_state(whole)
     left = pruned_state(whole, **limits)
     _remember(left.meta, limits)
     left.parents = dict(whole.parents) | {"state": whole.digest}

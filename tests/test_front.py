@@ -273,7 +273,7 @@ def test_a_callback_sees_the_model_so_far(start: str) -> None:
     assert all(np.allclose(model.topic_word.sum(axis=1), 1) for _, model in seen)
     assert "look" not in repr(event)
     with pytest.raises(topicx.InputError, match="no model to look at"):
-        type(event)(event.step, 1, 1, 1.0, None, {}).model()
+        type(event)(event.step, 1, 1, None, {}).model()
 
 
 def test_a_callback_that_returns_true_stops() -> None:

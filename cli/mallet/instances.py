@@ -112,7 +112,10 @@ def load(path: str, option: str = "--input") -> Instances:
         corpus = Corpus.from_file(files.read(source.shown, CORPUS, source.blocks(), map_from=MAP_FROM))
     corpus.truth = {}  # of synthetic corpora: what is made of instances is no draw from it any more
     about = corpus.meta.get("mallet") or {}
-    pipe = Pipe.from_meta(about["pipe"]) if about.get("pipe") else None
+    try:
+        pipe = Pipe.from_meta(about["pipe"]) if about.get("pipe") else None
+    except (AttributeError, TypeError, ValueError):
+        raise InputError(f"{path}: the metadata 'pipe' is in a form that topicx does not write") from None
     labels = list(about.get("labels") or corpus.label_names)
     return Instances(corpus, about.get("form", "sequence"), pipe, labels, bool(about.get("hidden")))
 

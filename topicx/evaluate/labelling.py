@@ -22,6 +22,7 @@ from topicx.errors import InputError
 from topicx.evaluate.infer import Inference, Inferred
 from topicx.evaluate.labels import LabelMeasures, choose
 from topicx.model import Model
+from topicx.models import registry as models
 from topicx.models.label_number import LabelNumber
 from topicx.models.labeled import check_side
 from topicx.strings import Strings
@@ -43,7 +44,7 @@ class Labeller:
     """What turns the topics of new documents into labels."""
 
     def __init__(self, model: Model, *, score: str = "words", top: int = 0, threshold: float | None = None) -> None:
-        if "topic_label" not in model.side:
+        if "topic_label" not in model.side or not models.of_meta(model.meta).labelled:
             raise InputError("the model's topics are no labels: train with --model labeled, prior or dependency")
         if score not in SCORES:
             raise InputError(f"score must be one of {', '.join(SCORES)}, not {score!r}")

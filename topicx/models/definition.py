@@ -153,7 +153,10 @@ class Definition:
         return np.array([index.get(name, mean) if name else mean for name in documents.collections], np.uint32)
 
     def verify(self, model: Model) -> None:
-        """InputError unless the side arrays of a model (perhaps from a damaged file) fit together."""
+        """InputError unless the side arrays of a model (perhaps from a damaged file) fit together,"""
+
+    def verify_state(self, state: State) -> None:
+        """or those of a state."""
 
     def estimator(self, model: Model) -> str | None:
         """The estimator of new documents' θ, where it is not the model's own: what is used if nobody asks for an

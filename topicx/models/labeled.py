@@ -126,7 +126,7 @@ class Labeled(Definition):
         )
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
-        self._check(state)
+        self.verify_state(state)
         return super().updates(options, state)
 
     def estimator(self, model: Model) -> str | None:
@@ -151,9 +151,10 @@ class Labeled(Definition):
 
     def verify(self, model: Model) -> None:
         check_side(model.side, model.n_topics)
+        LabelNumber.from_side(model.side, model.n_words)
 
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
-        self._check(state)
+        self.verify_state(state)
         side = state.side
         names, of_topic = Strings.from_arrays(side, "label_names"), side["topic_label"]
         model.topic_names = topic_names(names, of_topic)
@@ -163,9 +164,7 @@ class Labeled(Definition):
         if not len(model.side.get("label_number", ())):
             model.side |= number_of_labels(state).side()
 
-    @staticmethod
-    def _check(state: State) -> None:
-        """InputError unless the labels of a state (perhaps from a damaged file) and its topics fit together."""
+    def verify_state(self, state: State) -> None:
         check_side(state.side, state.n_topics)
         require(len(state.side["labelled"]) == state.n_documents, "marks of labels for other documents")
         require(state.allowed is not None, "labels, and documents that may have any topic")
