@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tests import harness
 from topicx.sampling import registry
@@ -135,3 +136,19 @@ def test_edges(name: str) -> None:
             method.sweep(step)
         assert np.all(method.sync().z < topics)
         assert np.isfinite(method.score())
+
+
+def test_groups_whose_priors_are_far_apart_are_drawn_in_bounded_time() -> None:
+    """A group with hardly any of another one's α for a topic: the tree, whose proposals know the largest α of all groups,
+    gives up refusing and draws as exactly. The first document's only token has 5 + β tokens of its word on topic 2."""
+    counts = np.zeros(3, int)
+    for seed in range(600):
+        alpha = [[0.1, 0.1, 0.1], [0.1, 0.1, 1e12]]
+        state = harness.make_state([[0], [0] * 5], alpha, [0.5, 0.5], groups=[0, 1])
+        state.z = np.array([seed % 3, 2, 2, 2, 2, 2], np.uint16)
+        method = harness.make_method("tree", state, seed=seed)
+        method.start(random=True)
+        method.sweep(0)
+        counts[method.sync().z[0]] += 1
+    expected = np.array([0.5, 0.5, 5.5 / 6])
+    assert stats.chisquare(counts, 600 * expected / expected.sum()).pvalue > harness.LEVEL / 4

@@ -43,6 +43,7 @@ cdef const tx_trees *trees = tx_trees_choose()
 
 cdef enum:
     AHEAD = 8  # tokens between the prefetch of a document's list and its use
+    TRIES = 1000  # refusals before a draw is made topic by topic (which is as exact, whatever went before)
 
 
 cdef struct Lists:
@@ -248,10 +249,25 @@ cdef inline void list_move(Lists *s, int64_t i, int64_t old, int64_t new) noexce
     numbers[j] += 1
 
 
+cdef double alpha_scan(Cell cell, Word *s, uint32_t group, int64_t old, float c_less, double x,
+                       int64_t *found) noexcept nogil:
+    """Σ_k α_gk c_k, topic by topic; `found`: where it passes x."""
+    cdef int64_t k
+    cdef double total = 0
+    found[0] = -1
+    for k in range(cell.totals.shape[0]):
+        total += cell.alpha[group, k] * <double> (c_less if k == old else s.c[k])
+        if x >= 0 and found[0] < 0 and x < total:
+            found[0] = k
+    if found[0] < 0:  # by rounding
+        found[0] = cell.totals.shape[0] - 1
+    return total
+
+
 cdef int64_t renew_word(Cell cell, Word *s, Lists *lists, Tokens *tokens, int64_t first, int64_t last, float *sums,
                         tx_rng *rng) noexcept nogil:
     """Draw the tokens first … last - 1, all of the word in the tree."""
-    cdef int64_t i, j, at, ahead, old, new, chunks, changed = 0
+    cdef int64_t i, j, at, ahead, old, new, chunks, tries, changed = 0
     cdef uint32_t *topics
     cdef uint16_t *z
     cdef bint grouped = cell.groups.shape[0] > 0, taken
@@ -286,13 +302,18 @@ cdef int64_t renew_word(Cell cell, Word *s, Lists *lists, Tokens *tokens, int64_
                 s.leaf[old] = leaf_less
                 s.total = trees.renew(&s.tree, old)
         mass = <double> own + s.total
-        while True:
+        for tries in range(TRIES + 1):
+            if tries == TRIES:  # groups far apart: this one has hardly any of what the largest α of all would have
+                mass = own + alpha_scan(cell, s, lists.group[i], old, c_less, -1, &new)
             x = tx_rng_double(rng) * mass
             if x < own:
                 j = gathers.find(sums, ends, chunks, <float> x)
                 if j >= 0:
                     new = topics[j]
                     break
+            if tries == TRIES:
+                alpha_scan(cell, s, lists.group[i], old, c_less, x - own, &new)
+                break
             new = trees.find(&s.tree, <float> (x - own))
             if new != old and not grouped:
                 break
