@@ -139,8 +139,8 @@ def test_edges(name: str) -> None:
 
 
 def test_groups_whose_priors_are_far_apart_are_drawn_in_bounded_time() -> None:
-    """A group with hardly any of another one's α for a topic: the tree, whose proposals know the largest α of all groups,
-    gives up refusing and draws as exactly. The first document's only token has 5 + β tokens of its word on topic 2."""
+    """A group with hardly any of another one's α for a topic: the tree, whose proposals know the largest α of all
+    groups, gives up refusing and draws as exactly. Five tokens of the first document's word stand on topic 2."""
     counts = np.zeros(3, int)
     for seed in range(600):
         alpha = [[0.1, 0.1, 0.1], [0.1, 0.1, 1e12]]
