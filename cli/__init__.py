@@ -181,8 +181,8 @@ def _open_standard_streams() -> None:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     elif sys.stderr is sys.__stderr__ and stat.S_ISFIFO(os.fstat(2).st_mode):
-        messages = io.BufferedWriter(_Messages(2, "w", closefd=False))
-        sys.stderr = io.TextIOWrapper(messages, sys.stderr.encoding, sys.stderr.errors, line_buffering=True)
+        form = str(sys.stderr.encoding), sys.stderr.errors  # type: ignore[union-attr]
+        sys.stderr = io.TextIOWrapper(io.BufferedWriter(_Messages(2, "w", closefd=False)), *form, line_buffering=True)
 
 
 def spelt(message: str) -> str:

@@ -90,7 +90,9 @@ def told(corpus: Corpus, column: str | None) -> list[Any]:
     if column == "collection" and len(corpus.collection):
         return [corpus.collection_of(document) for document in range(corpus.n_documents)]
     if column not in corpus.columns:
-        there = {"label": corpus.label_offsets, "collection": corpus.collection, "time": corpus.time}
+        there: dict[str, NDArray[Any]] = {
+            "label": corpus.label_offsets, "collection": corpus.collection, "time": corpus.time,
+        }  # fmt: skip
         names = ", ".join(
             sorted({*(name for name, values in there.items() if len(values)), *corpus.columns} - {"snippet"})
         )
