@@ -39,6 +39,11 @@ class Hashed:
         """Where the rows begin, their masks (-1: dense), and the cells."""
         return self.start, self.mask, self.cells
 
+    def cell_arrays(self, allowed: Allowed) -> dict[str, NDArray[Any]]:
+        """These, and the topics of each document, as the kernels name them."""
+        rows = dict(zip(("row_start", "row_mask", "row_cells"), self.arrays(), strict=True))
+        return rows | {"allowed_offsets": allowed[0], "allowed": allowed[1]}
+
     @classmethod
     def of(
         cls, state: State, words: NDArray[np.uint32], z: NDArray[np.uint16], seed_words: NDArray[np.uint32]
@@ -47,14 +52,6 @@ class Hashed:
         frequencies = np.bincount(words, minlength=state.n_words) + np.bincount(seed_words, minlength=state.n_words)
         table = cls(frequencies, state.n_topics).add(words, z)
         return table.add(seed_words, state.seeds.topics, state.seeds.counts) if len(seed_words) else table
-
-
-def cell_arrays(allowed: Allowed, table: Hashed) -> dict[str, NDArray[Any]]:
-    """Both as the kernels name them."""
-    start, mask, cells = table.arrays()
-    return {
-        "allowed_offsets": allowed[0], "allowed": allowed[1], "row_start": start, "row_mask": mask, "row_cells": cells,
-    }  # fmt: skip
 
 
 def allowed_of(state: State) -> Allowed:

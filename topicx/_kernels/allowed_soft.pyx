@@ -74,19 +74,22 @@ cdef class PairCell:
     cdef const int64_t[::1] allowed_offsets
     cdef const uint16_t[::1] allowed
     """The topics of document d, ascending: allowed[allowed_offsets[d] : allowed_offsets[d + 1]]."""
-    cdef const int64_t[::1] gamma_start
-    cdef const uint32_t[::1] slots
-    cdef float[::1] gamma
-    """See above."""
-    cdef double[::1] nd
-    cdef double[::1] nw
-    cdef double[::1] totals
-    """Expected counts; the totals are the cell's own copy."""
+
+    # -- the priors
     cdef const double[:, ::1] alpha
     cdef const uint32_t[::1] groups
     """α of each group, and each document's group (empty: all are in the first)."""
     cdef const double[::1] beta
     cdef double beta_sum
+
+    # -- assignments and expected counts: see above
+    cdef const int64_t[::1] gamma_start
+    cdef const uint32_t[::1] slots
+    cdef float[::1] gamma
+    cdef double[::1] nd
+    cdef double[::1] nw
+    cdef double[::1] totals
+    """The cell's own copy."""
 
     def __init__(self, *, words, counts, offsets, segments, blocks, allowed_offsets, allowed, gamma_start, slots, gamma,
                  nd, nw, totals, alpha, groups, beta, beta_sum):

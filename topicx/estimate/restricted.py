@@ -12,16 +12,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels import allowed as kernel
 from topicx._kernels import estimate as grouping
-from topicx.allowed import (
-    Hashed,
-    aligned_counts,
-    allowed_of,
-    by_document,
-    cell_arrays,
-    check_topics,
-    document_of_entry,
-    entry_alpha,
-)
+from topicx.allowed import Hashed, aligned_counts, allowed_of, by_document, check_topics, document_of_entry, entry_alpha
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate.cgsp import ThetaRows, WordCounts, parts
@@ -63,7 +54,7 @@ class RestrictedConditionals:
             words=self.words_of, offsets=state.offsets, assigned=self.z, totals=state.topic_totals(),
             alpha=np.ascontiguousarray(state.alpha, np.float64), groups=np.ascontiguousarray(state.groups, np.uint32),
             beta=np.ascontiguousarray(state.beta, np.float64), beta_sum=float(state.beta.sum()),
-            **cell_arrays(self.allowed, self.table),
+            **self.table.cell_arrays(self.allowed),
         )  # fmt: skip
 
     def documents(self, *, wanted: bool = True, for_words: bool = True) -> Iterator[ThetaRows]:

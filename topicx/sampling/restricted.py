@@ -15,7 +15,6 @@ from topicx.allowed import (
     aligned_counts,
     allowed_of,
     by_document,
-    cell_arrays,
     check_topics,
     document_of_entry,
     entry_alpha,
@@ -71,7 +70,7 @@ class Restricted(Gibbs):
         tokens = kernel.AllowedCell(
             words=self.words, offsets=self.state.offsets, segments=schedule.segments, blocks=schedule.partitions,
             assigned=self.z, totals=totals, alpha=self.state.alpha, groups=self.state.groups, beta=self._beta,
-            beta_sum=self._beta_sum, **cell_arrays(self.allowed, self.table),
+            beta_sum=self._beta_sum, **self.table.cell_arrays(self.allowed),
         )  # fmt: skip
         key = streams.key(options.seed, options.chain, streams.CELL, step, number)
         return int(kernel.sweep(tokens, schedule.active(cell.shard, share), cell.block, key, maximise)), totals
