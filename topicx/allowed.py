@@ -41,8 +41,8 @@ class Hashed:
 
     def cell_arrays(self, allowed: Allowed) -> dict[str, NDArray[Any]]:
         """These, and the topics of each document, as the kernels name them."""
-        rows = dict(zip(("row_start", "row_mask", "row_cells"), self.arrays(), strict=True))
-        return rows | {"allowed_offsets": allowed[0], "allowed": allowed[1]}
+        names = ("row_start", "row_mask", "row_cells", "allowed_offsets", "allowed")
+        return dict(zip(names, (*self.arrays(), *allowed), strict=True))
 
     @classmethod
     def of(
