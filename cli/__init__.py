@@ -159,14 +159,17 @@ class _Closed(io.RawIOBase):
 
 
 class _Messages(io.FileIO):
-    """Standard error into a pipe: when nobody reads it any more (`train … 2>&1 | head`), work goes on without."""
+    """Standard error into a pipe: when nobody reads it any more (`train … 2>&1 | head`), work goes on without. There is
+    no buffer between, whose lock a signal's handler with a message of its own would meet."""
 
     def write(self, data: Any) -> int:
+        left = memoryview(data)
         try:
-            return super().write(data)
+            while left:
+                left = left[super().write(left) or 0 :]
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
-            return len(data)
+        return len(data)
 
 
 def _open_standard_streams() -> None:
@@ -182,7 +185,7 @@ def _open_standard_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     elif sys.stderr is sys.__stderr__ and stat.S_ISFIFO(os.fstat(2).st_mode):
         form = str(sys.stderr.encoding), sys.stderr.errors  # type: ignore[union-attr]
-        sys.stderr = io.TextIOWrapper(io.BufferedWriter(_Messages(2, "w", closefd=False)), *form, line_buffering=True)
+        sys.stderr = io.TextIOWrapper(_Messages(2, "w", closefd=False), *form, line_buffering=True)
 
 
 def spelt(message: str) -> str:
