@@ -327,7 +327,7 @@ def test_pipes(tmp_path: Path) -> None:
     run_topicx("train", "c", "-k", 300, "--iterations", 1, "-q", "-o", "m", cwd=tmp_path)
     done = subprocess.run(["bash", "-c", cut], cwd=tmp_path, text=True, capture_output=True, check=False)
     assert done.stderr == ""
-    left = f"{sys.executable} -m topicx train c -k 5 --iterations 300 --trace-interval 1 -v -o n 2>&1 | head -1"
+    left = f"{sys.executable} -m topicx train c -k 5 --iterations 300 --trace-interval 1 -v -o n 2>&1 | true"
     subprocess.run(["bash", "-c", left], cwd=tmp_path, capture_output=True, check=False)
     assert (tmp_path / "n").exists()  # nobody reads its messages any more: it goes on without
 

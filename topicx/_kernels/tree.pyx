@@ -312,7 +312,7 @@ cdef int64_t renew_word(Cell cell, Word *s, Lists *lists, Tokens *tokens, int64_
                     new = topics[j]
                     break
             if tries == TRIES:
-                alpha_scan(cell, s, lists.group[i], old, c_less, x - own, &new)
+                alpha_scan(cell, s, lists.group[i], old, c_less, max(x - own, 0), &new)
                 break
             new = trees.find(&s.tree, <float> (x - own))
             if new != old and not grouped:
