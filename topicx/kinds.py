@@ -61,6 +61,7 @@ def _tokenizer(value: Any) -> bool:
         and lists(value.get("stopwords", []))
         and lists(value.get("phrases", []), list)
         and all(lists(pair) and len(pair) == 2 for pair in value.get("phrases", []))
+        and isinstance(value.get("stem"), str | None)
     )
 
 
