@@ -217,9 +217,9 @@ def test_instances_whose_metadata_is_something_else(about: Any, there: Path) -> 
     refused("mallet info --input lie --print-labels TRUE", "the metadata 'mallet'")
 
 
-@pytest.mark.parametrize("stem", [{}, [], 3])
-def test_stems_of_no_language(stem: Any, there: Path) -> None:
-    lie("lda", nothing, {"tokenizer": files.read("lda").meta["tokenizer"] | {"stem": stem}})
+@pytest.mark.parametrize("wrong", [{"stem": {}}, {"stem": 3}, {"min_length": 10**30}, {"min_length": 0.5}])
+def test_how_words_were_made(wrong: dict[str, Any], there: Path) -> None:
+    lie("lda", nothing, {"tokenizer": files.read("lda").meta["tokenizer"] | wrong})
     refused("import t.tsv --text-field text --like lie -o x -q", "the metadata 'tokenizer'")
 
 
