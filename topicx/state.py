@@ -137,8 +137,7 @@ class State(OfDocuments, OfTopics, Kept):
             offsets, topics = self.allowed
             group = np.repeat(self.groups, np.diff(offsets)) if len(self.groups) else 0
             document = np.repeat(np.arange(self.n_documents), np.diff(offsets))
-            own: NDArray[np.float64] = np.bincount(document, self.alpha[group, topics], self.n_documents)
-            return own
+            return np.bincount(document, self.alpha[group, topics], self.n_documents).astype(np.float64, copy=False)
         sums = self.alpha.sum(axis=1)
         return sums[self.groups] if len(self.groups) else np.full(self.n_documents, sums[0])
 
