@@ -291,7 +291,7 @@ def test_one_against_all_others_is_a_binary_model_for_each_class() -> None:
     alone = []
     for chain, name in enumerate(model.classes):
         two = Corpus.from_documents(docs, labels=[name if subject == name else "-" for subject in subjects])
-        own = {"lambda_": 20.0, "nu": 1.0, "task": "binary"}
+        own = {"lambda_": 20.0, "nu": 1.0, "task": "binary", "bias": True}
         with Threads(1) as engine:
             asked = Options(**chosen, seed=3, chain=chain, model="medlda", own=own)
             alone.append(Run.start(two, asked, engine).train().result())
