@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 from tests.conftest import Run as CommandLine
 from tests.test_cli import start_training
@@ -21,6 +22,7 @@ from topicx.evaluate.diagnostics import infer_state
 from topicx.evaluate.folds import cross_validate
 from topicx.evaluate.infer import Inference, chain_seed, infer
 from topicx.evaluate.prediction import of_classes, of_labels, of_values, predictions
+from topicx.models.calibrate import comparable, shares_as_new
 from topicx.models.medlda import decision
 from topicx.models.targets import read_targets
 from topicx.report.weights import strongest
@@ -94,8 +96,57 @@ def test_classifiers_have_a_bias_where_a_class_is_one_of_several() -> None:
     for name, has in (("two", False), ("three", True), ("labels", True)):
         texts = Corpus.from_documents(docs, labels=labels[name])
         for bias in (None, True, False):
-            model = MedLDA(**SETTINGS, bias=bias).fit(texts).model
-            assert model.side["eta"][-1].any() == (has if bias is None else bias)
+            state = MedLDA(**SETTINGS, bias=bias).fit(texts).state
+            assert state.side["eta"][-1].any() == (has if bias is None else bias)
+
+
+def test_scores_of_labels_are_log_odds_cut_at_as_many_as_there_are() -> None:
+    random = np.random.default_rng(5)
+    scores = random.normal(-1, 0.1, (400, 70))
+    has = random.random((400, 70)) < 1 / (1 + np.exp(6 + 5 * scores * random.choice([1.0, 0.6], 70)))
+    factor, term = comparable(scores, has)
+    assert (factor * scores + term > 0).sum() == has.sum()
+    terms = []
+    for label in (3, 67):  # beside an optimiser
+        s, y = scores[:, label], has[:, label]
+        x = (s - s.mean()) / s.std()
+
+        def cost(w: Any, x: Any = x, y: Any = y) -> float:
+            return float(np.logaddexp(0, w[0] + w[1] * x).sum() - (y * (w[0] + w[1] * x)).sum() + w[1] ** 2 / 2)
+
+        best = scipy.optimize.minimize(cost, [0, 0]).x
+        assert factor[label] == pytest.approx(best[1] / s.std(), rel=1e-3)
+        terms.append(best[0] - best[1] / s.std() * s.mean())
+    assert term[3] - term[67] == pytest.approx(terms[0] - terms[1], abs=1e-2)  # both less where all are cut
+    for none in (np.zeros_like(has), np.ones_like(has)):
+        assert np.isfinite(comparable(scores, none)).all() and np.isfinite(comparable(0 * scores, has)).all()
+
+
+def test_training_documents_are_read_as_new_ones_in_any_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = MedLDA(**SETTINGS).fit(corpus())
+    whole = model.model.transform(corpus())
+    for numbers in (1 << 22, 300, 1):
+        monkeypatch.setattr("topicx.models.calibrate.BATCH", numbers)
+        shares = shares_as_new(model.state, model.model, np.arange(90), 10)
+        np.testing.assert_allclose(shares, whole, atol=1e-5)
+    assert np.array_equal(shares_as_new(model.state, model.model, np.array([7, 9]), 10), shares[[7, 9]])
+
+
+def test_rare_labels_are_predicted() -> None:
+    random = np.random.default_rng(2)
+    docs, labels = [], []
+    for _ in range(900):
+        own = random.choice(30, 2, replace=False)
+        docs.append([f"w{label}x{w}" for label in own for w in random.integers(0, 8, 6)] + ["and", "the"])
+        labels.append([f"l{label}" for label in own])
+    texts = Corpus.from_documents(docs, labels=labels)
+    train, new = texts.select(np.arange(900) < 600), texts.select(np.arange(900) >= 600)
+    model = MedLDA(30, iterations=25, seed=1, threads=2).fit(train)
+    found = predictions(model.model, new)
+    assert model.task == "multilabel"
+    assert found["micro_f1"] > 0.8 and found["macro_f1"] > 0.75  # with the classifiers' own zero: .63 and .53
+    apart = MedLDA(6, iterations=15, seed=1, threads=2, strategy="one-vs-all").fit(train)
+    assert predictions(apart.model, new)["micro_f1"] > 0.7
 
 
 def test_two_classes_several_labels_and_numbers() -> None:
@@ -291,7 +342,7 @@ def test_one_against_all_others_is_a_binary_model_for_each_class() -> None:
     alone = []
     for chain, name in enumerate(model.classes):
         two = Corpus.from_documents(docs, labels=[name if subject == name else "-" for subject in subjects])
-        own = {"lambda_": 20.0, "nu": 1.0, "task": "binary", "bias": True}
+        own = {"lambda_": 20.0, "nu": 1.0, "task": "binary"}
         with Threads(1) as engine:
             asked = Options(**chosen, seed=3, chain=chain, model="medlda", own=own)
             alone.append(Run.start(two, asked, engine).train().result())

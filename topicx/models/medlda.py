@@ -20,6 +20,7 @@ from topicx.declare import choice, declarations, declare, number, positive, whol
 from topicx.errors import InputError
 from topicx.estimate.side_by_side import MOST_TOPICS, beside
 from topicx.kinds import FLOAT, HIGHEST
+from topicx.models.calibrate import chosen_documents, comparable, shares_as_new
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.targets import TASKS, classes_of, read_targets
 from topicx.sampling import registry
@@ -74,7 +75,7 @@ class MedldaOptions:
         "none", ("none", "balanced"), help="balanced: rare classes weigh as much as frequent ones."
     )
     bias: bool | None = declare(
-        None, bool, optional=True, shown="of more than two classes, and of labels", flags=("--bias/--no-bias",),
+        None, bool, optional=True, shown="where several classes or labels share topics", flags=("--bias/--no-bias",),
         help="Give every classifier a bias term.",
     )  # fmt: skip
     weight_samples: int = whole(10, 1, 100_000, help="The draws of the weights, of the last sweeps, that are averaged.")
@@ -199,12 +200,14 @@ class Medlda(Definition):
         )  # fmt: skip
 
     def _biased(self, side: Mapping[str, NDArray[Any]]) -> bool:
-        """Whether classifiers have a bias. Where a class is rare the best that topics which tell nothing can say is
-        "no", which all weights together would have to say against their prior: sweeps go by before any of them says
-        more. Two classes need none, and one that is drawn beside separable documents is mostly noise."""
-        number = side["targets"].shape[1]
-        several = task_of(side) == "multilabel" or (task_of(side) == "multiclass" and number > 2)
-        return several if self.own.bias is None else self.own.bias
+        """Whether classifiers have a bias. Where many classes share topics each is rare, and the best that topics which
+        tell nothing can say is "no", which all weights together would have to say against their prior: sweeps go by
+        before any of them says more. Beside topics of a class's own a bias is mostly noise: any does that separates the
+        training documents, whose shares are sharper than those of new ones."""
+        if self.own.bias is not None:
+            return self.own.bias
+        task, number = task_of(side), side["targets"].shape[1]
+        return not self._alone(task) and (task == "multilabel" or (task == "multiclass" and number > 2))
 
     def _alone(self, task: str) -> bool:
         """Whether every class has a model of its own."""
@@ -229,6 +232,8 @@ class Medlda(Definition):
         kept = max(int(side["eta_kept"][0]), 1)
         mean = side["eta_sum"][:, :width] / kept if side["eta_kept"][0] else side["eta"][:, :width].copy()
         spread = np.sqrt(np.maximum(side["eta_squares"][:, :width] / kept - mean**2, 0))
+        if task == "multilabel":
+            mean, spread = self._comparable(state, model, mean, spread)
         if self._alone(task):  # one of `number` models whose scores are averaged (eq. 25)
             whole = np.zeros((2, len(mean), number))
             whole[:, :, model.meta["options"]["chain"] % number] = number * mean[:, 0], number * spread[:, 0]
@@ -236,6 +241,21 @@ class Medlda(Definition):
         model.side |= {"eta": np.ascontiguousarray(mean), "eta_spread": np.ascontiguousarray(spread)}
         model.side |= {"scale": side["scale"], **Strings.of(classes_of(side)).arrays("classes")}
         model.meta["task"] = task
+
+    def _comparable(
+        self, state: State, model: Model, mean: NDArray[np.float64], spread: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights of labels whose scores can be compared, and the same for their spread."""
+        chosen = chosen_documents(state.side["supervised"], mean.shape[1])
+        scores = scores_of(mean, shares_as_new(state, model, chosen, self.soft_sweeps))
+        targets = state.side["targets"][chosen]
+        if self._alone("multilabel"):
+            at = model.meta["options"]["chain"] % targets.shape[1]
+            targets = targets[:, at : at + 1]
+        factor, term = comparable(scores, targets > 0)
+        mean, spread = mean * factor, spread * np.abs(factor)
+        mean[-1] += term
+        return mean, spread
 
     def joined(self, before: Model, chains: int, model: Model) -> Model:
         both = beside(before, model)
@@ -294,14 +314,19 @@ def task_of(side: Mapping[str, NDArray[Any]]) -> str:
 
 def decision(model: Model, theta: NDArray[Any]) -> NDArray[np.float64]:
     """The scores of documents with these topic shares: a column per task; of a regression the values."""
-    eta = model.side["eta"]
+    scores = scores_of(model.side["eta"], theta)
+    if str(model.meta["task"]) == "regression":
+        mean, spread = model.side["scale"]
+        scores = mean + spread * scores
+    return np.asarray(scores)
+
+
+def scores_of(eta: NDArray[np.float64], theta: NDArray[Any]) -> NDArray[np.float64]:
+    """θ·η and the bias, the last row of η."""
     shares = np.asarray(theta, np.float64)
     scores = np.repeat(eta[-1:], len(shares), axis=0)
     for topic in range(shares.shape[1]):  # not a matrix product: its last bits depend on the processor and the batch
         scores += shares[:, topic, None] * eta[topic]
-    if str(model.meta["task"]) == "regression":
-        mean, spread = model.side["scale"]
-        scores = mean + spread * scores
     return np.asarray(scores)
 
 
