@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from tests.conftest import lda_corpus, model_of
-from topicx._kernels import harden
+from topicx._kernels import opening, pairs
 from topicx.corpus.corpus import Corpus
 from topicx.datasets import make
 from topicx.engines.threads import Threads
@@ -59,7 +59,7 @@ def test_topics_are_drawn_as_the_assignments_say() -> None:
     again = np.empty_like(z)
     harden.draw(gamma, K, pair_words, pair_offsets, words, offsets, 0, documents, 3, 77, again)
     assert np.array_equal(z, again)
-    assert harden.count_pairs(words, offsets, 3) == 3 * documents
+    assert pairs.count_pairs(words, offsets, 3) == 3 * documents
     assert np.all(z[words == 1] == K - 1)
     for word in (0, 2):
         counts, expected = np.bincount(z[words == word], minlength=K), 2 * documents * rows[word]
@@ -264,7 +264,7 @@ def test_what_auto_takes(
     assert starts.choose_start(state, options, sparse) == start
     assert starts.choose_start(state, options, sparse, {registry.NEW_TOPICS}) != "soft"
     assert starts.choose_start(state, options, registry.find("labeled")) == "random"
-    pairs = harden.count_pairs(state.words, state.offsets, state.n_words)
+    pairs = pairs.count_pairs(state.words, state.offsets, state.n_words)
     assert pairs == documents * min(length, 50)
     held = topics if topics <= starts.SOFT_TOPICS else starts.FEW_TOPICS
     monkeypatch.setattr(starts, "SOFT_ROOM", 4 * held * pairs - 1)

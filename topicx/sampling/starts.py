@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicx._kernels import harden
 from topicx.errors import InputError
 from topicx.sampling import registry
 from topicx.sampling.method import Method
@@ -54,7 +53,7 @@ def soft_method(topics: int) -> type[Method]:
         from topicx.variational.divided import Divided
 
         return Divided
-    from topicx.variational.cvb0 import Opening
+    from topicx.variational.opening import Opening
 
     return Opening
 
@@ -79,5 +78,7 @@ def soft_pays(state: State, options: Options) -> bool:
         return False
     if state.n_topics > SOFT_TOPICS and state.n_tokens > FEW_LENGTH * state.n_documents:
         return False
+    from topicx.variational.opening import room_for
+
     held = state.n_topics if state.n_topics <= SOFT_TOPICS else FEW_TOPICS
-    return 4 * held * harden.count_pairs(state.words, state.offsets, state.n_words) <= SOFT_ROOM
+    return room_for(state, held) <= SOFT_ROOM
