@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels import bounds, pairs, soft
-from topicx.sampling.options import Options
 from topicx.sampling.schedule import Cell
 from topicx.schema import Array
-from topicx.state import State
-from topicx.variational.base import WORD_PARTS, Rows, Soft, require_memory
+from topicx.variational.base import Rows, Soft, require_memory
 from topicx.variational.warm import warm_start
 
 RECOUNT = 16

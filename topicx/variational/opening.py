@@ -1,12 +1,11 @@
-"""A soft start: CVB0 for some sweeps, in half the memory and twice as fast as `cvb0`, then a topic for every token.
+"""A soft start: CVB0 for some sweeps, in half the memory and less time than `cvb0`, then a topic for every token.
 
-`_kernels/opening.pyx` says what it does otherwise. Memory: 2 bytes × pairs × K for the assignments, 4 bytes × (documents
-+ words) × K for the counts.
+`_kernels/opening.pyx` says what it does otherwise. Memory: 2 bytes × pairs × K (to a multiple of 16) for the
+assignments, 4 bytes × (documents + words) × K for the counts.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,8 +52,11 @@ class Opening(Soft):
         # Not zeros: every row is written by a start, and untouched memory costs nothing until then.
         self.gamma = np.empty((len(self.words), self.padded), np.uint16)
         if self._placed:
-            return super().start(random)
+            super().start(random)
+        else:
+            self._start_warm()
 
+    def _start_warm(self) -> None:
         def take(rows: Rows, order: NDArray[np.uint32], begin: int) -> None:
             opening.take_rows(rows, order, self.gamma, begin)
 
