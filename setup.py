@@ -1,6 +1,7 @@
 """The compiled kernels; everything else about the package stands in pyproject.toml.
 
 TOPICX_DEBUG=1 builds the kernels with bounds checks, overflow checks and C assertions.
+TOPICX_CFLAGS are more flags for the compiler, after ours (those of CFLAGS come before).
 """
 
 import os
@@ -45,6 +46,7 @@ else:
     FLAGS = ["-O1", "-g"] if DEBUG else ["-O3"]
     FLAGS += ["-std=c11", "-Wall", "-Wno-psabi", "-falign-loops=32"]
     FLAGS += ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+FLAGS += os.environ.get("TOPICX_CFLAGS", "").split()
 
 kernels = sorted(Path("topicx/_kernels").glob("*.pyx"))
 extensions = [

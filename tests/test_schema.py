@@ -457,6 +457,7 @@ SIDE_LIES: list[tuple[str, str, str]] = [
     ("compound.model", "side.scale:none", "'side.scale' of 0 entries"),
     ("compound.checkpoint", "update.proportions.step:cut", "'update.proportions.step' of 2 entries, where 3"),
     ("dependency.model", "side.label_topic_word:nan", "side.label_topic_word[0] = nan"),
+    ("dependency.model", "side.label_topic_word:high", "side.label_topic_word[0] = 99"),
     ("dependency.model", "side.label_frequencies:none", "side.label_"),
     ("dependency.state", "side.topic_label:high", "side.topic_label[0] = 99, which must be below 3"),
     ("dependency.checkpoint", "side.labelled:cut", "'side.labelled' of 23 entries, where 24"),

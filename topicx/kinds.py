@@ -37,6 +37,8 @@ SEED = 1 << 24
 """Pseudo-counts of a seed word in a topic: its weight is at most a million, and readers make room for each."""
 SOFT = 1_000_000
 """Sweeps of a soft start, as of a run."""
+LONGEST = 1_000_000
+"""Characters that a tokenizer may want of a word."""
 ANY = "uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64 bool"
 
 _WORDS = (
@@ -61,6 +63,8 @@ def _tokenizer(value: Any) -> bool:
         and lists(value.get("stopwords", []))
         and lists(value.get("phrases", []), list)
         and all(lists(pair) and len(pair) == 2 for pair in value.get("phrases", []))
+        and isinstance(value.get("stem"), str | None)
+        and (value.get("min_length") is None or whole(value["min_length"], 1, LONGEST))
     )
 
 

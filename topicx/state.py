@@ -136,9 +136,8 @@ class State(OfDocuments, OfTopics, Kept):
         if self.allowed is not None:
             offsets, topics = self.allowed
             group = np.repeat(self.groups, np.diff(offsets)) if len(self.groups) else 0
-            running = np.concatenate([[0.0], np.cumsum(self.alpha[group, topics])])
-            own: NDArray[np.float64] = running[offsets[1:]] - running[offsets[:-1]]
-            return own
+            document = np.repeat(np.arange(self.n_documents), np.diff(offsets))
+            return np.bincount(document, self.alpha[group, topics], self.n_documents).astype(np.float64, copy=False)
         sums = self.alpha.sum(axis=1)
         return sums[self.groups] if len(self.groups) else np.full(self.n_documents, sums[0])
 

@@ -185,6 +185,8 @@ def _step(line: str, do: Callable[[str], None] | None = None) -> str:
     except OSError as error:
         return "refused" if error.strerror else f"unexpected: {error!r}"
     except Exception as error:
+        if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+            return "refused"  # as the command line says it: a worker's memory is limited
         if os.environ.get("TOPICX_TRACEBACK"):
             traceback.print_exc()
         place = traceback.extract_tb(error.__traceback__)[-1]
@@ -239,8 +241,8 @@ def plainly_wrong(path: str) -> str:
         for name in ("startprob", "transmat", "emissionprob"):
             wrong.need((a[name] >= 0).all() and (a[name] <= 1.001).all(), name)
             wrong.need(np.allclose(a[name].sum(axis=-1), 1, atol=0.01), f"sums of {name}")
-    for name, array in a.items():
-        ours = "restart." if file.kind == "hmm-checkpoint" else ("method.", "sample.")  # others are kept unread
+    ours = {"hmm-checkpoint": ("restart.",), "checkpoint": ("method.", "sample.")}.get(file.kind, ())
+    for name, array in a.items():  # others are kept unread
         if name.startswith(ours) and array.dtype.kind == "f":
             wrong.need(np.isfinite(array).all() or name.endswith(".last"), name)
     return ", ".join(wrong)

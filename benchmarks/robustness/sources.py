@@ -72,6 +72,7 @@ CORPUS = [
     "mallet split --input {f} --training-file o --testing-file o2 --training-portion 0.5 --random-seed 1",
     "mallet prune --input {f} --output o --prune-count 2",
     "mallet train-topics --input {f} --num-topics 2 --num-iterations 2 --random-seed 1 --output-doc-topics o",
+    "mallet import-file --input text.txt --use-pipe-from {f} --output o",
 ]  # fmt: skip
 MODEL = [
     "topics {f} -d 3 -p", "topics {f} --json", "topics {f} --compare good.model", "info {f}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from topicx._kernels.tokens import Characters, Words
 from topicx.corpus.tokenize import characters_of
 from topicx.errors import InputError
 from topicx.interop.mallet_regex import java_pattern
+from topicx.schema import lists
 
 DEFAULT_TOKENS = r"\p{L}[\p{L}\p{P}]+\p{L}"
 CLASSES = regex.compile(r"[A-Za-z]+|[0-9]+|[!-/:-@\[-`{-~]")
@@ -73,8 +74,15 @@ class Pipe:
 
     @classmethod
     def from_meta(cls, meta: dict[str, Any]) -> Pipe:
-        known = {item.name for item in fields(cls)}
-        values = {name: value for name, value in meta.items() if name in known}
+        """What `to_meta` gave; ValueError (TypeError) if these are no options of a pipeline."""
+        plain = cls().to_meta()
+        values = {name: value for name, value in meta.items() if name in plain}
+        for name, value in values.items():
+            one = {"grams": int, "rules": list}.get(name, str)
+            if not (lists(value, one) if isinstance(plain[name], list) else isinstance(value, type(plain[name]))):
+                raise ValueError(name)
+        if not all(lists(words) and isinstance(to, str) for rules in values.get("rules", ()) for words, to in rules):
+            raise ValueError("rules")
         values["stopwords"] = frozenset(values.get("stopwords", ()))
         values["rules"] = [[(tuple(words), to) for words, to in rules] for rules in values.get("rules", ())]
         return cls(**values)

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from topicx._kernels.tokens import Characters, Forms, Words, insert_pairs, settle
 from topicx.corpus.stems import stems
 from topicx.errors import InputError
+from topicx.kinds import LONGEST
 
 NONE = np.uint32(0xFFFFFFFF)
 """The id of a word that a fixed vocabulary does not have."""
@@ -187,8 +188,8 @@ class Tokenizer:
             object.__setattr__(self, name, value)
         if chosen["unicode"] not in ("NFC", "NFKC"):
             raise InputError(f"unicode: {self.unicode!r} is neither 'NFC' nor 'NFKC'")
-        if not (isinstance(self.min_length, int) and self.min_length >= 1):
-            raise InputError(f"min_length: {self.min_length!r} is not a whole number of at least 1")
+        if not (isinstance(self.min_length, int) and 1 <= self.min_length <= LONGEST):
+            raise InputError(f"min_length: {self.min_length!r} is not a whole number from 1 to {LONGEST:,}")
         if self.stem is not None:
             stems(self.stem)
         if self.pattern not in PATTERNS:

@@ -89,8 +89,9 @@ class Compound(Definition):
 
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
+        vem = own.pi == "vem"
         found = (
-            Array("pi", "float64", "groups topics", low=0, high=1.000001),
+            Array("pi", "float64", "groups topics", low=0.99 * LEAST if vem else 0, high=1.000001),
             Array("scale", "float64", "1", low=LOWEST, high=HIGHEST),
             Array("times", "float64", "groups", low=-FINITE, high=FINITE, nan=True, required=False),
             Array("pi_draws", "float32", ".draws groups topics", low=0, high=1.000001, required=False),
@@ -98,7 +99,6 @@ class Compound(Definition):
         )
         if finished:
             return (*found, Array("documents", "int64", "groups", low=0, high=COUNT))
-        vem = own.pi == "vem"
         return (
             *found,
             Array("concentration", "float64", "1", low=LOWEST, high=HIGHEST, required=vem),

@@ -23,7 +23,7 @@ from topicx.declare import whole
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate
-from topicx.kinds import FLOAT, HIGHEST, LOWEST, SMALLEST
+from topicx.kinds import HIGHEST, LOWEST, SMALLEST
 from topicx.model import Model
 from topicx.models.label_number import require
 from topicx.models.labeled import LabelIndex, PriorLDA, PriorOptions
@@ -88,7 +88,7 @@ class DependencyLDA(PriorLDA):
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
         return (
             *PriorLDA.side_arrays(own, meta, finished),
-            Array("label_topic_word", "float32", ".label_topics .labels", low=SMALLEST, high=FLOAT),
+            Array("label_topic_word", "float32", ".label_topics .labels", low=SMALLEST, high=1.000001),
             Array("label_topic_alpha", "float64", ".label_topics", low=LOWEST, high=HIGHEST),
         )
 

@@ -72,6 +72,9 @@ class HierarchicalDirichletProcess(Definition):
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         own = self.own
+        if len(state.alpha) > 1 or len(state.seeds.words):
+            more = "several groups of documents" if len(state.alpha) > 1 else "seed words"
+            raise InputError(f"the state has {more}, and the model hdp draws one α for topics that are born and die")
         state.side.setdefault("concentrations", np.array([own.hdp_alpha, own.hdp_gamma]))
         what = frozenset(options.optimize.split("+"))
         if options.optimize_interval and "beta" not in what:

@@ -77,6 +77,7 @@ class Chain(Training):
         self.options = options
         self.engine = engine
         needs = model.needs(options) | ({registry.GROUPS} if len(state.alpha) > 1 else frozenset())
+        needs |= {registry.ALLOWED} if state.allowed is not None else frozenset()
         if options.paths != state.paths:
             raise InputError(f"paths: {options.paths} is not what the state has, {state.paths}")
         if state.paths > 1 and options.sampler == "auto":
