@@ -51,12 +51,16 @@ def test_the_schedule_covers_every_token_once() -> None:
     seen = np.zeros(corpus.n_tokens, int)
     for cells in schedule.epochs():
         assert len({cell.shard for cell in cells}) == len({cell.block for cell in cells}) == 3
+        sizes = [schedule.sizes[cell.shard, cell.block] for cell in schedule.largest_first(cells)]
+        assert sizes == sorted(sizes, reverse=True)
         for cell in cells:
+            before = seen.sum()
             for document in schedule.shards[cell.shard]:
                 begin, end = schedule.segments[document * 4 + cell.block : document * 4 + cell.block + 2]
                 assert corpus.offsets[document] <= begin <= end <= corpus.offsets[document + 1]
                 assert np.all(schedule.block_of_word[words[begin:end]] == cell.block)
                 seen[begin:end] += 1
+            assert seen.sum() - before == schedule.sizes[cell.shard, cell.block]
     assert np.all(seen == 1)
     assert np.array_equal(schedule.restored(words), corpus.words)
 

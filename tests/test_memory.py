@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -56,8 +58,29 @@ def test_a_run_that_may_not_take_its_memory_is_refused_before_it_begins(zipf: Co
 def test_what_would_do_is_named(zipf: Corpus) -> None:
     options = Options(topics=400, iterations=1, sampler="partial")
     sparse = Run.start(zipf, Options(topics=400, iterations=1, sampler="sparse"), Threads(1)).chain.memory
-    with pytest.raises(InputError, match="the sampler sparse or fewer topics"):
+    with pytest.raises(InputError, match=r"the sampler sparse or ([0-9]+) topics at most or scvb0") as caught:
         Run.start(zipf, options, Threads(1, memory=sparse))
+    most = int(str(caught.value).split(" topics at most")[0].split()[-1])
+    for sampler, topics, does in (("sparse", 400, True), ("partial", most, True), ("partial", most + 1, False)):
+        options = Options(topics=topics, iterations=1, sampler=sampler)
+        with contextlib.nullcontext() if does else pytest.raises(InputError, match=f"{most} topics at most"):
+            Run.start(zipf, options, Threads(1, memory=sparse))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are asked of Linux")
+def test_a_limit_of_the_address_space_is_known(zipf: Corpus, tmp_path: Path) -> None:
+    zipf.save(tmp_path / "z.corpus")
+    program = (
+        "import resource; from topicx.corpus.corpus import Corpus; from topicx.engines.memory import free_memory\n"
+        "from topicx.engines.threads import Threads; from topicx.run import Run\n"
+        "from topicx.sampling.options import Options\n"
+        "corpus, options = Corpus.load('z.corpus'), Options(topics=60000, iterations=1, sampler='cvb0')\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 500_000_000, -1)); assert free_memory() <= 500_000_000\n"
+        "Run.start(corpus, options, Threads(1))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "InputError: " in done.stderr and "and it may take 4" in done.stderr, done.stderr
 
 
 def test_the_command_line_says_and_limits_it(zipf: Corpus, tmp_path: Path) -> None:

@@ -533,6 +533,10 @@ def _parse(name: str, handle: IO[bytes]) -> File:
             pass
     except SafetensorError as error:
         raise InputError(f"{name}: the file is damaged ({error})") from None
+    except (OSError, MemoryError) as error:
+        raise TopicxError(
+            f"{name}: its {size / 1e6:,.0f} MB cannot be mapped ({error}): is the address space limited (ulimit -v)?"
+        ) from None
     return File(
         path=name, kind=kind, meta=meta, parents=parents, software=metadata["software"],
         created=metadata["created"], digest=metadata["content"], checksums=checksums,

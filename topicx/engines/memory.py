@@ -10,8 +10,9 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def free_memory() -> int:
-    """Bytes that a process may still use: what the system has, and what a container leaves."""
+    """Bytes that a process may still use: what the system has, and what a container and `ulimit -v` leave."""
     import contextlib
+    import mmap
     import sys
     from pathlib import Path
 
@@ -24,6 +25,13 @@ def free_memory() -> int:
         group = Path("/sys/fs/cgroup")
         limit = int((group / "memory.max").read_text())
         room = min(room, limit - int((group / "memory.current").read_text()))
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
+            room = min(room, max(limit - used, 0))
     return room
 
 

@@ -107,7 +107,7 @@ class Gibbs(Method):
         work: Callable[[Cell], tuple[int, NDArray[np.int64]]] = partial(self._cell, step, share, maximise)
         for cells in self.schedule.epochs():
             before = self.totals
-            results = self.engine.map(work, cells)
+            results = self.engine.map(work, self.schedule.largest_first(cells))
             self.totals = before + sum(after - before for _, after in results)
             changed += sum(count for count, _ in results)
         self._rebalance()

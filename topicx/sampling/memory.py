@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,13 +28,23 @@ def fitting_memory(state: State, options: Options, sampler: registry.Entry, engi
         fits = [entry for entry in registry.able(sampler.capabilities) if entry.load().memory(state, options) <= room]
         do = ["another start (growing, random)"] if alone <= room else [f"the sampler {fits[0].name}"] if fits else []
         do += ["fewer paths"] if options.paths > 1 else []
-        do += ["fewer topics"] if needed > 12 * state.paths * state.n_tokens else []
+        topics = _most_topics(state, options, sampler, room)
+        do += [f"{topics:,} topics at most"] if 1 < topics < state.n_topics else []
         raise InputError(
             f"memory: {state.n_tokens:,} tokens and {state.n_topics:,} topics take {sampler.name} about "
             f"{told_size(held + needed)}, and it may take {told_size(max(held + room, 0))}: "
             f"{' or '.join([*do, 'scvb0 --stream, which reads the corpus from disk'])} would do"
         )
     return held + needed
+
+
+def _most_topics(state: State, options: Options, sampler: registry.Entry, room: int) -> int:
+    """The most topics that fit; 0 if none do."""
+
+    def fits(topics: int) -> bool:
+        return sampler.load().memory(replace(state, alpha=state.alpha[:, :topics]), options) <= room
+
+    return bisect_left(range(1, state.n_topics + 1), True, key=lambda topics: not fits(topics))
 
 
 def _mapped(array: NDArray[Any]) -> bool:

@@ -80,11 +80,20 @@ class Schedule:
                 first, last, words, self._offsets, self.block_of_word, partitions, self.segments
             )
         )
+        self.sizes = np.zeros((partitions, partitions), np.int64)
+        """Tokens of each shard in each block (of one path; of several it is not told)."""
+        if paths == 1 and documents:
+            begins = np.minimum(bounds[:-1], documents - 1)
+            self.sizes = np.diff(np.add.reduceat(self.segments.reshape(documents, -1), begins, axis=0), axis=1)
 
     def epochs(self) -> list[list[Cell]]:
         """The cells of a sweep: those of one inner list may run at once."""
         p = self.partitions
         return [[Cell(i, (i + epoch) % p) for i in range(p)] for epoch in range(p)]
+
+    def largest_first(self, cells: list[Cell]) -> list[Cell]:
+        """The cells in the order in which fewer threads than cells are done soonest."""
+        return sorted(cells, key=lambda cell: -self.sizes[cell.shard, cell.block])
 
     def active(self, shard: int, share: float) -> NDArray[np.uint32]:
         """The first documents of a shard: this share of them, rounded up."""
