@@ -179,6 +179,49 @@ def test_threads_change_no_byte(options: list[str], run: Run, monkeypatch: pytes
     assert Path("1").read_bytes() == Path("2").read_bytes() == Path("5").read_bytes()
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv", "tsv", "jsonl.gz", "folder", "lines"])
+def test_threads_change_no_byte_of_any_format(form: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """Nor what is said of a mistake in the middle, and then nothing is left."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    monkeypatch.setattr("topicx.corpus.source.Source.read.__defaults__", (300,))
+    monkeypatch.setattr("topicx.corpus.delimited.BLOCK", 300)
+    monkeypatch.setattr("topicx.corpus.folder.BLOCK", 300)
+    random = np.random.default_rng(5)
+    texts = [
+        " ".join(f"w{i}é cafe\u0301 Ω{i % 7}" for i in random.zipf(1.3, n) % 500) for n in random.integers(0, 90, 300)
+    ]
+
+    def row(i: int) -> str:
+        if form.startswith("jsonl"):
+            words = texts[i].split() if i % 11 == 0 else texts[i]
+            return json.dumps({"id": f"d{i}", "text": words, "label": f"l{i % 3}", "time": i}, ensure_ascii=i % 2 == 0)
+        return {"csv": f"d{i},{texts[i]},l{i % 3},{i}", "tsv": f"d{i}\t{texts[i]}\tl{i % 3}\t{i}"}.get(
+            form, f"d{i}\tl{i % 3}\t{texts[i]}"
+        )
+
+    rows = [row(i) for i in range(len(texts))]
+    if form == "folder":
+        for i, text in enumerate(texts):
+            write(f"docs/l{i % 3}/d{i:03}", text)
+    else:
+        head = {"csv": "id,text,label,time\n", "tsv": "id\ttext\tlabel\ttime\n"}.get(form, "")
+        for name, given in (("good", rows), ("bad", [*rows[:250], "{a,b", *rows[250:]])):
+            data = (head + "\n".join(given) + "\n").encode()
+            Path(f"{name}.{form}").write_bytes(gzip.compress(data) if form.endswith("gz") else data)
+    said = set()
+    for threads in ("1", "2", "5"):
+        source = "docs" if form == "folder" else f"good.{form}"
+        assert run("import", source, "-o", threads, "--threads", threads)[0] == 0
+        if form not in ("folder", "lines"):
+            status, _, err = run("import", f"bad.{form}", "-o", "x", "--threads", threads)
+            assert status == 2 and not Path("x").exists()
+            said.add(err.splitlines()[-1])
+    assert Path("1").read_bytes() == Path("2").read_bytes() == Path("5").read_bytes()
+    assert len(corpus_of("1").vocabulary) > 400
+    line = 251 + (form in ("csv", "tsv"))
+    assert all(f"bad.{form}:{line}: " in one for one in said) and len(said) == (form not in ("folder", "lines"))
+
+
 def test_lines_that_must_be_whole_have_an_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setattr("topicx.corpus.source.LONGEST_WHOLE", 1000)
     monkeypatch.setattr("topicx.corpus.source.Source.read.__defaults__", (100,))

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from topicx._kernels.tokens import Words
 from topicx.corpus.language import find_language
-from topicx.corpus.tokenize import LANGUAGES, PATTERNS, Tokenizer, make_stopwords, stopwords
+from topicx.corpus.tokenize import (
+    LANGUAGES,
+    PATTERNS,
+    Tokenizer,
+    characters,
+    form_alone,
+    formed,
+    forms,
+    make_stopwords,
+    stopwords,
+)
 from topicx.errors import InputError
 
 # Characters at which the rule turns: letters, marks, digits, joiners, scripts outside the first plane, odd lower cases.
@@ -61,6 +71,36 @@ def kernel_words(tokenizer: Tokenizer, text: str) -> list[str]:
     ids, lengths = tokenizer.ids([text], words)
     assert lengths.tolist() == [len(ids)]
     return [words.word(i) for i in ids.tolist() if i != words.noise]
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+@pytest.mark.parametrize("lowercase", [True, False])
+@given(text=st.text(st.one_of(st.sampled_from(EDGE + "\u00ad\u2060´™\r\0Ϲ가각ｶﾞ\u0327\ud800 "), st.characters())))
+@settings(max_examples=300, deadline=None)
+def test_a_text_in_pieces_has_the_form_of_the_whole(name: str, lowercase: bool, text: str) -> None:
+    whole, compatible, kinds = Words(), Tokenizer(name).unicode == "NFKC", characters(name)
+    expected = whole.encode([formed(text, compatible, lowercase)], kinds)[0].tolist()
+    for piece in (1, 5, 1024):
+        words = Words()
+        ids, lengths = words.encode([text, "", text], kinds, forms(compatible, lowercase, piece))
+        assert ids.tolist() == [*expected, *expected] and lengths.tolist() == [len(expected), 0, len(expected)]
+        assert [words.word(i) for i in range(len(words))] == [whole.word(i) for i in range(len(whole))]
+
+
+@pytest.mark.parametrize("compatible", [True, False])
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_characters_that_stand_apart_stand_apart(compatible: bool, lowercase: bool) -> None:
+    """All characters in random orders: the text's form is what the kernel takes for the characters' forms."""
+    spelled = [
+        (chr(c), form_alone(chr(c), compatible, lowercase)) for c in (*range(0x20000), *range(0x20000, 0x110000, 97))
+    ]
+    apart = [(character, form) for character, form in spelled if form is not None]
+    assert len(apart) > 0.98 * len(spelled)
+    random = np.random.default_rng(1)
+    for _ in range(3):
+        order = random.permutation(len(apart)).tolist()
+        text, expected = "".join(apart[i][0] for i in order), "".join(apart[i][1] for i in order)
+        assert formed(text, compatible, lowercase) == expected
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS))

@@ -52,11 +52,19 @@ _NUMPY = {code: np.dtype(name) for name, code in _DTYPES.items()}
 class Spool:
     """A one-dimensional array that grows on disk: what a streaming writer fills when it does not fit in memory."""
 
-    def __init__(self, dtype: Any, directory: str | os.PathLike[str] | None = None, output: str | None = None) -> None:
-        """It lies in `directory`; an error names `output`, for which it is gathered."""
+    def __init__(
+        self,
+        dtype: Any,
+        directory: str | os.PathLike[str] | None = None,
+        output: str | None = None,
+        *,
+        passing: bool = False,
+    ) -> None:
+        """It lies in `directory`; an error names `output`, for which it is gathered. What is `passing` never is in a
+        file as it is: it has no checksum."""
         self.dtype = np.dtype(dtype)
         self.size = 0
-        self._hash = hashlib.sha256()
+        self._hash = None if passing else hashlib.sha256()
         self._for = output or os.fspath(directory or tempfile.gettempdir())
         with self._named_errors():
             self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory, prefix=".topicx-")  # noqa: SIM115
@@ -76,7 +84,8 @@ class Spool:
         data = np.ascontiguousarray(values, dtype=self.dtype)
         with self._named_errors():
             self._file.write(data.data)
-        self._hash.update(data.data)
+        if self._hash is not None:
+            self._hash.update(data.data)
         self.size += data.size
 
     def chunks(self, size: int = 1 << 20) -> Iterator[NDArray[Any]]:
@@ -88,6 +97,7 @@ class Spool:
             yield np.frombuffer(data, dtype=self.dtype)
 
     def checksum(self) -> str:
+        assert self._hash is not None
         return self._hash.hexdigest()
 
     def close(self) -> None:

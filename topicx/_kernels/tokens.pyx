@@ -6,13 +6,13 @@ word between two characters that allow it; or, for MALLET's rule, such a run fro
 those are at least two places apart. Words that are too short or have no letter can be told apart on the way: they all
 get the one id `noise`, and no place in the table. topicx/corpus/tokenize.py gives the classes, states the same rule as a
 `regex` pattern, and the tests hold the two equal. Text is read in CPython's own representation (one, two or four
-bytes a character), so nothing is decoded or copied but the word itself.
+bytes a character); what is not ASCII is first brought into its form (`Forms`), a piece at a time.
 
 The functions below the class work on plain arrays: joining pairs of words, dropping stop words, and counting words,
 documents and pairs in one pass over a batch. They validate nothing.
 """
 
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
@@ -21,6 +21,8 @@ import numpy as np
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+    bint PyUnicode_IS_ASCII(object text)
+    uint32_t *PyUnicode_AsUCS4(object text, uint32_t *to, Py_ssize_t room, bint null) except NULL
 
 cdef enum:
     WORD = 1  # part of a word
@@ -29,6 +31,7 @@ cdef enum:
     JOINER = 8  # joins
     FOLD = 16  # written as a straight apostrophe
     WIDE = 32  # a word even when alone: an ideograph, a syllable
+    ASKED = 128  # the class is known
 
 cdef uint32_t NONE = 0xFFFFFFFF
 
@@ -42,7 +45,6 @@ cdef class Characters:
     """The class of every character, asked for a page of 256 at a time: `classify(page) -> 256 bytes`."""
 
     cdef uint8_t *bits
-    cdef uint8_t *known
     cdef object classify
 
     cdef bint trimmed
@@ -51,26 +53,92 @@ cdef class Characters:
         self.classify = classify
         self.trimmed = trimmed
         self.bits = <uint8_t *>calloc(0x110000, 1)  # pages that no text touches cost nothing
-        self.known = <uint8_t *>calloc(0x1100, 1)
-        if self.bits == NULL or self.known == NULL:
+        if self.bits == NULL:
             raise MemoryError
         self.fill(0)
 
     def __dealloc__(self):
         free(self.bits)
-        free(self.known)
 
     cdef int fill(self, uint32_t page) except -1:
         cdef bytes values = self.classify(page)
-        memcpy(self.bits + 256 * <size_t>page, <const char *>values, 256)
-        self.known[page] = 1
+        cdef int i
+        for i in range(256):
+            self.bits[256 * page + i] = <uint8_t>values[i] | ASKED
         return 0
 
     cdef inline int of(self, uint32_t character) except -1 nogil:
-        if not self.known[character >> 8]:
+        if not self.bits[character]:
             with gil:
                 self.fill(character >> 8)
         return self.bits[character]
+
+
+cdef enum:
+    FORM = 21  # bits of a character in its form
+    JOINED = 0x1FFFFF  # no character: the form depends on the neighbours
+
+cdef uint64_t KNOWN = 1ULL << 63
+
+
+cdef class Forms:
+    """What every character becomes before words are looked for: `spell(page) -> 256 strings`, of at most three
+    characters, or None where it depends on the neighbours. A piece of text with such a one is given to
+    `prepare(text) -> text`. Pieces are some `piece` characters long and end before a blank that follows a visible ASCII
+    character, where `prepare` must not look beyond."""
+
+    cdef uint64_t *forms  # three characters, the first in the lowest bits; 0: not asked for yet
+    cdef uint8_t[256] ascii
+    cdef object spell, prepare
+    cdef Py_ssize_t piece
+
+    def __cinit__(self, spell, prepare, Py_ssize_t piece):
+        self.spell, self.prepare, self.piece = spell, prepare, piece
+        self.forms = <uint64_t *>calloc(0x110000, sizeof(uint64_t))
+        if self.forms == NULL:
+            raise MemoryError
+        for i, form in enumerate(spell(0)):
+            self.ascii[i] = <uint8_t>ord(form) if i < 128 else 0
+
+    def __dealloc__(self):
+        free(self.forms)
+
+    cdef int fill(self, uint32_t page) except -1:
+        cdef uint64_t value
+        for i, form in enumerate(self.spell(page)):
+            value = JOINED
+            if form is not None and len(form) <= 3 and "\0" not in form:
+                value = sum(<uint64_t>ord(c) << (FORM * at) for at, c in enumerate(form))
+            self.forms[256 * page + i] = KNOWN | value
+        return 0
+
+    cdef Py_ssize_t end(self, const unit *text, Py_ssize_t begin, Py_ssize_t n) noexcept nogil:
+        """Where the piece that begins here ends."""
+        cdef Py_ssize_t at = begin + self.piece
+        while at < n:
+            if text[at] == 32 and 32 < text[at - 1] < 127:
+                return at
+            at += 1
+        return n
+
+    cdef Py_ssize_t form(self, const unit *text, Py_ssize_t n, uint32_t *to) except -2 nogil:
+        """The forms of these characters, and how many characters they are; -1 where neighbours matter."""
+        cdef Py_ssize_t i, at = 0
+        cdef uint64_t value
+        for i in range(n):
+            value = self.forms[text[i]]
+            if value == 0:
+                with gil:
+                    self.fill(text[i] >> 8)
+                value = self.forms[text[i]]
+            value ^= KNOWN
+            if value == JOINED:
+                return -1
+            while value:
+                to[at] = <uint32_t>(value & JOINED)
+                at += 1
+                value >>= FORM
+        return at
 
 
 cdef inline uint64_t _hash(const uint8_t *word, Py_ssize_t length) noexcept nogil:
@@ -108,6 +176,17 @@ cdef inline Py_ssize_t _put(uint8_t *buffer, Py_ssize_t at, uint32_t c) noexcept
     return at + 4
 
 
+cdef uint8_t[256] SAME
+for _i in range(256):
+    SAME[_i] = _i
+
+
+cdef inline uint32_t _character(const unit *text, Py_ssize_t i, const uint8_t *fold) noexcept nogil:
+    if unit is uint8_t:
+        return fold[text[i]]
+    return text[i]
+
+
 cdef class Words:
     """Words and their ids. After `freeze()` no word is added, and unknown ones get the id 0xFFFFFFFF."""
 
@@ -116,7 +195,9 @@ cdef class Words:
     cdef uint64_t *slots     # hash (upper half) and id + 1 (lower half); 0 is free
     cdef uint8_t *buffer     # the word being read
     cdef uint32_t *out       # ids of the batch being read
-    cdef Py_ssize_t arena_room, starts_room, buffer_room, out_room, n_out
+    cdef uint32_t *formed    # the piece of text being read
+    cdef const uint8_t *ascii  # the forms of characters of one byte
+    cdef Py_ssize_t arena_room, starts_room, buffer_room, out_room, formed_room, n_out
     cdef uint64_t mask
     cdef Py_ssize_t count
     cdef bint frozen
@@ -132,6 +213,7 @@ cdef class Words:
         self.slots = <uint64_t *>calloc(self.mask + 1, sizeof(uint64_t))
         self.buffer = <uint8_t *>malloc(self.buffer_room)
         self.out = <uint32_t *>malloc(self.out_room * sizeof(uint32_t))
+        self.formed, self.formed_room = NULL, 0
         if not (self.arena and self.starts and self.slots and self.buffer and self.out):
             raise MemoryError
         self.starts[0] = 0
@@ -143,6 +225,7 @@ cdef class Words:
         free(self.slots)
         free(self.buffer)
         free(self.out)
+        free(self.formed)
 
     def __len__(self):
         return self.count
@@ -186,28 +269,63 @@ cdef class Words:
         finally:
             self.frozen = frozen
 
-    def encode(self, list texts, Characters characters):
-        """The ids of all words of these texts, and the number of words of each."""
+    def encode(self, list texts, Characters characters, Forms forms=None):
+        """The ids of all words of these texts, and the number of words of each. Without `forms` texts are read as they
+        are."""
         lengths = np.empty(len(texts), dtype=np.int64)
         cdef int64_t[::1] counts = lengths
         cdef Py_ssize_t i, before, n_texts = len(texts)
+        cdef bint formed = forms is not None
         cdef str text
-        places = np.empty((n_texts, 3), dtype=np.int64)  # where each text is, its length and its bytes a character
-        cdef int64_t[:, ::1] place = places
+        places = np.empty((n_texts, 4), dtype=np.int64)  # where each text is, its length, its bytes a character, whether
+        cdef int64_t[:, ::1] place = places              # it is read as it stands
         for i in range(n_texts):
             text = texts[i]
             place[i, 0], place[i, 1] = <int64_t>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
-            place[i, 2] = PyUnicode_KIND(text)
+            place[i, 2], place[i, 3] = PyUnicode_KIND(text), not formed or PyUnicode_IS_ASCII(text)
         self.n_out = 0
+        self.ascii = &forms.ascii[0] if formed else &SAME[0]
         with nogil:
             for i in range(n_texts):
                 before = self.n_out
-                self._reserve_buffer(4 * place[i, 1])
-                self._scan_text(<const void *>place[i, 0], place[i, 1], place[i, 2], characters)
+                if place[i, 3]:
+                    self._scan_text(<const void *>place[i, 0], place[i, 1], place[i, 2], characters)
+                elif place[i, 2] == 1:
+                    self._scan_pieces[uint8_t](<const uint8_t *>place[i, 0], place[i, 1], characters, forms)
+                elif place[i, 2] == 2:
+                    self._scan_pieces[uint16_t](<const uint16_t *>place[i, 0], place[i, 1], characters, forms)
+                else:
+                    self._scan_pieces[uint32_t](<const uint32_t *>place[i, 0], place[i, 1], characters, forms)
                 counts[i] = self.n_out - before
         return self._taken(), lengths
 
+    cdef int _scan_pieces(
+        self, const unit *text, Py_ssize_t n, Characters characters, Forms forms
+    ) except -1 nogil:
+        """The words of a text that must be formed. No word has a blank in it."""
+        cdef Py_ssize_t begin = 0, end, got
+        while begin < n:
+            end = forms.end(text, begin, n)
+            self._reserve_formed(3 * (end - begin))
+            got = forms.form(text + begin, end - begin, self.formed)
+            if got < 0:
+                with gil:
+                    ready = forms.prepare(PyUnicode_FromKindAndData(sizeof(unit), text + begin, end - begin))
+                    got = len(ready)
+                    self._reserve_formed(got)
+                    PyUnicode_AsUCS4(ready, self.formed, got, False)
+            self._scan_text(self.formed, got, 4, characters)
+            begin = end
+        return 0
+
+    cdef int _reserve_formed(self, Py_ssize_t size) except -1 nogil:
+        if size > self.formed_room:
+            self.formed_room = 2 * size
+            self.formed = <uint32_t *>_grown(self.formed, self.formed_room * sizeof(uint32_t))
+        return 0
+
     cdef int _scan_text(self, const void *data, Py_ssize_t n, int64_t kind, Characters characters) except -1 nogil:
+        self._reserve_buffer(4 * n)
         if characters.trimmed:
             if kind == 1:
                 return self._scan_trimmed[uint8_t](<const uint8_t *>data, n, characters)
@@ -272,8 +390,9 @@ cdef class Words:
         cdef int kind, last, seen
         cdef const uint8_t *bits = characters.bits
         cdef uint8_t *buffer = self.buffer
+        cdef const uint8_t *fold = self.ascii
         while i < n:
-            c = text[i]
+            c = _character(text, i, fold)
             i += 1
             if unit is uint8_t:
                 kind = bits[c]
@@ -289,7 +408,7 @@ cdef class Words:
                 if i >= n:
                     break
                 last = kind
-                c = text[i]
+                c = _character(text, i, fold)
                 if unit is uint8_t:
                     kind = bits[c]
                 else:
@@ -297,10 +416,10 @@ cdef class Words:
                 if kind & WORD:
                     i += 1
                     continue
-                if kind & JOINER and last & BEFORE and i + 1 < n and characters.of(text[i + 1]) & AFTER:
+                if kind & JOINER and last & BEFORE and i + 1 < n and characters.of(_character(text, i + 1, fold)) & AFTER:
                     length = _put(buffer, length, 39 if kind & FOLD else c)
                     characters_read += 1
-                    c = text[i + 1]
+                    c = _character(text, i + 1, fold)
                     kind = characters.of(c)
                     i += 2
                     continue
@@ -319,11 +438,12 @@ cdef class Words:
         """Runs of WORD characters, from the first AFTER character to the last, at least three characters long."""
         cdef Py_ssize_t i = 0, j, length, first, last
         cdef int kind, seen
+        cdef const uint8_t *fold = self.ascii
         while i < n:
             first = last = -1
             seen = 0
             while i < n:
-                kind = characters.of(text[i])
+                kind = characters.of(_character(text, i, fold))
                 if not kind & WORD:
                     break
                 seen |= kind
@@ -336,7 +456,7 @@ cdef class Words:
             if last - first >= 2:
                 length = 0
                 for j in range(first, last + 1):
-                    length = _put(self.buffer, length, text[j])
+                    length = _put(self.buffer, length, _character(text, j, fold))
                 self._emit(self._kept(length, last + 1 - first, seen))
         return 0
 
@@ -481,6 +601,27 @@ def settle(
             out_lengths[d] = kept - before
             out_unknown[d] = unknown
     return kept, stopped, noise
+
+
+def renumber(
+    const uint32_t[::1] ids, const int64_t[::1] lengths, const uint32_t[::1] numbers,
+    uint32_t[::1] out, int64_t[::1] out_lengths,
+):
+    """The words' new numbers, without the words that have none (0xFFFFFFFF), and how many each document has left. Returns
+    how many there are."""
+    cdef Py_ssize_t d, i = 0, end = 0, kept = 0, before
+    cdef uint32_t number
+    with nogil:
+        for d in range(lengths.shape[0]):
+            end += lengths[d]
+            before = kept
+            while i < end:
+                number = numbers[ids[i]]
+                out[kept] = number
+                kept += number != NONE
+                i += 1
+            out_lengths[d] = kept - before
+    return kept
 
 
 def count_pairs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels.tokens import Words
+from topicx._kernels.tokens import Words, renumber
 from topicx.corpus.read import Batch
 from topicx.corpus.tokenize import Tokenizer
 from topicx.engines.threads import Threads
+
+SWITCH = 1e-4
+"""Seconds that a thread with a batch ready waits for the reading thread, which never waits by itself."""
 
 Apart = tuple[Batch, "OwnWords | None", Any, Any]
 """A batch, the table that its words are in (None: it has no texts), ids in it with the table's new words, lengths."""
@@ -33,14 +37,15 @@ class OwnWords:
         self.seen = len(self.words)
         return (ids, new), lengths
 
-    def ids_in(self, words: Words, encoded: Any) -> NDArray[np.uint32]:
+    def ids_in(self, words: Words, encoded: Any) -> Any:
         """In the order of the batches: ids in the table of all, where new words are added."""
         ids, new = encoded
         if self.words.noise >= 0 and words.noise < 0:
             words.leave_out(self.words.least, not self.words.numbers)
         if len(new[1]) > 1:
             self.map = np.concatenate([self.map, words.add_all(*new)])
-        found: NDArray[np.uint32] = self.map[ids]
+        found = np.empty_like(ids)
+        renumber(ids, np.array([len(ids)]), self.map, found, np.empty(1, np.int64))
         return found
 
 
@@ -55,5 +60,10 @@ def encode_apart(batches: Iterable[Batch], tokenizer: Tokenizer, threads: int) -
             mine.table = OwnWords()
         return batch, mine.table, *mine.table.encode(batch.texts, tokenizer)
 
-    with Threads(threads) as engine:
-        yield from engine.stream(work, batches)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(min(interval, SWITCH))
+    try:
+        with Threads(threads) as engine:
+            yield from engine.stream(work, batches)
+    finally:
+        sys.setswitchinterval(interval)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
-from topicx._kernels.tokens import Words, settle
+from topicx._kernels.tokens import Words, renumber, settle
 from topicx.corpus.bigrams import BigramOptions, find_bigrams
 from topicx.corpus.carried import Column, Names, SpooledTexts, Times, snippet
 from topicx.corpus.corpus import Corpus
@@ -31,6 +31,7 @@ from topicx.corpus.pieces import PIECE, Lengths, cut, loaded, offsets_of
 from topicx.corpus.read import Batch, Counts
 from topicx.corpus.source import Faults
 from topicx.corpus.tokenize import NONE, Encoder, PairTable, Tokenizer, stopwords
+from topicx.engines.threads import Threads
 from topicx.errors import InputError, TopicxError
 from topicx.kinds import CORPUS
 from topicx.strings import Strings
@@ -108,7 +109,7 @@ class Builder:
         self._last = np.zeros(0, dtype=np.int64)
         self._known_words = 0
         self._spools: list[files.Spool] = []
-        self._ids = self._spool(np.uint32)
+        self._ids = self._spool(np.uint32, passing=True)
         self._lengths = Lengths(self._spool(np.int64))
         self._names = SpooledTexts(self._spool)
         self._labels = Names(self._spool, many=True)
@@ -116,12 +117,13 @@ class Builder:
         self._times = Times(self._spool, faults)
         self._columns: dict[str, Column] = {}
         self._snippets = SpooledTexts(self._spool) if self.options.snippet else None
-        self._texts_seen = self._named = self._open = False
+        self._texts_seen = self._named = False
+        self._threads = 1
         self._map: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._map_of: Sequence[str] | None = None
 
-    def _spool(self, dtype: Any) -> files.Spool:
-        spool = files.Spool(dtype, self.directory, self.output)
+    def _spool(self, dtype: Any, *, passing: bool = False) -> files.Spool:
+        spool = files.Spool(dtype, self.directory, self.output, passing=passing)
         self._spools.append(spool)
         return spool
 
@@ -170,7 +172,7 @@ class Builder:
             return
         from topicx.corpus.apart import encode_apart
 
-        threads = min(threads, MOST_THREADS)
+        threads = self._threads = min(threads, MOST_THREADS)
         for batch, table, ids, lengths in encode_apart(batches, self.tokenizer or Tokenizer(), threads):
             with self._waiting():
                 if table is None:
@@ -425,21 +427,26 @@ class Builder:
         if self.language is None:
             return tokenizer
         tokenizer = replace(tokenizer, stopwords=frozenset(tokenizer.stopwords) | stopwords(self.language))
-        for i in range(len(self.words)):
-            if not self._flags[i] and tokenizer.is_stopword(self.words.word(i)):
-                self._flags[i] = 1
+        if tokenizer.lowercase:
+            places = (self.words.find(word) for word in tokenizer.stopwords)
+        else:  # capitals do not matter
+            places = (i for i in range(len(self.words)) if tokenizer.is_stopword(self.words.word(i)))
+        found = np.array([at for at in places if at != NONE], dtype=np.int64)
+        self._flags[found[self._flags[found] == 0]] = 1
         return tokenizer
 
     def _renumber(self, mapping: NDArray[np.uint32]) -> tuple[files.Spool, files.Spool]:
         """Final word ids and document lengths, piece by piece."""
         words, lengths = self._spool(np.uint32), Lengths(self._spool(np.int64))
-        for piece_lengths, ids, is_open in cut(self._lengths.spool, self._ids):
-            final = mapping[ids]
-            kept = final != NONE
-            sums = np.concatenate([[0], np.cumsum(kept)])
-            ends = np.concatenate([[0], np.cumsum(piece_lengths)])
-            words.append(final[kept])
-            lengths.add(np.diff(sums[ends]), is_open)
+
+        def work(run: tuple[Any, Any, bool]) -> tuple[Any, Any, bool]:
+            final, left = np.empty(len(run[1]), np.uint32), np.empty(len(run[0]), np.int64)
+            return final[: renumber(run[1], run[0], mapping, final, left)], left, run[2]
+
+        with Threads(self._threads) as engine:
+            for final, left, is_open in engine.stream(work, cut(self._lengths.spool, self._ids)):
+                words.append(final)
+                lengths.add(left, is_open)
         return words, lengths.spool
 
     def _join_bigrams(self, tokenizer: Tokenizer) -> Tokenizer:
@@ -454,7 +461,7 @@ class Builder:
         self._pairs = PairTable.of({pair: self.words.add(f"{a}_{b}") for pair, (a, b) in zip(pairs, names)})
         self._tokens[:] = 0
         old_ids, old_lengths = self._ids, self._lengths.spool
-        self._ids, self._lengths = self._spool(np.uint32), Lengths(self._spool(np.int64))
+        self._ids, self._lengths = self._spool(np.uint32, passing=True), Lengths(self._spool(np.int64))
         document = 0
         for lengths, ids, is_open in cut(old_lengths, old_ids):
             ids, new_lengths = self._settle(ids, lengths, document)

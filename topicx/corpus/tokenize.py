@@ -25,13 +25,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
+from unicodedata import combining, decomposition, normalize
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from topicx._kernels.tokens import Characters, Words, insert_pairs, settle
+from topicx._kernels.tokens import Characters, Forms, Words, insert_pairs, settle
 from topicx.corpus.stems import stems
 from topicx.errors import InputError
 from topicx.kinds import LONGEST
@@ -96,6 +96,43 @@ def characters_of(kinds: tuple[tuple[int, str], ...], *, trimmed: bool, flags: i
         return bytes(values)
 
     return Characters(classify, trimmed=trimmed)
+
+
+def formed(text: str, compatible: bool, lowercase: bool) -> str:
+    """A text in Unicode's composed form (the compatibility form: NFKC, else NFC), and in lower case."""
+    if text.isascii():
+        return text.lower() if lowercase else text
+    if compatible:
+        text = normalize("NFKC", _SPACING.sub(" ", _INVISIBLE.sub("", text).replace("´", "'")))
+    return normalize("NFC", text.lower() if lowercase else text)
+
+
+@functools.cache
+def forms(compatible: bool, lowercase: bool, piece: int = 1024) -> Forms:
+    """The same for the kernel: where the forms of all characters of a text are known, its form is theirs one after the
+    other."""
+
+    def spell(page: int) -> list[str | None]:
+        return [form_alone(chr(c), compatible, lowercase) for c in range(256 * page, 256 * page + 256)]
+
+    return Forms(spell, lambda text: formed(text, compatible, lowercase), piece)
+
+
+def form_alone(character: str, compatible: bool, lowercase: bool) -> str | None:
+    """The form of a character, whatever stands beside it. None: it depends on that (marks, the parts of Korean
+    syllables, soft hyphens, which take a line's end with them, and capital sigma, another letter at a word's end)."""
+    plain, found = normalize("NFKC" if compatible else "NFC", character), formed(character, compatible, lowercase)
+    joined = any(combining(form[0]) or form[0] in _seconds() for form in (plain, found) if form)
+    return None if joined or character == "\u00ad" or "Σ" in plain else found
+
+
+@functools.cache
+def _seconds() -> set[str]:
+    """The characters that may become one with the character before them."""
+    places = (*range(0x3400), *range(0xA000, 0xAC00), *range(0xF900, 0x20000))  # not Chinese and Korean
+    parts = (decomposition(chr(c)).split() for c in places)
+    found = {chr(int(two[1], 16)) for two in parts if len(two) == 2 and not two[0].startswith("<")}
+    return found | {chr(c) for c in range(0x1161, 0x1200)}  # vowels and endings of Korean syllables
 
 
 @functools.cache
@@ -198,11 +235,7 @@ class Tokenizer:
         """The text as the pattern sees it."""
         if self.dehyphenate:
             text = _HYPHENATED.sub("", text)
-        if text.isascii():
-            return text.lower() if self.lowercase else text
-        if self.unicode == "NFKC":
-            text = normalize("NFKC", _SPACING.sub(" ", _INVISIBLE.sub("", text).replace("´", "'")))
-        return normalize("NFC", text.lower() if self.lowercase else text)
+        return formed(text, self.unicode == "NFKC", self.lowercase)
 
     def compiled(self) -> regex.Pattern[str]:
         """The pattern, compiled."""
@@ -265,11 +298,11 @@ class Tokenizer:
             ids, lengths = replace(self, stem=None).ids(texts, plain)
             stem_of, _ = words.encode_words([self.stemmed(plain.word(i) for i in range(len(plain)))])
             return stem_of[ids], lengths
-        ready = [self.prepare(text) for text in texts]
         if self.pattern in PATTERNS:
-            return words.encode(ready, characters(self.pattern))
+            joined = [_HYPHENATED.sub("", text) for text in texts] if self.dehyphenate else list(texts)
+            return words.encode(joined, characters(self.pattern), forms(self.unicode == "NFKC", self.lowercase))
         compiled = self.compiled()
-        found = [_matches(compiled, _clean(text)) for text in ready]
+        found = [_matches(compiled, _clean(self.prepare(text))) for text in texts]
         if self.drops_noise:
             found = [[NOISE if self.is_noise(word) else word for word in document] for document in found]
         return words.encode_words(found)
