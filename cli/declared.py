@@ -67,7 +67,7 @@ def one(name: str, declared: Declared, default: Any, **more: Any) -> Callable[[F
     if declared.shown is not None:
         settings["show_default"] = declared.shown
     if declared.kind is bool:
-        settings |= {"is_flag": True, "show_default": False}
+        settings |= {"is_flag": True, "show_default": declared.shown or False}
     else:
         settings["type"] = click_type(declared)
     return option(*spelling(name, declared), cls=Headed, **settings)

@@ -17,7 +17,7 @@ from topicx.cli.log import Log
 from topicx.engines.memory import told_size
 from topicx.errors import InputError
 from topicx.sampling.registry import GROWS
-from topicx.sampling.starts import FEW_TOPICS, SOFT_TOPICS
+from topicx.sampling.starts import soft_topics
 from topicx.schema import lists, whole
 
 if TYPE_CHECKING:
@@ -150,7 +150,8 @@ def _announce(run: Run, log: Log) -> None:
     if chain.start == "growing" and chain.position == 0:
         log.tell("note: a growing start begins with a few documents, whose score falls as others come")
     if chain.start == "soft" and chain.position == 0:
-        few = "" if state.n_topics <= SOFT_TOPICS else f" (with {FEW_TOPICS} topics, each of which is then divided)"
+        topics = soft_topics(state.n_topics)
+        few = "" if topics == state.n_topics else f" (with {topics} topics, each of which is then divided)"
         log.tell(
             f"note: {chain.soft} sweeps of cvb0 come first{few}, then every token's topic is drawn from what they "
             "found; from there the likelihood may fall for some sweeps while the topics get better"

@@ -195,6 +195,17 @@ def test_the_scripts_run_and_go_on(script: str, tmp_path: Path) -> None:
     assert done[0].stdout == done[1].stdout
 
 
+@pytest.mark.skipif(not SPEED.exists(), reason="the benchmarks are not here")
+def test_text_is_read_the_same_by_every_number_of_threads() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SPEED / "text.py"), "--quick"], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert "36,000 tokens kept, 90 words" in done.stdout and "the same words in the same order: True" in done.stdout
+    formats = [line for line in done.stdout.splitlines() if " times, " in line]
+    assert len(formats) == 9 and all(line.endswith("the same bytes") for line in formats)
+
+
 def test_defaults_are_judged(tmp_path: Path) -> None:
     """benchmarks/defaults.py on a few of the embedded texts, without MALLET."""
     (tmp_path / "data" / "texts").mkdir(parents=True)

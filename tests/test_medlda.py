@@ -72,6 +72,32 @@ def test_classes_are_learnt(sampler: str) -> None:
     assert np.trace(found["confusion"]) == round(found["accuracy"] * 60)
 
 
+def test_many_topics_learn_rare_classes_within_a_few_sweeps() -> None:
+    """Without a bias all weights say "no" together, against their prior, before one says more."""
+    random = np.random.default_rng(0)
+    names = [f"c{number}" for number in range(12)]
+    docs = [[f"{names[d % 12]}w{w}" for w in random.integers(0, 30, 25)] + [f"x{w}" for w in random.integers(0, 40, 25)]
+            for d in range(600)]  # fmt: skip
+    texts = Corpus.from_documents(docs, labels=[[names[d % 12]] for d in range(600)])
+    model = MedLDA(100, iterations=12, seed=2, sampler="light", threads=2)
+    assert model.fit(texts).score(texts) > 0.95
+    assert model.set_params(bias=False).fit(texts).score(texts) < 0.5
+
+
+def test_classifiers_have_a_bias_where_a_class_is_one_of_several() -> None:
+    docs, subjects = documents()
+    labels = {
+        "two": [[s[0]] for s in subjects],
+        "three": [[s] for s in subjects],
+        "labels": [[s, s[0]] for s in subjects],
+    }
+    for name, has in (("two", False), ("three", True), ("labels", True)):
+        texts = Corpus.from_documents(docs, labels=labels[name])
+        for bias in (None, True, False):
+            model = MedLDA(**SETTINGS, bias=bias).fit(texts).model
+            assert model.side["eta"][-1].any() == (has if bias is None else bias)
+
+
 def test_two_classes_several_labels_and_numbers() -> None:
     docs, subjects = documents()
     two = Corpus.from_documents(docs, labels=["sea" if s == "sea" else "land" for s in subjects])
@@ -168,7 +194,7 @@ OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "--proposals": ({"proposals": "doc"}, {}),
     "--strategy": ({"strategy": "one-vs-all"}, {}),
     "--class-weight": ({"class_weight": "balanced"}, {}),
-    "--bias": ({"bias": True}, {}),
+    "--bias/--no-bias": ({"bias": False}, {}),
     "--weight-samples": ({"weight_samples": 2}, {}),
     "--weight-lag": ({"weight_lag": 3}, {}),
     "--epsilon": ({"epsilon": 1.0}, {"target": "label", "task": "regression"}),
@@ -265,7 +291,7 @@ def test_one_against_all_others_is_a_binary_model_for_each_class() -> None:
     alone = []
     for chain, name in enumerate(model.classes):
         two = Corpus.from_documents(docs, labels=[name if subject == name else "-" for subject in subjects])
-        own = {"lambda_": 20.0, "nu": 1.0, "task": "binary"}
+        own = {"lambda_": 20.0, "nu": 1.0, "task": "binary", "bias": True}
         with Threads(1) as engine:
             asked = Options(**chosen, seed=3, chain=chain, model="medlda", own=own)
             alone.append(Run.start(two, asked, engine).train().result())

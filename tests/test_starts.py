@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from tests.conftest import lda_corpus, model_of
-from topicx._kernels import harden
+from topicx._kernels import opening, pairs
 from topicx.corpus.corpus import Corpus
 from topicx.datasets import make
 from topicx.engines.threads import Threads
@@ -25,6 +25,7 @@ from topicx.sampling.options import Options
 from topicx.state import NONE, Seeds
 from topicx.strings import Strings
 from topicx.variational.cvb0 import Cvb0
+from topicx.variational.opening import Opening, room_for
 
 ABLE = [name for name, entry in registry.ENTRIES.items() if registry.SOFTENS in entry.capabilities]
 
@@ -41,6 +42,17 @@ def test_every_exact_sampler_is_able() -> None:
     assert set(exact) | {"warp"} == set(ABLE)
 
 
+def narrowed(rows: Any) -> Any:
+    """Rows of numbers as a soft start keeps them: padded, the upper halves of floats."""
+    padded = np.zeros((len(rows), -(-rows.shape[1] // 16) * 16), np.float32)
+    padded[:, : rows.shape[1]] = rows
+    return ((padded.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
+
+
+def widened(halves: Any) -> Any:
+    return (halves.astype(np.uint32) << 16).view(np.float32)
+
+
 def test_topics_are_drawn_as_the_assignments_say() -> None:
     """Counts over many documents that have the same assignments, against their expectation (chi-square, p > 1e-4)."""
     rng = np.random.default_rng(5)
@@ -48,18 +60,20 @@ def test_topics_are_drawn_as_the_assignments_say() -> None:
     rows = rng.dirichlet(np.full(K, 0.3), 3).astype(np.float32)
     rows[1] = np.eye(K)[K - 1]
     rows[2, 5:11] = 0
-    rows[2] /= rows[2].sum()
-    gamma = np.concatenate([np.tile(rows[[2, 0, 1]], (documents, 1)).ravel(), np.zeros(16, np.float32)])
+    rows[2] *= 0.9 / rows[2].sum()  # rounding need not leave a sum of 1
+    gamma = np.tile(narrowed(rows[[2, 0, 1]]), (documents, 1))
+    rows = widened(narrowed(rows)).astype(float)[:, :K]
+    rows /= rows.sum(axis=1, keepdims=True)
     pair_words = np.tile(np.array([2, 0, 1], np.uint32), documents)  # another order than that of the text
     words = np.tile(np.array([0, 1, 2, 0, 2], np.uint32), documents)
     offsets, pair_offsets = (np.arange(documents + 1, dtype=np.int64) * n for n in (5, 3))
     z = np.empty(len(words), np.uint16)
     for first, last in ((0, 1500), (1500, documents)):
-        harden.draw(gamma, K, pair_words, pair_offsets, words, offsets, first, last, 3, 77, z)
+        opening.draw(gamma, pair_words, pair_offsets, words, offsets, first, last, 3, 77, z)
     again = np.empty_like(z)
-    harden.draw(gamma, K, pair_words, pair_offsets, words, offsets, 0, documents, 3, 77, again)
+    opening.draw(gamma, pair_words, pair_offsets, words, offsets, 0, documents, 3, 77, again)
     assert np.array_equal(z, again)
-    assert harden.count_pairs(words, offsets, 3) == 3 * documents
+    assert pairs.count_pairs(words, offsets, 3) == 3 * documents
     assert np.all(z[words == 1] == K - 1)
     for word in (0, 2):
         counts, expected = np.bincount(z[words == word], minlength=K), 2 * documents * rows[word]
@@ -72,6 +86,44 @@ def test_topics_are_drawn_as_the_assignments_say() -> None:
     both = z.reshape(documents, 5)[:, [0, 3]]  # tokens of one pair are independent
     same = np.mean(both[:, 0] == both[:, 1])
     assert abs(same - np.sum(rows[0] ** 2)) < 4 * 0.5 / np.sqrt(documents)
+
+
+def test_a_sweep_is_that_of_plain_arithmetic() -> None:
+    """The kernel beside a loop over pairs in double precision, with rounding to two bytes: one cell."""
+    corpus = make("zipf", 3, documents=20, tokens=40, words=60, topics=5)
+    options = Options(topics=19, partitions=1, start="soft")
+    state = initial_state(corpus, options, Priors(seed_words={1: ["w3"]} if "w3" in corpus.vocabulary else {}))
+    state.alpha = np.linspace(0.02, 0.3, 38).reshape(2, 19)
+    state.groups = np.arange(state.n_documents, dtype=np.uint32) % 2
+    state.beta = np.linspace(0.01, 0.1, state.n_words)
+    method = Opening(state, options, Threads(1))
+    method.start(True)
+    gamma = widened(method.gamma).astype(float)[:, :19]
+    nd, nw, totals = (np.array(x, float)[..., :19] for x in (method.nd, method.nw, method.totals))
+    assert np.allclose(nw.sum(axis=0), totals, rtol=1e-5)
+    assert np.allclose(gamma.sum(axis=1), 1, atol=2e-2)
+    (cell,) = next(iter(method.schedule.epochs()))
+    moved = fit = 0.0
+    for d in method.schedule.active(cell.shard, 1.0).tolist():
+        alpha, total = state.alpha[d % 2], totals + state.beta.sum()
+        for i in range(method.offsets[d], method.offsets[d + 1]):
+            word, count = method.words[i], float(method.counts[i])
+            p = (alpha + nd[d] - gamma[i]) * (state.beta[word] + np.maximum(nw[word] - gamma[i], 0)) / total
+            fit += count * np.log(p.sum())
+            now = widened(narrowed((p / p.sum())[None].astype(np.float32))).astype(float)[0, :19]
+            change = count * (now - gamma[i])
+            moved += np.abs(change).sum() / 2
+            nd[d] += change
+            nw[word] += change
+            totals += change
+            gamma[i] = now
+    changed = method.sweep(0)["changed"]
+    assert np.allclose(method.nd[:, :19], nd, atol=2e-2) and np.allclose(method.nw[:, :19], nw, atol=5e-2)
+    assert np.abs(widened(method.gamma)[:, :19] - gamma).max() < 2e-2  # a number may be rounded to the next
+    assert changed == pytest.approx(moved / corpus.n_tokens, rel=1e-2)
+    lengths = state.lengths
+    fit -= np.sum(lengths * np.log(state.alpha.sum(axis=1)[state.groups] + lengths - 1))
+    assert method.score() == pytest.approx(fit / corpus.n_tokens, rel=1e-3)
 
 
 @pytest.mark.parametrize("sampler", ABLE)
@@ -251,7 +303,7 @@ def state_of(documents: int, length: int, topics: int, n_words: int = 50) -> Any
         (200, 400, 60, 1000, "soft"),
         (200, 400, 49, 1000, "random"),  # few topics, many sweeps
         (200, 400, 49, 300, "soft"),
-        (500, 2600, 60, 1000, "soft"),
+        (500, 2600, 60, 1000, "soft"),  # long documents
         (500, 2600, starts.SOFT_TOPICS + 1, 1000, "random"),  # to be divided, and long
         (5_000, 60, starts.SOFT_TOPICS + 1, 1000, "soft"),
     ],
@@ -264,10 +316,10 @@ def test_what_auto_takes(
     assert starts.choose_start(state, options, sparse) == start
     assert starts.choose_start(state, options, sparse, {registry.NEW_TOPICS}) != "soft"
     assert starts.choose_start(state, options, registry.find("labeled")) == "random"
-    pairs = harden.count_pairs(state.words, state.offsets, state.n_words)
-    assert pairs == documents * min(length, 50)
-    held = topics if topics <= starts.SOFT_TOPICS else starts.FEW_TOPICS
-    monkeypatch.setattr(starts, "SOFT_ROOM", 4 * held * pairs - 1)
+    held = starts.soft_topics(topics)
+    room = room_for(state, held)
+    assert room == 2 * -(-held // 16) * 16 * documents * min(length, 50)
+    monkeypatch.setattr(starts, "SOFT_ROOM", room - 1)
     assert starts.choose_start(state, options, sparse) != "soft"
 
 

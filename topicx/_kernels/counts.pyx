@@ -1,13 +1,16 @@
 """Counts of topics per row (a row is a document, or a word's tokens), in linear time and memory.
 
-A row's topics are collected in a scratch array of K counters and a list of the topics met, then sorted; so the cost
-of a row is its tokens, never K.
+A row's topics are collected in a scratch array of K counters and a list of the topics met, then sorted (or, where they
+are many, read off the counters); so the cost of a row is its tokens, never K.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t
 
 from topicx._kernels.cell cimport UNPLACED, Arena
 from topicx._kernels.sorting cimport sort_topics
+
+cdef enum:
+    DENSE = 8  # of so many topics one in a row, and more: looking at all is quicker than sorting
 
 
 def count_rows(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t topics,
@@ -29,7 +32,14 @@ def count_rows(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t beg
                         columns[at] = z[i]
                         at += 1
                     counter[z[i]] += 1
-            if at - first > 1:
+            if DENSE * (at - first) >= topics:
+                j = first
+                for i in range(topics):
+                    columns[j] = <uint16_t>i
+                    j += counter[i] != 0
+                    if j == at:
+                        break
+            elif at - first > 1:
                 sort_topics(&columns[first], at - first)
             for j in range(first, at):
                 values[j] = counter[columns[j]]

@@ -7,7 +7,7 @@ documents, so that threads can share it.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from topicx._kernels.cell cimport Arena
 from topicx._kernels.sorting cimport sort_few
@@ -18,7 +18,9 @@ ctypedef fused value:
 
 cdef enum:
     SHORT = 40  # tokens of a document up to which they are sorted by insertion
-    DIGIT = 8  # bits of a rank that one pass of the other sort looks at
+    LONG = 2000  # tokens of a document from which on a pass of the other sort looks at LARGE bits of a rank
+    DIGIT = 8  # bits that it looks at in shorter ones
+    LARGE = 11
 
 
 def segment(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
@@ -42,6 +44,18 @@ def segment(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const 
                 at += size
 
 
+cdef inline void _count_digits(const uint64_t *keys, int64_t n, uint32_t *counts, int digit, int passes) noexcept nogil:
+    """How often each digit occurs in each place; where `passes` is a constant the inner loop is none."""
+    cdef uint32_t mask = (1 << digit) - 1, rank
+    cdef int64_t i
+    cdef int at
+    for i in range(n):
+        rank = <uint32_t>(keys[i] >> 32)
+        for at in range(passes):
+            counts[(at << digit) + (rank & mask)] += 1
+            rank >>= digit
+
+
 cdef class Sorter:
     """The documents first..last, one after another, each with its tokens in the schedule's order."""
 
@@ -50,6 +64,7 @@ cdef class Sorter:
     cdef const uint32_t[::1] rank
     cdef Arena arena
     cdef Py_ssize_t document, last
+    cdef int64_t longest
     cdef uint64_t *keys  # rank of the word, place in the document; sorted
     cdef uint64_t *spare
     cdef int bits  # of the largest rank
@@ -57,14 +72,13 @@ cdef class Sorter:
     cdef int64_t begin, n
 
     def __init__(self, Py_ssize_t first, Py_ssize_t last, words, offsets, rank):
-        cdef int64_t longest = 0
         cdef Py_ssize_t d
         self.words, self.offsets, self.rank, self.document, self.last = words, offsets, rank, first, last
         for d in range(first, last):
-            longest = max(longest, self.offsets[d + 1] - self.offsets[d])
+            self.longest = max(self.longest, self.offsets[d + 1] - self.offsets[d])
         self.arena = Arena()
-        self.keys = <uint64_t *> self.arena.room((longest + 1) * sizeof(uint64_t))
-        self.spare = <uint64_t *> self.arena.room((longest + 1) * sizeof(uint64_t))
+        self.keys = <uint64_t *> self.arena.room((self.longest + 1) * sizeof(uint64_t))
+        self.spare = <uint64_t *> self.arena.room((self.longest + 1) * sizeof(uint64_t))
         self.bits = max(1, int(self.rank.shape[0] - 1).bit_length())
 
     cdef bint next(self) noexcept nogil:
@@ -84,27 +98,37 @@ cdef class Sorter:
         return True
 
     cdef void distribute(self) noexcept nogil:
-        """Ascending by rank, equal ranks as they were: digit after digit."""
-        cdef int64_t i, j, at, n = self.n
-        cdef int64_t begin[1 << DIGIT]
-        cdef int low = 32
+        """Ascending by rank, equal ranks as they were: digit after digit, all counted before the first."""
+        cdef int64_t i, n = self.n
+        cdef int most = LARGE if n >= LONG else DIGIT
+        cdef int passes = (self.bits + most - 1) // most
+        cdef int digit = (self.bits + passes - 1) // passes, at
+        cdef uint32_t mask = (1 << digit) - 1, place, size
+        cdef uint32_t[4 << LARGE] begin  # at most four digits
+        cdef uint32_t *own
         cdef uint64_t *keys = self.keys
         cdef uint64_t *spare = self.spare
-        while low < 32 + self.bits:
-            memset(begin, 0, sizeof(begin))
+        memset(begin, 0, passes * sizeof(uint32_t) << digit)
+        if passes == 1:
+            _count_digits(keys, n, begin, digit, 1)
+        elif passes == 2:
+            _count_digits(keys, n, begin, digit, 2)
+        elif passes == 3:
+            _count_digits(keys, n, begin, digit, 3)
+        else:
+            _count_digits(keys, n, begin, digit, 4)
+        for at in range(passes):
+            own = &begin[at << digit]
+            place = 0
+            for i in range(mask + 1):
+                size = own[i]
+                own[i] = place
+                place += size
             for i in range(n):
-                begin[(keys[i] >> low) & ((1 << DIGIT) - 1)] += 1
-            at = 0
-            for i in range(1 << DIGIT):
-                j = begin[i]
-                begin[i] = at
-                at += j
-            for i in range(n):
-                j = (keys[i] >> low) & ((1 << DIGIT) - 1)
-                spare[begin[j]] = keys[i]
-                begin[j] += 1
+                size = <uint32_t>(keys[i] >> (32 + at * digit)) & mask
+                spare[own[size]] = keys[i]
+                own[size] += 1
             keys, spare = spare, keys
-            low += DIGIT
         self.keys, self.spare = keys, spare
 
 
@@ -113,18 +137,20 @@ def arrange(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const 
     """target = source in the schedule's order, or (back) from the schedule's order into the order of the text, for the
     documents first..last.
 
-    rank orders the words: by block, then by word. Equal words keep the order of the text.
+    rank orders the words: by block, then by word. Equal words keep the order of the text. Source and target may be one.
     """
     cdef int64_t i, at
     cdef Sorter s = Sorter(first, last, words, offsets, rank)
+    cdef value *own = <value *> s.arena.room((s.longest + 1) * sizeof(value))
     with nogil:
         while s.next():
+            memcpy(own, &source[s.begin], s.n * sizeof(value))
             for i in range(s.n):
-                at = s.begin + <int64_t><uint32_t>s.keys[i]  # the lower half: where the token stands in the text
+                at = <int64_t><uint32_t>s.keys[i]  # the lower half: where the token stands in the text
                 if back:
-                    target[at] = source[s.begin + i]
+                    target[s.begin + at] = own[i]
                 else:
-                    target[s.begin + i] = source[at]
+                    target[s.begin + i] = own[at]
 
 
 def ranks(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,

@@ -4,7 +4,9 @@ A pair has a count, and in the variational methods one soft assignment that all 
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
+
+from topicx._kernels.cell cimport Arena
 
 
 cdef class Pairs:
@@ -110,3 +112,25 @@ def one_hot(const uint16_t[::1] topics, int64_t K, float[::1] gamma):
         memset(&gamma[0], 0, gamma.shape[0] * 4)
         for i in range(topics.shape[0]):
             gamma[i * K + topics[i]] = 1
+
+
+def count_pairs(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t n_words) -> int:
+    """How many pairs there are."""
+    cdef Arena arena = Arena()
+    cdef int64_t *seen = arena.longs(n_words)  # the last document that had the word, and one more
+    cdef int64_t d, i, pairs = 0
+    with nogil:
+        for d in range(offsets.shape[0] - 1):
+            for i in range(offsets[d], offsets[d + 1]):
+                if seen[words[i]] != d + 1:
+                    seen[words[i]] = d + 1
+                    pairs += 1
+    return pairs
+
+
+def copy_rows(const float[:, ::1] rows, const uint32_t[::1] order, int64_t K, float[::1] target, int64_t begin):
+    """The first K numbers of these rows, one after the other, into target from row `begin` on."""
+    cdef int64_t i
+    with nogil:
+        for i in range(order.shape[0]):
+            memcpy(&target[(begin + i) * K], &rows[order[i], 0], K * sizeof(float))

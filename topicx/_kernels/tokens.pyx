@@ -352,6 +352,38 @@ cdef class Words:
                 ids[i] = self._id(length)
         return found
 
+    def ranked(self, const int64_t[::1] words, const int64_t[::1] counts):
+        """These words by falling count (`counts` of all words), equal ones by their bytes: a merge sort."""
+        cdef Py_ssize_t n = words.shape[0], run = 1, begin, middle, end, i, j, at
+        from_array, to_array = np.array(words), np.empty(n, dtype=np.int64)
+        cdef int64_t[::1] source = from_array, to = to_array
+        with nogil:
+            while run < n:
+                begin = 0
+                while begin < n:
+                    middle, end = min(begin + run, n), min(begin + 2 * run, n)
+                    i, j = begin, middle
+                    for at in range(begin, end):
+                        if j == end or (i < middle and not self._before(source[j], source[i], counts)):
+                            to[at] = source[i]
+                            i += 1
+                        else:
+                            to[at] = source[j]
+                            j += 1
+                    begin = end
+                source, to = to, source
+                run *= 2
+        return np.asarray(source)
+
+    cdef inline bint _before(self, int64_t a, int64_t b, const int64_t[::1] counts) noexcept nogil:
+        cdef int64_t a_length, b_length
+        cdef int order
+        if counts[a] != counts[b]:
+            return counts[a] > counts[b]
+        a_length, b_length = self.starts[a + 1] - self.starts[a], self.starts[b + 1] - self.starts[b]
+        order = memcmp(self.arena + self.starts[a], self.arena + self.starts[b], min(a_length, b_length))
+        return order < 0 or (order == 0 and a_length < b_length)
+
     def encode_words(self, list documents):
         """The same for documents that are already lists of words."""
         lengths = np.empty(len(documents), dtype=np.int64)
@@ -557,12 +589,13 @@ cdef inline uint64_t _pair(uint32_t a, uint32_t b) noexcept nogil:
 
 
 def settle(
-    const uint32_t[::1] ids, const int64_t[::1] lengths, const uint8_t[::1] flags,
+    const uint32_t[::1] ids, const int64_t[::1] lengths, const uint32_t[::1] numbers, const uint8_t[::1] flags,
     const uint64_t[::1] pair_keys, const int64_t[::1] pair_words,
     int64_t document, int64_t[::1] tokens, int64_t[::1] documents, int64_t[::1] last,
     uint32_t[::1] out, int64_t[::1] out_lengths, int64_t[::1] out_unknown,
 ):
-    """Join pairs, drop words with a flag (1: stop word, 2: unknown, 3: noise) and count the rest.
+    """Join pairs, drop words with a flag (1: stop word, 2: unknown, 3: noise) and count the rest. Where there are
+    `numbers`, they are the words that the ids stand for.
 
     `tokens` and `documents` grow by each word's frequency and document frequency; `last` remembers the last document
     of each word. `out_lengths` and `out_unknown` are the kept and the unknown tokens of each document. Returns how many
@@ -571,6 +604,7 @@ def settle(
     cdef Py_ssize_t d, i = 0, end = 0, kept = 0, before, at
     cdef Py_ssize_t n_pairs = pair_keys.shape[0]
     cdef int64_t unknown = 0, stopped = 0, noise = 0
+    cdef bint named = numbers.shape[0] > 0
     cdef uint32_t w
     with nogil:
         for d in range(lengths.shape[0]):
@@ -578,10 +612,10 @@ def settle(
             before = kept
             unknown = 0
             while i < end:
-                w = ids[i]
+                w = numbers[ids[i]] if named else ids[i]
                 i += 1
                 if n_pairs and i < end:
-                    at = _slot(pair_keys, _pair(w, ids[i]))
+                    at = _slot(pair_keys, _pair(w, numbers[ids[i]] if named else ids[i]))
                     if pair_keys[at] != FREE:
                         w = <uint32_t>pair_words[at]
                         i += 1

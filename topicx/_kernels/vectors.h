@@ -74,6 +74,8 @@ static __attribute__((noinline, cold, unused)) int64_t tx_repair(const float *su
 #define i16 TX(i16) /* 16 int32; a mask has all bits of a lane, or none */
 #define v_load TX(v_load)
 #define v_store TX(v_store)
+#define v_load_half TX(v_load_half)
+#define v_store_half TX(v_store_half)
 #define v_load_part TX(v_load_part)
 #define v_store_part TX(v_store_part)
 #define v_all TX(v_all)

@@ -41,6 +41,29 @@ TX_ALWAYS i16 i_lanes(void) {
 #endif
 }
 
+/* the upper half of each float's bits, rounded: 8 bits of precision in two bytes */
+typedef uint16_t TX(h_part) __attribute__((vector_size(32 / TX_PARTS)));
+#define h_part TX(h_part)
+TX_ALWAYS v16 v_load_half(const uint16_t *p) {
+    v16 r;
+    EACH_PART {
+        h_part h;
+        memcpy(&h, p + i * 16 / TX_PARTS, sizeof h);
+        r.p[i] = (f_part)(__builtin_convertvector(h, u_part) << 16);
+    }
+    return r;
+}
+/* numbers that are not negative; returns what was stored */
+TX_ALWAYS v16 v_store_half(uint16_t *p, v16 a) {
+    EACH_PART {
+        const u_part bits = (u_part)a.p[i] + 0x8000;
+        const h_part h = __builtin_convertvector(bits >> 16, h_part);
+        memcpy(p + i * 16 / TX_PARTS, &h, sizeof h);
+        a.p[i] = (f_part)(bits & 0xFFFF0000u);
+    }
+    return a;
+}
+
 /* ---- lane by lane ---- */
 TX_ALWAYS v16 v_add(v16 a, v16 b) { EACH_PART a.p[i] += b.p[i]; return a; }
 TX_ALWAYS v16 v_sub(v16 a, v16 b) { EACH_PART a.p[i] -= b.p[i]; return a; }
@@ -72,8 +95,18 @@ TX_ALWAYS v16 v_choose(i16 m, v16 a, v16 b) {
     EACH_PART a.p[i] = (f_part)((m.p[i] & (i_part)a.p[i]) | (~m.p[i] & (i_part)b.p[i]));
     return a;
 }
-TX_ALWAYS v16 v_max(v16 a, v16 b) { return v_choose(v_greater(a, b), a, b); }
-TX_ALWAYS v16 v_positive(v16 a) { return v_mask(v_greater(a, v_all(0)), a); }
+/* a where it is greater, else b: what the instruction does, zeros of both signs and NaN included */
+TX_ALWAYS v16 v_max(v16 a, v16 b) {
+#if TX_SET == 2
+    return (v16){{(f_part)_mm512_max_ps((__m512)a.p[0], (__m512)b.p[0])}};
+#elif TX_SET == 1
+    EACH_PART a.p[i] = (f_part)_mm256_max_ps((__m256)a.p[i], (__m256)b.p[i]);
+    return a;
+#else
+    return v_choose(v_greater(a, b), a, b);
+#endif
+}
+TX_ALWAYS v16 v_positive(v16 a) { return v_max(a, v_all(0)); }
 TX_ALWAYS v16 v_abs(v16 a) { return v_bits(i_and(i_bits(a), i_all(0x7FFFFFFF))); }
 /* b in this lane (of 0 to 15; any other: nowhere), else a */
 TX_ALWAYS v16 v_replace(v16 a, int64_t lane, v16 b) {
@@ -286,6 +319,7 @@ TX_ALWAYS int64_t v_draw(v16 sum, const float *sums, int64_t chunks, double u) {
 }
 #undef TX_PARTS
 #undef f_part
+#undef h_part
 #undef i_part
 #undef u_part
 #undef EACH_PART

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels.tokens import Words, renumber
+from topicx._kernels.tokens import Words
 from topicx.corpus.read import Batch
-from topicx.corpus.tokenize import Tokenizer
+from topicx.corpus.tokenize import NO_NUMBERS, Tokenizer
 from topicx.engines.threads import Threads
 
 SWITCH = 1e-4
 """Seconds that a thread with a batch ready waits for the reading thread, which never waits by itself."""
 
-Apart = tuple[Batch, "OwnWords | None", Any, Any]
-"""A batch, the table that its words are in (None: it has no texts), ids in it with the table's new words, lengths."""
+Apart = tuple[Batch, "OwnWords | None", Any, Any, Any]
+"""A batch, the table that its words are in (None: it has no texts), ids in it, lengths, and the table's new words."""
 
 
 class OwnWords:
@@ -28,25 +28,22 @@ class OwnWords:
     def __init__(self) -> None:
         self.words = Words()
         self.seen = 0
-        self.map = np.zeros(0, dtype=np.uint32)
+        self.numbers = NO_NUMBERS
 
-    def encode(self, texts: Any, tokenizer: Tokenizer) -> tuple[Any, NDArray[np.int64]]:
-        """In the thread: ids here, with a copy of the words that are new, and lengths."""
+    def encode(self, texts: Any, tokenizer: Tokenizer) -> tuple[Any, Any, Any]:
+        """In the thread: ids here, lengths, and a copy of the words that are new."""
         ids, lengths = tokenizer.ids(texts, self.words)
         new = self.words.arrays(self.seen)
         self.seen = len(self.words)
-        return (ids, new), lengths
+        return ids, lengths, new
 
-    def ids_in(self, words: Words, encoded: Any) -> Any:
-        """In the order of the batches: ids in the table of all, where new words are added."""
-        ids, new = encoded
+    def numbers_in(self, words: Words, new: Any) -> NDArray[np.uint32]:
+        """In the order of the batches: the ids of its words in the table of all, where new words are added."""
         if self.words.noise >= 0 and words.noise < 0:
             words.leave_out(self.words.least, not self.words.numbers)
         if len(new[1]) > 1:
-            self.map = np.concatenate([self.map, words.add_all(*new)])
-        found = np.empty_like(ids)
-        renumber(ids, np.array([len(ids)]), self.map, found, np.empty(1, np.int64))
-        return found
+            self.numbers = np.concatenate([self.numbers, words.add_all(*new)])
+        return self.numbers
 
 
 def encode_apart(batches: Iterable[Batch], tokenizer: Tokenizer, threads: int) -> Iterator[Apart]:
@@ -55,7 +52,7 @@ def encode_apart(batches: Iterable[Batch], tokenizer: Tokenizer, threads: int) -
 
     def work(batch: Batch) -> Apart:
         if batch.counts is not None or batch.words is not None:
-            return batch, None, None, None
+            return batch, None, None, None, None
         if not hasattr(mine, "table"):
             mine.table = OwnWords()
         return batch, mine.table, *mine.table.encode(batch.texts, tokenizer)

@@ -30,8 +30,8 @@ from topicx.corpus.language import find_language
 from topicx.corpus.pieces import PIECE, Lengths, cut, loaded, offsets_of
 from topicx.corpus.read import Batch, Counts
 from topicx.corpus.source import Faults
-from topicx.corpus.tokenize import NONE, Encoder, PairTable, Tokenizer, stopwords
-from topicx.engines.threads import Threads
+from topicx.corpus.tokenize import NO_NUMBERS, NONE, Encoder, PairTable, Tokenizer, stopwords
+from topicx.engines.threads import ahead
 from topicx.errors import InputError, TopicxError
 from topicx.kinds import CORPUS
 from topicx.strings import Strings
@@ -173,13 +173,13 @@ class Builder:
         from topicx.corpus.apart import encode_apart
 
         threads = self._threads = min(threads, MOST_THREADS)
-        for batch, table, ids, lengths in encode_apart(batches, self.tokenizer or Tokenizer(), threads):
+        for batch, table, ids, lengths, new in encode_apart(batches, self.tokenizer or Tokenizer(), threads):
             with self._waiting():
                 if table is None:
                     self._add_batch(batch)
                 else:
                     self._texts_seen = True
-                    self._add(table.ids_in(self.words, ids), lengths, batch)
+                    self._add(ids, lengths, batch, table.numbers_in(self.words, new))
             yield batch
 
     def _add_batch(self, batch: Batch) -> None:
@@ -197,15 +197,23 @@ class Builder:
         ids, lengths = self.words.encode_words(documents)
         self._add(ids, lengths, batch)
 
-    def _add(self, ids: NDArray[np.uint32], lengths: NDArray[np.int64], batch: Batch) -> None:
+    def _add(
+        self,
+        ids: NDArray[np.uint32],
+        lengths: NDArray[np.int64],
+        batch: Batch,
+        numbers: NDArray[np.uint32] = NO_NUMBERS,
+    ) -> None:
+        """With `numbers`: what the ids stand for."""
         n, begun = len(lengths), int(batch.continues)
         if self.encoder:
             ids, lengths = self.encoder.settle(ids, lengths, begun)
             self.unknown, self.stopped, self.noise = self.encoder.unknown, self.encoder.stopped, self.encoder.noise
         elif self.options.bigrams is None:
-            ids, lengths = self._settle(ids, lengths, self.n_documents - begun)
+            ids, lengths = self._settle(ids, lengths, self.n_documents - begun, numbers)
         else:
             self._grow()
+            ids = numbers[ids] if len(numbers) else ids
             self._tokens[: len(self.words)] += np.bincount(ids, minlength=len(self.words))
         self._ids.append(ids)
         self._lengths.add(lengths, batch.open)
@@ -236,12 +244,16 @@ class Builder:
             self._snippets.add([snippet(text, size) for text in texts[begun:]] if texts else [""] * (n - begun))
 
     def _settle(
-        self, ids: NDArray[np.uint32], lengths: NDArray[np.int64], document: int
+        self,
+        ids: NDArray[np.uint32],
+        lengths: NDArray[np.int64],
+        document: int,
+        numbers: NDArray[np.uint32] = NO_NUMBERS,
     ) -> tuple[Any, NDArray[np.int64]]:
         self._grow()
         out, out_lengths = np.empty(len(ids), dtype=np.uint32), np.empty(len(lengths), dtype=np.int64)
         kept, stopped, noise = settle(
-            ids, lengths, self._flags, self._pairs.keys, self._pairs.values, document,
+            ids, lengths, numbers, self._flags, self._pairs.keys, self._pairs.values, document,
             self._tokens, self._documents, self._last, out, out_lengths, np.empty(len(lengths), dtype=np.int64),
         )  # fmt: skip
         self.stopped += stopped
@@ -400,12 +412,8 @@ class Builder:
         keep = (tokens >= max(self.options.min_count, 1)) & (documents >= self.options.min_doc_freq)
         keep &= self._flags[: len(tokens)] == 0
         kept = np.flatnonzero(keep & (documents <= most))
-        data, offsets = self.words.arrays()
-        raw = data.tobytes()
-        spelling = [raw[offsets[i] : offsets[i + 1]] for i in kept.tolist()]
-        rank = np.empty(len(kept), dtype=np.int64)
-        rank[sorted(range(len(kept)), key=spelling.__getitem__)] = np.arange(len(kept))
-        return kept[np.lexsort((rank, -tokens[kept]))]
+        found: NDArray[np.int64] = self.words.ranked(kept, tokens)
+        return found
 
     def _vocabulary(self, kept: NDArray[np.int64]) -> Strings:
         data, offsets = self.words.arrays()
@@ -443,10 +451,10 @@ class Builder:
             final, left = np.empty(len(run[1]), np.uint32), np.empty(len(run[0]), np.int64)
             return final[: renumber(run[1], run[0], mapping, final, left)], left, run[2]
 
-        with Threads(self._threads) as engine:
-            for final, left, is_open in engine.stream(work, cut(self._lengths.spool, self._ids)):
-                words.append(final)
-                lengths.add(left, is_open)
+        runs = map(work, cut(self._lengths.spool, self._ids))
+        for final, left, is_open in runs if self._threads == 1 else ahead(runs):
+            words.append(final)
+            lengths.add(left, is_open)
         return words, lengths.spool
 
     def _join_bigrams(self, tokenizer: Tokenizer) -> Tokenizer:

@@ -58,8 +58,8 @@ class SpooledTexts:
         count, first = 0, ""
         passes = self._lengths.size // (1 << 22) + 1
         for one in range(passes):
-            hashes = np.array([h for values in self.values() for h in map(hash, values) if h % passes == one], np.int64)
-            order = np.sort(hashes)
+            parts = (np.fromiter(map(hash, values), np.int64, len(values)) for values in self.values())
+            order = np.sort(np.concatenate([np.zeros(0, np.int64), *(part[part % passes == one] for part in parts)]))
             again = order[1:][order[1:] == order[:-1]]
             count += len(again)
             if len(again) and not first:

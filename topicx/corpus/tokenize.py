@@ -39,6 +39,9 @@ from topicx.kinds import LONGEST
 NONE = np.uint32(0xFFFFFFFF)
 """The id of a word that a fixed vocabulary does not have."""
 
+NO_NUMBERS = np.zeros(0, dtype=np.uint32)
+"""What stands for the numbers of words that are their ids."""
+
 NOISE = "\0"
 """What stands in the table of words for all that are left out for their form."""
 
@@ -371,7 +374,7 @@ class Encoder:
         out, out_lengths = np.empty(len(ids), dtype=np.uint32), np.empty(len(lengths), dtype=np.int64)
         self.last_unknown = np.empty(len(lengths), dtype=np.int64)
         kept, stopped, noise = settle(
-            ids, lengths, self.flags, self.pairs.keys, self.pairs.values, self.n_documents - begun,
+            ids, lengths, NO_NUMBERS, self.flags, self.pairs.keys, self.pairs.values, self.n_documents - begun,
             self.tokens, self.documents, self._last, out, out_lengths, self.last_unknown,
         )  # fmt: skip
         self.unknown += int(self.last_unknown.sum())

@@ -91,6 +91,16 @@ class Threads:
         self.close()
 
 
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The items, each made by another thread while the one before it is used."""
+    source, end = iter(items), object()
+    with ThreadPoolExecutor(1, thread_name_prefix="topicx") as pool:
+        coming = pool.submit(next, source, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, source, end)
+            yield item  # type: ignore[misc]
+
+
 def engine_of(threads: int | Engine) -> Engine:
     """The engine itself, or one of so many threads (0: all cores)."""
     return Threads(threads) if isinstance(threads, int) else threads

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.declare import choice, declarations, declare, flag, number, positive, whole
+from topicx.declare import choice, declarations, declare, number, positive, whole
 from topicx.errors import InputError
 from topicx.estimate.side_by_side import MOST_TOPICS, beside
 from topicx.kinds import FLOAT, HIGHEST
@@ -73,7 +73,10 @@ class MedldaOptions:
     class_weight: str = choice(
         "none", ("none", "balanced"), help="balanced: rare classes weigh as much as frequent ones."
     )
-    bias: bool = flag(help="Give every classifier a bias term.")
+    bias: bool | None = declare(
+        None, bool, optional=True, shown="of more than two classes, and of labels", flags=("--bias/--no-bias",),
+        help="Give every classifier a bias term.",
+    )  # fmt: skip
     weight_samples: int = whole(10, 1, 100_000, help="The draws of the weights, of the last sweeps, that are averaged.")
     weight_lag: int = whole(1, 1, help="Sweeps from one of these draws to the next.")
 
@@ -192,8 +195,16 @@ class Medlda(Definition):
             up, down = total / (2 * positive), total / (2 * np.maximum(total - positive, 1))
         return Tasks(
             targets, known, own.loss_of(task), own.lambda_, up, down, own.epsilon / float(side["scale"][1]),
-            own.precision(own.loss_of(task)), own.bias, own.gibbs_steps, sampler.name == "dense",
+            own.precision(own.loss_of(task)), self._biased(side), own.gibbs_steps, sampler.name == "dense",
         )  # fmt: skip
+
+    def _biased(self, side: Mapping[str, NDArray[Any]]) -> bool:
+        """Whether classifiers have a bias. Where a class is rare the best that topics which tell nothing can say is
+        "no", which all weights together would have to say against their prior: sweeps go by before any of them says
+        more. Two classes need none, and one that is drawn beside separable documents is mostly noise."""
+        number = side["targets"].shape[1]
+        several = task_of(side) == "multilabel" or (task_of(side) == "multiclass" and number > 2)
+        return several if self.own.bias is None else self.own.bias
 
     def _alone(self, task: str) -> bool:
         """Whether every class has a model of its own."""
@@ -274,7 +285,7 @@ class Medlda(Definition):
         return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
 
 
-def task_of(side: dict[str, NDArray[Any]]) -> str:
+def task_of(side: Mapping[str, NDArray[Any]]) -> str:
     """The task, from the side arrays of a state."""
     if "task" not in side:
         raise InputError("the state of another model has no targets to learn: the model medlda begins with a corpus")

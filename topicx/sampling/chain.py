@@ -86,7 +86,7 @@ class Chain(Training):
         options.check_sampler(self.sampler)
         self.start = choose_start(state, options, self.sampler, needs)
         self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
-        self.soft = soft_sweeps(state.n_topics) if self.start == "soft" else 0
+        self.soft = soft_sweeps(state) if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
         self.steps = plan(options, self.start, self.soft)
         self.trace = Trace()

@@ -82,8 +82,8 @@ class Gibbs(Method):
         self._adopt(z)
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
-        """Take these assignments (corpus order) and build the rows from them."""
-        self.z = self.schedule.arranged(z)
+        """Take these assignments (corpus order; ours, if not the state's) and build the rows from them."""
+        self.z = self.schedule.arranged(z, in_place=z is not self.state.z)
         self._count()
 
     def _count(self) -> None:

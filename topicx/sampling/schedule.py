@@ -91,13 +91,13 @@ class Schedule:
         documents = self.shards[shard]
         return documents[: int(np.ceil(share * len(documents)))]
 
-    def arranged(self, values: NDArray[Any]) -> NDArray[Any]:
+    def arranged(self, values: NDArray[Any], *, in_place: bool = False) -> NDArray[Any]:
         """Token values (of one path or of more) from corpus order into the schedule's order."""
-        return self._reorder(values, back=False)
+        return self._reorder(values, back=False, in_place=in_place)
 
     def restored(self, values: NDArray[Any]) -> NDArray[Any]:
         """Token values from the schedule's order back into corpus order."""
-        return self._reorder(values, back=True)
+        return self._reorder(values, back=True, in_place=False)
 
     def order_within(self, begin: int, end: int) -> NDArray[np.uint32]:
         """Where, from the first of these documents' tokens on, each place of the schedule's order has its token."""
@@ -120,8 +120,9 @@ class Schedule:
         """work(first, last) over all documents, in pieces that are done at the same time."""
         self._engine.map(lambda part: work(*part), list(document_batches(self._offsets, _PIECE)))
 
-    def _reorder(self, values: NDArray[Any], back: bool) -> NDArray[Any]:
-        values, out = np.ascontiguousarray(values), np.empty_like(values, order="C")
+    def _reorder(self, values: NDArray[Any], back: bool, in_place: bool) -> NDArray[Any]:
+        values = np.ascontiguousarray(values)
+        out = values if in_place and values.flags.writeable else np.empty_like(values)
         for begin in range(0, len(values), max(len(self._words), 1)):
             source, target = (array[begin : begin + len(self._words)] for array in (values, out))
             self._over_documents(partial(self._arrange, source, target, back))

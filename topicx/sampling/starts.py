@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicx._kernels import harden
 from topicx.errors import InputError
 from topicx.sampling import registry
 from topicx.sampling.method import Method
@@ -17,16 +16,17 @@ from topicx.state import State
 
 GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
-SOFT_SWEEPS = 20
-"""The sweeps of CVB0 in a soft start."""
+SOFT_SWEEPS, LONG_SWEEPS = 20, 40
+"""The sweeps of CVB0 in a soft start; and where documents are long: there sampling gains less, and they gain more."""
 FEW_TOPICS, FEW_SWEEPS = 100, 5
 """Topics and sweeps of a soft start where there are too many topics for it: each of them is then divided."""
-FEW_LENGTH = 500
-"""Tokens a document up to which that pays: a long document has too many of the parts at once."""
+LONG = 500
+"""Tokens a document above which documents are long. Few topics that are divided do not pay there: a long document has
+too many of the parts at once."""
 SOFT_FROM = 50_000
 """Tokens from which `auto` makes a soft start: smaller corpora are done in a moment anyhow."""
-SOFT_LONG = 300, 50
-"""Sweeps beyond which, and topics below which, a soft start ends in a worse place (docs/performance.md)."""
+MANY_SWEEPS, SCANT_TOPICS = 300, 50
+"""Sweeps beyond which, for fewer topics than these, a soft start ends in a worse place (docs/performance.md)."""
 SOFT_TOPICS = 300
 """Topics up to which a soft start has them all: its sweeps cost as many numbers a pair as there are topics."""
 SOFT_ROOM = 2 << 30
@@ -54,14 +54,25 @@ def soft_method(topics: int) -> type[Method]:
         from topicx.variational.divided import Divided
 
         return Divided
-    from topicx.variational.cvb0 import Opening
+    from topicx.variational.opening import Opening
 
     return Opening
 
 
-def soft_sweeps(topics: int) -> int:
+def soft_topics(topics: int) -> int:
+    """How many topics they have: all, or few that are divided."""
+    return topics if topics <= SOFT_TOPICS else FEW_TOPICS
+
+
+def soft_sweeps(state: State) -> int:
     """How many there are."""
-    return FEW_SWEEPS if topics > SOFT_TOPICS else SOFT_SWEEPS
+    if state.n_topics > SOFT_TOPICS:
+        return FEW_SWEEPS
+    return LONG_SWEEPS if _long(state) else SOFT_SWEEPS
+
+
+def _long(state: State) -> bool:
+    return state.n_tokens > LONG * state.n_documents
 
 
 def check_soft(state: State, needs: Iterable[str], model: str) -> None:
@@ -74,10 +85,10 @@ def check_soft(state: State, needs: Iterable[str], model: str) -> None:
 
 def soft_pays(state: State, options: Options) -> bool:
     """Whether a soft start gives the better topics at the end, and has room."""
-    sweeps, topics = SOFT_LONG
-    if state.n_tokens < SOFT_FROM or (options.iterations > sweeps and state.n_topics < topics):
+    if state.n_tokens < SOFT_FROM or (options.iterations > MANY_SWEEPS and state.n_topics < SCANT_TOPICS):
         return False
-    if state.n_topics > SOFT_TOPICS and state.n_tokens > FEW_LENGTH * state.n_documents:
+    if state.n_topics > SOFT_TOPICS and _long(state):
         return False
-    held = state.n_topics if state.n_topics <= SOFT_TOPICS else FEW_TOPICS
-    return 4 * held * harden.count_pairs(state.words, state.offsets, state.n_words) <= SOFT_ROOM
+    from topicx.variational.opening import room_for
+
+    return room_for(state, soft_topics(state.n_topics)) <= SOFT_ROOM

@@ -7,26 +7,21 @@ Memory: 4 bytes × pairs × K for the assignments, 4 bytes × (documents + words
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import bounds, harden, pairs, soft
-from topicx.sampling.options import Options
+from topicx._kernels import bounds, pairs, soft
 from topicx.sampling.schedule import Cell
 from topicx.schema import Array
-from topicx.state import State
-from topicx.variational.base import WORD_PARTS, Rows, Soft, give_back_memory, require_memory
-from topicx.variational.scvb0 import Scvb0
+from topicx.variational.base import Rows, Soft, require_memory
+from topicx.variational.warm import warm_start
 
 RECOUNT = 16
 """Sweeps between sums of the words' counts from the assignments, in double precision: rounding does not pile up."""
 SLACK = 16
-WARM_SWEEPS, WARM_BATCH = 2, 128
-"""Passes of SCVB0 over the corpus that a start of `auto` makes, and documents in its minibatches."""
 
 
 class Stored(Soft):
@@ -54,27 +49,14 @@ class Stored(Soft):
             super().start(random)
 
     def _start_warm(self) -> None:
-        """What a few passes of SCVB0 find: far beyond what as many sweeps from random assignments do, and a better
-        optimum in the end (docs/variational.md)."""
-        state, topics = self.state, self.topics
-        small = replace(self.options, batch_documents=min(WARM_BATCH, self.options.batch_documents))
-        first = Scvb0(state, small, self.engine)
-        first.start(random=True)
         self.gamma = self._room()
-        first.learner.use_room(self.gamma)
-        for sweep in range(WARM_SWEEPS):
-            first.sweep(sweep)
-        # A document's pairs are adjacent in both orders; only within it does the schedule sort them by block.
-        begin = document = 0
-        for batch in first.loop.assignments():
-            end = begin + len(batch.words)
-            order = self.schedule.order_within(document, document + len(batch.lengths))
-            harden.copy_rows(batch.keep, order, topics, self.gamma, begin)
-            begin, document = end, document + len(batch.lengths)
-        self.gamma[begin * topics :] = 0
-        self.nd, self.nw = self._rows(state.n_documents), first.learner.nw  # room for other counts from here on
-        del first, batch, order
-        give_back_memory()
+
+        def take(rows: Rows, order: NDArray[np.uint32], begin: int) -> None:
+            pairs.copy_rows(rows, order, self.topics, self.gamma, begin)
+
+        self.nw = warm_start(self.state, self.options, self.engine, self.schedule, self.gamma, take)
+        self.gamma[len(self.words) * self.topics :] = 0
+        self.nd = self._rows(self.state.n_documents)
         self._recount()
         self._add_seeds()
         self._settle()
@@ -108,22 +90,6 @@ class Stored(Soft):
 
     def _word_variances(self) -> list[Rows]:
         return []
-
-    def drawn(self, key: int) -> NDArray[np.uint16]:
-        """A topic for every token of the text, drawn from its assignment."""
-        state = self.state
-        z = np.empty(state.n_tokens, np.uint16)
-        ends = np.searchsorted(self.offsets, len(self.words) * np.arange(1, WORD_PARTS) / WORD_PARTS)
-        edges = [0, *ends.tolist(), state.n_documents]
-
-        def work(part: int) -> None:
-            harden.draw(
-                self.gamma, self.topics, self.words, self.offsets, state.words, state.offsets, edges[part],
-                edges[part + 1], state.n_words, key, z,
-            )  # fmt: skip
-
-        self.engine.map(work, range(WORD_PARTS))
-        return z
 
     def _best(self) -> NDArray[np.uint16]:
         best = np.empty(len(self.words), np.uint16)
@@ -197,14 +163,12 @@ class Cvb0(Stored):
     """γ ∝ (α + E n_dk)(β + E n_kw) / (B + E n_k), each expectation without the token itself."""
 
     name = "cvb0"
-    fresh = True
-    """Sum documents' counts anew in this sweep."""
 
     def _sweep(self) -> float:
         moved = 0.0
         for epoch, cells in enumerate(self.schedule.epochs()):
             before = self.totals
-            results = self.engine.map(partial(self._cell, self.fresh and epoch == 0), cells)
+            results = self.engine.map(partial(self._cell, epoch == 0), cells)
             self.totals = before + sum(after - before for _, after in results)
             moved += sum(amount for amount, _ in results)
         return moved
@@ -216,18 +180,3 @@ class Cvb0(Stored):
             self._alpha32, self._beta32, self._beta_sum,
         )  # fmt: skip
         return moved, totals
-
-
-class Opening(Cvb0):
-    """CVB0 for the few sweeps of a soft start (`topicx.sampling.starts`): documents' counts are summed anew every few
-    sweeps, as words' are. What rounding does in between is far below what drawing topics from the assignments does, and
-    reading all of them once less is a quarter of a sweep."""
-
-    @classmethod
-    def memory(cls, state: State, options: Options) -> int:
-        pairs = harden.count_pairs(state.words, state.offsets, state.n_words)
-        return super().memory(state, options) + 4 * pairs * state.n_topics
-
-    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
-        self.fresh = step % RECOUNT == 0
-        return super().sweep(step, share)

@@ -18,7 +18,7 @@ from topicx.sampling import starts, streams
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
 from topicx.state import Csr, Seeds, State
-from topicx.variational.cvb0 import Opening
+from topicx.variational.opening import Opening
 
 
 def with_few(state: State) -> State:
