@@ -105,6 +105,15 @@ def test_states_of_labels_are_verified_before_they_are_changed(line: str, there:
     refused(line, "topics of labels in another order")
 
 
+def test_labels_have_one_prior(there: Path) -> None:
+    """A model of several groups would have been refused when it was written."""
+    state = State.load("labeled.state")
+    state.alpha, state.groups = np.vstack([state.alpha] * 2), np.zeros(state.n_documents, np.uint32)
+    state.save("lie")
+    refused("prune lie --min-count 2 -o x", "groups of documents with a prior each")
+    refused("estimate lie -o x", "groups of documents with a prior each")
+
+
 @pytest.mark.parametrize(("array", "value"), [("side.topic_label", -1), ("side.label_number", (0.0, 0.0, 1.0, 0.0))])
 def test_models_of_labels_are_verified_before_they_are_changed(array: str, value: Any, there: Path) -> None:
     lie("labeled", put(array, value))
@@ -153,11 +162,20 @@ def test_shares_of_variational_collections_are_above_zero(there: Path) -> None:
     usual = "-k 3 --iterations 4 -q --threads 1 --checkpoint-interval 2"
     for pi, line in (("vem", "--sampler vem"), ("ags", "--sampler sparse")):
         call(f"train c --model compound --pi {pi} {line} {usual} --checkpoint v.checkpoint -o v")
+        if pi == "vem":
+            lie("v.checkpoint", put("side.precision", 1e308))
+            refused("train --resume lie -o x -q --threads 1", "side.precision[0] = 1e+308")
         lie("v.checkpoint", put("side.pi", (0.0,) * 3))
         if pi == "vem":
             refused("train --resume lie -o x -q --threads 1", "side.pi[0] = 0")
         else:
             assert call("train --resume lie -o x -q --threads 1").exception is None
+
+
+def test_proportions_of_langevin_steps_are_some(there: Path) -> None:
+    call(f"train c --model compound --pi mgs -k 3 {USUAL} -o v --state v.state")
+    lie("v.state", lambda arrays: arrays["side.phi"].fill(0))
+    refused(f"train --init-state lie {USUAL} -o x", "φ of a collection that are all 0")
 
 
 # -- models, and states of others --------------------------------------------------------------------------------------
@@ -221,6 +239,11 @@ def test_instances_whose_metadata_is_something_else(about: Any, there: Path) -> 
 def test_how_words_were_made(wrong: dict[str, Any], there: Path) -> None:
     lie("lda", nothing, {"tokenizer": files.read("lda").meta["tokenizer"] | wrong})
     refused("import t.tsv --text-field text --like lie -o x -q", "the metadata 'tokenizer'")
+
+
+def test_counts_to_which_others_are_added(there: Path) -> None:
+    lie("c", nothing, {"counts": files.read("c").meta["counts"] | {"dropped_words": "x"}})
+    refused("prune lie --min-count 2 -o x -q", "the metadata 'counts'")
 
 
 def test_groups_of_a_state_are_a_list(there: Path) -> None:

@@ -48,6 +48,16 @@ def test_the_polya_gamma_density_is_that_of_its_series() -> None:
             assert by_integral == pytest.approx(by_series, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("z", [1e4, 1e7, 9e8, 1.1e9, 1e15, 1e30])
+def test_polya_gamma_variates_far_out(z: float) -> None:
+    """Found by fuzzing: where a margin is so large that the density is a spike, the rejection had no end."""
+    draws = np.empty(20_000)
+    kernel.polya_gamma(1.5, z, polya.table(1.5), polya.SMALLEST, polya.LARGEST, 7, draws)
+    mean, spread = 1.5 / (2 * z), np.sqrt(1.5 / (2 * z**3))
+    assert abs(draws.mean() - mean) < 5 * spread / np.sqrt(len(draws)) + 1e-12 * mean
+    assert z > 1e20 or abs(draws.std() / spread - 1) < 0.05
+
+
 @pytest.mark.parametrize(("shape", "z"), SHAPES)
 def test_polya_gamma_variates(shape: float, z: float) -> None:
     """Against sums of their gammas (Polson, Scott & Windle 2013, eq. 2), and the moments."""

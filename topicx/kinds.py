@@ -89,13 +89,15 @@ def _mallet(value: Any) -> bool:
     )
 
 
+_ADDED = ("dropped_words", "dropped_tokens", "dropped_documents", "unknown_tokens")
+"""Counts to which others are added."""
 _META = {
     "tokenizer": _tokenizer,
     "columns": lists,
     "groups": lists,
     "notes": lists,
     "time": lambda value: value in ("number", "date"),
-    "counts": lambda value: isinstance(value, dict),
+    "counts": lambda value: isinstance(value, dict) and all(whole(value.get(name, 0)) for name in _ADDED),
     "options": _options,
     "mallet": _mallet,
     "model": lambda value: isinstance(value, str),

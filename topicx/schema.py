@@ -271,7 +271,11 @@ class Schema:
     def unknown(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The arrays that are not declared."""
         declared = self.declared()
-        return {name: array for name, array in arrays.items() if all(one.matched(name) is None for one in declared)}
+        single, several = {one.name for one in declared}, [one for one in declared if "*" in one.name]
+        return {
+            name: array for name, array in arrays.items()
+            if name not in single and all(one.matched(name) is None for one in several)
+        }  # fmt: skip
 
     # -- verifying -----------------------------------------------------------------------------------------------
 
@@ -280,7 +284,8 @@ class Schema:
         known = dict(sizes or {})
         chosen: dict[str, Array] = {}
         for one in self.declared():
-            found = [(name, one.matched(name)) for name in table if name not in chosen]
+            names: Iterable[str] = table if "*" in one.name else [one.name] if one.name in table else []
+            found = [(name, one.matched(name)) for name in names if name not in chosen]
             fitting = {name: one.named(part) for name, part in found if part is not None}
             require(bool(fitting) or not one.required or "*" in one.name, f"no array {one.name!r}")
             chosen |= fitting

@@ -66,7 +66,22 @@ class Cases:
         missing = set(sources.FOREIGN) - set(self.foreign) - sources.OPTIONAL
         assert not missing, missing
         self.placed = {name: data for name, data in self.foreign.items() if "/" in name or name in sources.PLACED}
+        self.kept = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+        self.stamps: dict[Path, tuple[int, int]] = {}
         self.lines = dict(_in_child(lambda: list(self._accepted())))
+        self.restore()
+
+    def restore(self) -> None:
+        """The files to begin with as they were: options that lie name some of them as outputs."""
+        for path, data in self.kept.items():
+            found = path.stat() if path.is_file() else None
+            if found is None or self.stamps.get(path) != (found.st_mtime_ns, found.st_size):
+                if path.is_dir():
+                    shutil.rmtree(path)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+                found = path.stat()
+                self.stamps[path] = (found.st_mtime_ns, found.st_size)
 
     def _accepted(self) -> Iterator[tuple[str, list[str]]]:
         """Of each file the commands that take it as it is: what they refuse anyhow shows nothing."""
@@ -296,8 +311,7 @@ def worker(cases: Cases, numbers: range, board: Board, tell: Callable[[str], Non
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("error", RuntimeWarning)  # lines on the terminal that nobody understands
-    for name, data in cases.placed.items():
-        Path(name).write_bytes(data)
+    cases.restore()
     counted: Counter[str] = Counter()
     for number in numbers:
         board.note(number, time.process_time())
@@ -305,8 +319,8 @@ def worker(cases: Cases, numbers: range, board: Board, tell: Callable[[str], Non
         try:
             kind, name, data, line = cases.make(number)
             found = outcome(name, data, line, *ways(number))
-            if name in cases.placed:
-                Path(name).write_bytes(cases.placed[name])
+            if name in cases.placed or kind == "options":
+                cases.restore()
         except Exception as error:
             found = f"harness: {type(error).__name__} {error} {traceback.format_exc()[-300:]!r}"
         counted[f"{kind} {found.split(':')[0]}"] += 1
@@ -380,6 +394,7 @@ def serve(cases: Cases, first: int, last: int, limit: int, seconds: float) -> Co
     """All cases, batch after batch; returns how many files of each kind ended how."""
     counted: Counter[str] = Counter()
     began = shown = time.monotonic()
+    known = {path.parts[0] for path in cases.kept}
     at = first
     while at < last and time.monotonic() - began < seconds:
         batch = Batch(cases, range(at, min(at + BATCH, last)), limit)
@@ -387,8 +402,8 @@ def serve(cases: Cases, first: int, last: int, limit: int, seconds: float) -> Co
         counted += batch.report()
         at = batch.next
         for path in Path().iterdir():  # what the commands have written
-            if path.name in ("o", "o2", "o3") or path.name.startswith(("o.", "x.", "docs.parts")):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if path.name not in known:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         if time.monotonic() - shown > 30:
             shown = time.monotonic()
             bad = {
@@ -506,6 +521,9 @@ def main() -> int:
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     os.environ["SOURCE_DATE_EPOCH"] = "0"
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = (
+        "system"  # its own reserves a gigabyte of addresses, which are limited here
+    )
     folder = tempfile.mkdtemp(prefix="topicx-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
     os.chdir(folder)
     try:

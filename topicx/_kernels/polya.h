@@ -40,6 +40,10 @@ static inline double tx_polya_log(const tx_polya *t, double w, double *slope) {
     return value - 1.5 * log_w - bb / w;
 }
 
+/* |z| from which on the tangents are no longer told apart: the log density is about z b / 4 there, and its spread beside
+ * its mean sqrt(2 / (b z)), so that it is normal to some 1e-4. */
+#define TX_POLYA_NARROW 1e9
+
 static double tx_polya_draw(tx_rng *rng, const tx_polya *t, double z) {
     const double b = t->shape;
     double mean, spread, x[3], value[3], slope[3], edge[4], mass[3], total = 0;
@@ -53,6 +57,7 @@ static double tx_polya_draw(tx_rng *rng, const tx_polya *t, double z) {
         /* (sinh z - z) / cosh^2 (z / 2), by e^-z */
         spread = sqrt(b / (4 * z * z * z) * (2 * (1 - e * e) - 4 * z * e) / ((1 + e) * (1 + e)));
     }
+    if (z > TX_POLYA_NARROW) return mean + spread * tx_normal(rng);
     x[1] = mean;
     x[2] = mean + 1.1 * spread;
     x[0] = mean > 1.4 * spread ? mean - 1.1 * spread : mean * mean / (mean + 2.4 * spread);

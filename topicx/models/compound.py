@@ -102,13 +102,15 @@ class Compound(Definition):
         return (
             *found,
             Array("concentration", "float64", "1", low=LOWEST, high=HIGHEST, required=vem),
-            Array("precision", "float64", "groups", low=LOWEST, high=FINITE, required=vem),
+            Array("precision", "float64", "groups", low=LOWEST, high=HIGHEST, required=vem),
         )
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         if "pi" not in state.side:  # a state of another model
             sums = state.alpha.sum(axis=1)
             state.side |= self._side(state.alpha / sums[:, None], float(sums.mean()))
+        if not np.all(np.abs(state.side.get("phi", np.ones((1, 1)))).sum(axis=1) > 0):
+            raise InputError("the state is not consistent: it has φ of a collection that are all 0")
         what = frozenset(options.optimize.split("+"))
         if "symmetric-alpha" in what:
             raise InputError("optimize: symmetric-alpha is not for the model compound; alpha learns its γ")

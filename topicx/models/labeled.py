@@ -168,6 +168,7 @@ class Labeled(Definition):
         check_side(state.side, state.n_topics)
         require(len(state.side["labelled"]) == state.n_documents, "marks of labels for other documents")
         require(state.allowed is not None, "labels, and documents that may have any topic")
+        require(len(state.alpha) == 1, "labels, and groups of documents with a prior each")
 
     def prediction_alpha(self, model: Model) -> NDArray[np.float64]:
         """α of new documents, for which every label is possible."""

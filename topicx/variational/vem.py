@@ -172,6 +172,7 @@ def renew_collection(known: Collection, omega: Floats, a: float) -> tuple[Floats
             a, lambda x: known.of_precision(omega, x), known.precision_slope(omega, a),  # noqa: B023
             known.precision_curvature(omega, a),
         )  # fmt: skip
+        a = min(max(a, LEAST), 1 / LEAST)
         if np.max(np.abs(omega - before[0])) < TOLERANCE and abs(a - before[1]) < TOLERANCE * a:
             break
     return omega, a
