@@ -198,12 +198,9 @@ class Builder:
         self._add(ids, lengths, batch)
 
     def _add(
-        self,
-        ids: NDArray[np.uint32],
-        lengths: NDArray[np.int64],
-        batch: Batch,
+        self, ids: NDArray[np.uint32], lengths: NDArray[np.int64], batch: Batch,
         numbers: NDArray[np.uint32] = NO_NUMBERS,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """With `numbers`: what the ids stand for."""
         n, begun = len(lengths), int(batch.continues)
         if self.encoder:
