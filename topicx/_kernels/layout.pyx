@@ -144,6 +144,8 @@ def arrange(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const 
     cdef value *own = <value *> s.arena.room((s.longest + 1) * sizeof(value))
     with nogil:
         while s.next():
+            if s.n == 0:
+                continue
             memcpy(own, &source[s.begin], s.n * sizeof(value))
             for i in range(s.n):
                 at = <int64_t><uint32_t>s.keys[i]  # the lower half: where the token stands in the text
