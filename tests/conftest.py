@@ -94,3 +94,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     write_texts(tmp_path)
     return tmp_path
+
+
+def write_carrying_table(path: Path) -> None:
+    """Twelve documents that carry a label, a time, a place and a score, as tab-separated values."""
+    words = "bread oven flour yeast day", "moon star orbit comet day"
+    rows = [f"d{i}\tl{i % 2}\t{words[i % 2]}\t{1990 + i}\tp{i % 3}\t{i}\n" for i in range(12)]
+    path.write_text("id\tlabel\ttext\ttime\tplace\tscore\n" + "".join(rows))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tests.conftest import write_carrying_table
 from topicx import files
 from topicx.cli import cli
 from topicx.errors import InputError, TopicxError
@@ -35,8 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus whose documents carry everything, an instance list, and models, states and a checkpoint."""
     place = tmp_path_factory.mktemp("made")
     words = "bread oven flour yeast day", "moon star orbit comet day"
-    rows = [f"d{i}\tl{i % 2}\t{words[i % 2]}\t{1990 + i}\tp{i % 3}\t{i}\n" for i in range(12)]
-    (place / "t.tsv").write_text("id\tlabel\ttext\ttime\tplace\tscore\n" + "".join(rows))
+    write_carrying_table(place / "t.tsv")
     (place / "m.tsv").write_text("".join(f"d{i} l{i % 2} {words[i % 2]}\n" for i in range(6)))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)

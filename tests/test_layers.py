@@ -18,6 +18,7 @@ LAYERS = (
         "kinds",
         "files",
         "output",
+        "spool",
         "progress",
         "artefact",
         "__main__",

@@ -92,7 +92,7 @@ def test_a_sweep_is_that_of_plain_arithmetic() -> None:
     """The kernel beside a loop over pairs in double precision, with rounding to two bytes: one cell."""
     corpus = make("zipf", 3, documents=20, tokens=40, words=60, topics=5)
     options = Options(topics=19, partitions=1, start="soft")
-    state = initial_state(corpus, options, Priors(seed_words={1: ["w3"]} if "w3" in corpus.vocabulary else {}))
+    state = initial_state(corpus, options, Priors(seed_words={1: [corpus.vocabulary[3]]}))
     state.alpha = np.linspace(0.02, 0.3, 38).reshape(2, 19)
     state.groups = np.arange(state.n_documents, dtype=np.uint32) % 2
     state.beta = np.linspace(0.01, 0.1, state.n_words)
@@ -108,7 +108,8 @@ def test_a_sweep_is_that_of_plain_arithmetic() -> None:
         alpha, total = state.alpha[d % 2], totals + state.beta.sum()
         for i in range(method.offsets[d], method.offsets[d + 1]):
             word, count = method.words[i], float(method.counts[i])
-            p = (alpha + nd[d] - gamma[i]) * (state.beta[word] + np.maximum(nw[word] - gamma[i], 0)) / total
+            others = np.maximum(nd[d] - gamma[i], 0), np.maximum(nw[word] - gamma[i], 0)
+            p = (alpha + others[0]) * (state.beta[word] + others[1]) / total
             fit += count * np.log(p.sum())
             now = widened(narrowed((p / p.sum())[None].astype(np.float32))).astype(float)[0, :19]
             change = count * (now - gamma[i])
@@ -124,6 +125,29 @@ def test_a_sweep_is_that_of_plain_arithmetic() -> None:
     lengths = state.lengths
     fit -= np.sum(lengths * np.log(state.alpha.sum(axis=1)[state.groups] + lengths - 1))
     assert method.score() == pytest.approx(fit / corpus.n_tokens, rel=1e-3)
+
+
+@pytest.mark.parametrize("alpha", [1e-30, 0.1, 1e30])
+@pytest.mark.parametrize("beta", [1e-30, 0.01, 1e30])
+def test_priors_at_their_limits_leave_probabilities(alpha: float, beta: float) -> None:
+    """Beyond single precision there is no γ to be had: what is drawn is a topic all the same."""
+    texts = [[f"a{i % 7}", f"u{i}", f"a{i * 3 % 5}", "a1"] for i in range(40)]
+    options = Options(topics=5, start="soft")
+    state = initial_state(Corpus.from_documents(texts), options)
+    state.alpha, state.beta = np.full((1, 5), alpha), np.full(state.n_words, beta)
+    method = Opening(state, options, Threads(1))
+    method.start(True)
+    for step in range(starts.SOFT_SWEEPS):
+        method.sweep(step)
+    assert np.allclose(widened(method.gamma).sum(axis=1), 1, atol=0.02)
+    assert np.isfinite(method.nw).all() and np.allclose(method.totals, method.nw[:, :5].sum(axis=0), atol=0.01)
+    assert method.drawn(1).max() < 5
+
+
+def test_long_documents_have_more_soft_sweeps() -> None:
+    assert starts.soft_sweeps(state_of(20, 500, 60)) == starts.SOFT_SWEEPS
+    assert starts.soft_sweeps(state_of(20, 501, 60)) == starts.LONG_SWEEPS
+    assert starts.soft_sweeps(state_of(20, 501, starts.SOFT_TOPICS + 1)) == starts.FEW_SWEEPS
 
 
 @pytest.mark.parametrize("sampler", ABLE)

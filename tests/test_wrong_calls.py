@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import topicx
-from tests.conftest import lda_corpus
+from tests.conftest import lda_corpus, write_carrying_table
 from topicx.cli import COMMANDS, cli
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError, TopicxError
@@ -29,9 +29,7 @@ from topicx.strings import Strings
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus whose documents carry everything, and a model of each sort."""
     place = tmp_path_factory.mktemp("made")
-    words = "bread oven flour yeast day", "moon star orbit comet day"
-    rows = [f"d{i}\tl{i % 2}\t{words[i % 2]}\t{1990 + i}\tp{i % 3}\t{i}\n" for i in range(12)]
-    (place / "t.tsv").write_text("id\tlabel\ttext\ttime\tplace\tscore\n" + "".join(rows))
+    write_carrying_table(place / "t.tsv")
     (place / "cells").write_text('{"search": 1}\n{"no": "row"}\n')
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)

@@ -15,7 +15,6 @@ The date is the only thing that differs between two runs. SOURCE_DATE_EPOCH fixe
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
 import json
@@ -24,7 +23,7 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
@@ -37,6 +36,7 @@ from topicx import __version__
 from topicx.errors import InputError, TopicxError
 from topicx.output import atomic_output as atomic_output
 from topicx.schema import PIECE, Check, Inconsistent, Schema, lists
+from topicx.spool import Spool as Spool
 from topicx.strings import Strings
 
 FORMAT_VERSION = 1
@@ -47,62 +47,6 @@ _DTYPES = {
     "uint64": "U64", "int64": "I64", "float32": "F32", "float64": "F64", "bool": "BOOL",
 }  # fmt: skip
 _NUMPY = {code: np.dtype(name) for name, code in _DTYPES.items()}
-
-
-class Spool:
-    """A one-dimensional array that grows on disk: what a streaming writer fills when it does not fit in memory."""
-
-    def __init__(
-        self,
-        dtype: Any,
-        directory: str | os.PathLike[str] | None = None,
-        output: str | None = None,
-        *,
-        passing: bool = False,
-    ) -> None:
-        """It lies in `directory`; an error names `output`, for which it is gathered. What is `passing` never is in a
-        file as it is: it has no checksum."""
-        self.dtype = np.dtype(dtype)
-        self.size = 0
-        self._hash = None if passing else hashlib.sha256()
-        self._for = output or os.fspath(directory or tempfile.gettempdir())
-        with self._named_errors():
-            self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory, prefix=".topicx-")  # noqa: SIM115
-
-    @contextlib.contextmanager
-    def _named_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise TopicxError(f"{self._for}: writing failed: {error.strerror or error}") from error
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.size,)
-
-    def append(self, values: Any) -> None:
-        data = np.ascontiguousarray(values, dtype=self.dtype)
-        with self._named_errors():
-            self._file.write(data.data)
-        if self._hash is not None:
-            self._hash.update(data.data)
-        self.size += data.size
-
-    def chunks(self, size: int = 1 << 20) -> Iterator[NDArray[Any]]:
-        """The values again, from the beginning, at most `size` at a time."""
-        with self._named_errors():
-            self._file.flush()
-            self._file.seek(0)
-        while data := self._file.read(size * self.dtype.itemsize):
-            yield np.frombuffer(data, dtype=self.dtype)
-
-    def checksum(self) -> str:
-        assert self._hash is not None
-        return self._hash.hexdigest()
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):  # what a full disk did not take is not wanted any more
-            self._file.close()
 
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:

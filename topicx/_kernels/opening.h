@@ -9,11 +9,12 @@
 #include "vectors.h"
 
 typedef struct {
-    double (*renew)(uint16_t *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t Kp, float *a,
-                    float *nw, const float *inverse, const float *beta, float least, float *scratch, double *moved);
+    double (*renew)(uint16_t *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t Kp, float *nd,
+                    float *nw, const float *alpha, const float *inverse, const float *beta, float *scratch,
+                    double *moved);
     void (*count)(const uint16_t *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t Kp, float *nd,
                   float *nw);
-    void (*narrow)(const float *row, uint16_t *out, int64_t Kp);
+    float (*narrow)(const float *row, uint16_t *out, int64_t Kp);
     int64_t (*draw)(const uint16_t *row, int64_t Kp, double u);
 } tx_opening;
 

@@ -23,13 +23,13 @@ from topicx._kernels.rng cimport tx_key, tx_rng, tx_rng_double, tx_rng_seed
 cdef extern from "opening.h" nogil:
     ctypedef struct tx_opening:
         # Renew the assignments of a document's pairs; returns Σ c log(Σ γ before it was scaled); *moved: mass moved.
-        double (*renew)(uint16_t *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t Kp, float *a,
-                        float *nw, const float *inverse, const float *beta, float least, float *scratch,
+        double (*renew)(uint16_t *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t Kp, float *nd,
+                        float *nw, const float *alpha, const float *inverse, const float *beta, float *scratch,
                         double *moved) noexcept nogil
         # Add assignments to the counts of a document and of words.
         void (*count)(const uint16_t *g, const uint32_t *words, const uint32_t *counts, int64_t pairs, int64_t Kp,
                       float *nd, float *nw) noexcept nogil
-        void (*narrow)(const float *row, uint16_t *out, int64_t Kp) noexcept nogil
+        float (*narrow)(const float *row, uint16_t *out, int64_t Kp) noexcept nogil
         int64_t (*draw)(const uint16_t *row, int64_t Kp, double u) noexcept nogil
 
     const tx_opening *tx_opening_choose() noexcept
@@ -43,11 +43,9 @@ def sweep(Pairs pairs, const uint32_t[::1] docs, int64_t block, uint16_t[:, ::1]
     logarithms of the documents' normalisers). alpha: a padded row a group. totals: the cell's own copy."""
     cdef Arena arena = Arena()
     cdef int64_t i, k, d, first, last, K = pairs.topics, Kp = pairs.padded
-    cdef float *a = arena.floats(Kp)
+    cdef float *here = arena.floats(Kp)  # nd of the document
     cdef float *inverse = arena.floats(Kp)
     cdef float *scratch = arena.floats(Kp)
-    cdef const float *prior
-    cdef float least
     cdef double moved = 0, fit = 0
     with nogil:
         for i in range(docs.shape[0]):
@@ -55,18 +53,14 @@ def sweep(Pairs pairs, const uint32_t[::1] docs, int64_t block, uint16_t[:, ::1]
             first, last = pairs.first(d, block), pairs.first(d, block + 1)
             if first == last:
                 continue
-            prior = &alpha[pairs.group(d), 0]
-            least = prior[0]
             for k in range(K):
-                a[k] = prior[k] + nd[d, k]
-                inverse[k] = <float> (1.0 / (totals[k] + beta_sum))
-                least = min(least, prior[k])
-            fit += opening.renew(&gamma[first, 0], &pairs.words[first], &pairs.counts[first], last - first, Kp, a,
-                                 &nw[0, 0], inverse, &beta[0], least, scratch, &moved)
+                here[k] = nd[d, k]
+                inverse[k] = <float> (1.0 / (max(totals[k], 0.0) + beta_sum))
+            fit += opening.renew(&gamma[first, 0], &pairs.words[first], &pairs.counts[first], last - first, Kp, here,
+                                 &nw[0, 0], &alpha[pairs.group(d), 0], inverse, &beta[0], scratch, &moved)
             for k in range(K):
-                a[k] -= prior[k]
-                totals[k] += <double> a[k] - <double> nd[d, k]
-                nd[d, k] = a[k]
+                totals[k] += <double> here[k] - <double> nd[d, k]
+                nd[d, k] = here[k]
     return moved, fit
 
 
@@ -83,12 +77,20 @@ def count(Pairs pairs, const uint32_t[::1] docs, int64_t block, const uint16_t[:
                               &nd[d, 0], &nw[0, 0])
 
 
-def take_rows(const float[:, ::1] rows, const uint32_t[::1] order, uint16_t[:, ::1] gamma, int64_t begin):
-    """These padded rows, one after the other, become those of gamma from `begin` on."""
-    cdef int64_t i
+def take_rows(const float[:, ::1] rows, const uint32_t[::1] order, int64_t K, uint16_t[:, ::1] gamma, int64_t begin):
+    """These padded rows, one after the other, become those of gamma from `begin` on. One that does not add up to 1 (α and
+    β beyond what single precision holds) becomes all topics alike, for every number here is a probability."""
+    cdef int64_t i, k
+    cdef float sum
+    cdef uint16_t *row
+    cdef float[1] equal = [1.0 / <float> K]
     with nogil:
         for i in range(order.shape[0]):
-            opening.narrow(&rows[order[i], 0], &gamma[begin + i, 0], gamma.shape[1])
+            row = &gamma[begin + i, 0]
+            sum = opening.narrow(&rows[order[i], 0], row, gamma.shape[1])
+            if not 0.9 < sum < 1.1:
+                for k in range(gamma.shape[1]):
+                    row[k] = <uint16_t> ((<uint32_t *> equal)[0] >> 16) if k < K else 0
 
 
 def draw(const uint16_t[:, ::1] gamma, const uint32_t[::1] pair_words, const int64_t[::1] pair_offsets,

@@ -4,13 +4,14 @@
 #define TX_SOON 3 /* pairs between the prefetch of a word's row and its turn */
 #endif
 
-/* Renew the assignments of pairs of one document: γ ∝ a (β + n_kw) / (B + n_k) with a = α + n_dk, each without one token of
- * the pair but for n_k, of which `inverse` is 1 / (B + n_k). a and nw change with each pair. a is never taken to be below
- * `least`, though rounding would have it so. Returns Σ c log of what the pairs add up to; *moved gains the mass moved. */
+/* Renew the assignments of pairs of one document: γ ∝ (α + n_dk)(β + n_kw) / (B + n_k), each count without one token of the
+ * pair (and never below 0, though rounding would have it so) but for n_k, of which `inverse` is 1 / (B + n_k). nd and nw
+ * change with each pair. A pair whose γ has no sum in single precision stays as it is. Returns Σ c log of what the pairs
+ * add up to; *moved gains the mass moved. */
 static double TX(renew)(uint16_t *restrict g, const uint32_t *restrict words, const uint32_t *restrict counts,
-                        int64_t pairs, int64_t Kp, float *restrict a, float *restrict nw, const float *restrict inverse,
-                        const float *restrict beta, float least, float *restrict scratch, double *moved) {
-    const v16 bottom = v_all(least);
+                        int64_t pairs, int64_t Kp, float *restrict nd, float *restrict nw, const float *restrict alpha,
+                        const float *restrict inverse, const float *restrict beta, float *restrict scratch,
+                        double *moved) {
     v16 fit = v_all(0), change = v_all(0);
     TX_ALIGNED float sums[16], times[16];
     for (int64_t i = 0; i < pairs; i++, g += Kp) {
@@ -26,17 +27,22 @@ static double TX(renew)(uint16_t *restrict g, const uint32_t *restrict words, co
         for (int64_t at = 0; at < Kp; at += 16) {
             const v16 old = v_load_half(g + at);
             const v16 word = v_add(smooth, v_positive(v_sub(v_load(row + at), old)));
-            const v16 p = v_mul(v_mul(v_max(v_sub(v_load(a + at), old), bottom), word), v_load(inverse + at));
+            const v16 document = v_add(v_load(alpha + at), v_positive(v_sub(v_load(nd + at), old)));
+            const v16 p = v_mul(v_mul(document, word), v_load(inverse + at));
             v_store(scratch + at, p);
             sum = v_add(sum, p);
         }
-        sums[i % 16] = v_sum(sum);
-        times[i % 16] = (float)counts[i];
-        const v16 scale = v_all(1.0f / sums[i % 16]);
-        for (int64_t at = 0; at < Kp; at += 16) {
+        const float all = v_sum(sum);
+        const int sound = all > 1e-38f && all < 1e38f;
+        const v16 scale = v_all(1.0f / all);
+        if (sound) {
+            sums[i % 16] = all;
+            times[i % 16] = (float)counts[i];
+        }
+        for (int64_t at = 0; at < Kp && sound; at += 16) {
             const v16 old = v_load_half(g + at), now = v_store_half(g + at, v_mul(v_load(scratch + at), scale));
             const v16 d = v_mul(v_sub(now, old), c);
-            v_store(a + at, v_add(v_load(a + at), d));
+            v_store(nd + at, v_add(v_load(nd + at), d));
             v_store(row + at, v_add(v_load(row + at), d));
             change = v_add(change, v_abs(d));
         }
@@ -60,8 +66,11 @@ static void TX(count)(const uint16_t *restrict g, const uint32_t *restrict words
     }
 }
 
-static void TX(narrow)(const float *restrict row, uint16_t *restrict out, int64_t Kp) {
-    for (int64_t at = 0; at < Kp; at += 16) v_store_half(out + at, v_load(row + at));
+/* Returns what the row adds up to. */
+static float TX(narrow)(const float *restrict row, uint16_t *restrict out, int64_t Kp) {
+    v16 sum = v_all(0);
+    for (int64_t at = 0; at < Kp; at += 16) sum = v_add(sum, v_store_half(out + at, v_load(row + at)));
+    return v_sum(sum);
 }
 
 /* An entry in proportion to its number: u of the way through the row. */

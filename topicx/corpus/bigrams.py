@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels.tokens import count_pairs, insert_pairs
+from topicx._kernels.ids import count_pairs, insert_pairs
 from topicx.corpus.tokenize import PairTable
 
 Pieces = Callable[[], Iterator[tuple[NDArray[np.int64], NDArray[Any]]]]

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
-from topicx._kernels.tokens import Words, renumber, settle
+from topicx._kernels.ids import renumber, settle
+from topicx._kernels.tokens import Words
 from topicx.corpus.bigrams import BigramOptions, find_bigrams
 from topicx.corpus.carried import Column, Names, SpooledTexts, Times, snippet
 from topicx.corpus.corpus import Corpus

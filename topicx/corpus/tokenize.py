@@ -31,7 +31,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from topicx._kernels.tokens import Characters, Forms, Words, insert_pairs, settle
+from topicx._kernels.ids import insert_pairs, settle
+from topicx._kernels.tokens import Characters, Forms, Words
 from topicx.corpus.stems import stems
 from topicx.errors import InputError
 from topicx.kinds import LONGEST

@@ -96,9 +96,9 @@ class Soft(Method):
             topics = np.where(found == NONE, topics, found)
         return np.ascontiguousarray(self.schedule.arranged(topics))
 
-    @abstractmethod
     def _start_at(self, topics: NDArray[np.uint16]) -> None:
         """Assignments that are wholly on these topics (schedule order); nd and nw are zero."""
+        raise TypeError(f"{type(self).__name__} begins otherwise")  # it has a `start` of its own
 
     def _rows(self, number: int) -> Rows:
         return np.zeros((number, self.padded), np.float32)

@@ -21,7 +21,7 @@ from topicx.variational.base import WORD_PARTS, Rows, Soft, require_memory
 from topicx.variational.warm import warm_start
 
 ONE = 0x3F80
-"""1 as the upper half of a float."""
+"""1 as the upper half of a float: no number is more than the next."""
 
 
 def room_for(state: State, topics: int) -> int:
@@ -51,14 +51,9 @@ class Opening(Soft):
     def start(self, random: bool) -> None:
         # Not zeros: every row is written by a start, and untouched memory costs nothing until then.
         self.gamma = np.empty((len(self.words), self.padded), np.uint16)
-        if self._placed:
-            super().start(random)
-        else:
-            self._start_warm()
 
-    def _start_warm(self) -> None:
         def take(rows: Rows, order: NDArray[np.uint32], begin: int) -> None:
-            opening.take_rows(rows, order, self.gamma, begin)
+            opening.take_rows(rows, order, self.topics, self.gamma, begin)
 
         room = self.gamma.reshape(-1).view(np.float32)
         self.nw = warm_start(self.state, self.options, self.engine, self.schedule, room, take)
@@ -67,11 +62,6 @@ class Opening(Soft):
         self._over_cells(self._count)
         self._add_seeds()
         self.totals = soft.column_sums(self.nw, self.topics)
-
-    def _start_at(self, topics: NDArray[np.uint16]) -> None:
-        self.gamma[:] = 0
-        self.gamma[np.arange(len(topics)), topics] = ONE
-        self._over_cells(self._count)
 
     def _count(self, cell: Cell) -> None:
         opening.count(self.pairs, self._documents(cell), cell.block, self.gamma, self.nd, self.nw)

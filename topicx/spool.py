@@ -1,0 +1,71 @@
+"""Arrays that do not fit in memory while they are made."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.errors import TopicxError
+
+
+class Spool:
+    """A one-dimensional array that grows on disk: what a streaming writer fills when it does not fit in memory."""
+
+    def __init__(
+        self,
+        dtype: Any,
+        directory: str | os.PathLike[str] | None = None,
+        output: str | None = None,
+        *,
+        passing: bool = False,
+    ) -> None:
+        """It lies in `directory`; an error names `output`, for which it is gathered. What is `passing` never is in a
+        file as it is: it has no checksum."""
+        self.dtype = np.dtype(dtype)
+        self.size = 0
+        self._hash = None if passing else hashlib.sha256()
+        self._for = output or os.fspath(directory or tempfile.gettempdir())
+        with self._named_errors():
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory, prefix=".topicx-")  # noqa: SIM115
+
+    @contextlib.contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise TopicxError(f"{self._for}: writing failed: {error.strerror or error}") from error
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.size,)
+
+    def append(self, values: Any) -> None:
+        data = np.ascontiguousarray(values, dtype=self.dtype)
+        with self._named_errors():
+            self._file.write(data.data)
+        if self._hash is not None:
+            self._hash.update(data.data)
+        self.size += data.size
+
+    def chunks(self, size: int = 1 << 20) -> Iterator[NDArray[Any]]:
+        """The values again, from the beginning, at most `size` at a time."""
+        with self._named_errors():
+            self._file.flush()
+            self._file.seek(0)
+        while data := self._file.read(size * self.dtype.itemsize):
+            yield np.frombuffer(data, dtype=self.dtype)
+
+    def checksum(self) -> str:
+        assert self._hash is not None
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):  # what a full disk did not take is not wanted any more
+            self._file.close()
