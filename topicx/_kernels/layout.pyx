@@ -133,13 +133,15 @@ cdef class Sorter:
 
 
 def arrange(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
-            const uint32_t[::1] rank, const value[::1] source, value[::1] target, bint back):
+            const uint32_t[::1] rank, const value[::1] source, value[::1] target, bint back, uint32_t[::1] ranks=None):
     """target = source in the schedule's order, or (back) from the schedule's order into the order of the text, for the
     documents first..last.
 
     rank orders the words: by block, then by word. Equal words keep the order of the text. Source and target may be one.
+    ranks: takes the ranks of the tokens, in the schedule's order.
     """
     cdef int64_t i, at
+    cdef bint ranked = ranks is not None
     cdef Sorter s = Sorter(first, last, words, offsets, rank)
     cdef value *own = <value *> s.arena.room((s.longest + 1) * sizeof(value))
     with nogil:
@@ -153,14 +155,6 @@ def arrange(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const 
                     target[s.begin + at] = own[i]
                 else:
                     target[s.begin + i] = own[at]
-
-
-def ranks(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
-          const uint32_t[::1] rank, uint32_t[::1] target):
-    """The ranks of the tokens of the documents first..last, in the schedule's order."""
-    cdef int64_t i
-    cdef Sorter s = Sorter(first, last, words, offsets, rank)
-    with nogil:
-        while s.next():
-            for i in range(s.n):
-                target[s.begin + i] = <uint32_t>(s.keys[i] >> 32)
+            if ranked:
+                for i in range(s.n):
+                    ranks[s.begin + i] = <uint32_t>(s.keys[i] >> 32)

@@ -41,7 +41,7 @@ class Gibbs(Method):
         )
         self.offsets = over_paths(state.offsets, state.paths)
         rank = self.schedule.rank
-        self.words = self.schedule.ranks()  # numbered by rank, as the rows are
+        self.words: NDArray[np.uint32] = np.zeros(0, np.uint32)  # numbered by rank, as the rows are
         self.z: NDArray[np.uint16] = np.zeros(0, np.uint16)
         seeds = state.seeds
         self.pseudo = (rank[seeds.words], seeds.topics, seeds.counts)
@@ -83,7 +83,7 @@ class Gibbs(Method):
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         """Take these assignments (corpus order; ours, if not the state's) and build the rows from them."""
-        self.z = self.schedule.arranged(z, in_place=z is not self.state.z)
+        self.words, self.z = self.schedule.ranked(z, in_place=z is not self.state.z)
         self._count()
 
     def _count(self) -> None:
