@@ -94,7 +94,7 @@ class Gibbs(Method):
             segments=schedule.segments, blocks=schedule.partitions, share=self.engine.map,
         )  # fmt: skip
         self.row_start, self.row_cells, self.row_len, self.topic_bits = built
-        self.totals = topic_totals(self.z, self.state.n_topics, self.state.seeds, self.engine.map)
+        self.totals = rows.totals(*built, self.state.n_topics)
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         return self._sweep(step, share, maximise=False)
