@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.twins import gibbs, proposals
-from topicx._kernels import alias, counts, dense, light, rows, sparse, tree, warp
+from topicx._kernels import alias, counts, dense, draws, light, rows, sparse, tree, warp
 from topicx._kernels.cell import Cell, FixedFactor
 
 NONE = 0xFFFF
@@ -382,3 +382,12 @@ def test_counts_of_documents(topics: int) -> None:
     documents, columns = np.nonzero(kept)
     assert np.array_equal(found[0][order], documents + 3) and np.array_equal(found[1][order], columns)
     assert np.array_equal(found[2][order], shares[kept])
+
+
+@pytest.mark.parametrize("topics", [1, 2, 7, 100, 257, 4096, 40_000, 0xFFFF])
+def test_first_topics_are_numpys(topics: int) -> None:
+    for key, size in ((3, 0), (1 << 63, 1), (5, 17), (77, 5_000)):
+        out = np.full(size, NONE, np.uint16)
+        draws.topics(key, topics, out)
+        generator = np.random.Generator(np.random.Philox(key=key))
+        assert np.array_equal(out, generator.integers(0, topics, size, dtype=np.uint16))

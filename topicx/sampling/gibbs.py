@@ -91,7 +91,7 @@ class Gibbs(Method):
         schedule = self.schedule
         built = rows.build(
             self.words, self.z, self.state.n_topics, self.word_tokens, self.pseudo,
-            segments=schedule.segments, blocks=schedule.partitions, share=self.engine.map,
+            segments=schedule.segments, blocks=schedule.partitions, share=self.engine.map, threads=self.engine.threads,
         )  # fmt: skip
         self.row_start, self.row_cells, self.row_len, self.topic_bits = built
         self.totals = rows.totals(*built, self.state.n_topics)
@@ -182,7 +182,7 @@ class Gibbs(Method):
         self.row_cells, self.row_len = cells, length
 
     def sync(self) -> State:
-        self.state.z = self.schedule.restored(self.z)
+        self.state.z = self.schedule.restored(self.z, self.words)
         return self.state
 
     def verify(self) -> None:

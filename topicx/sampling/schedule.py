@@ -109,9 +109,9 @@ class Schedule:
         ranks = np.empty(len(self._words), np.uint32)
         return ranks, self._reorder(values, back=False, in_place=in_place, ranks=ranks)
 
-    def restored(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Token values from the schedule's order back into corpus order."""
-        return self._reorder(values, back=True)
+    def restored(self, values: NDArray[Any], ranks: NDArray[np.uint32] | None = None) -> NDArray[Any]:
+        """Token values from the schedule's order back into corpus order. `ranks` (of `ranked`) save a sort."""
+        return self._reorder(values, back=True, ranks=ranks)
 
     def order_within(self, begin: int, end: int) -> NDArray[np.uint32]:
         """Where, from the first of these documents' tokens on, each place of the schedule's order has its token."""
@@ -134,14 +134,17 @@ class Schedule:
         for begin in range(0, len(values), max(len(self._words), 1)):
             source, target = (array[begin : begin + len(self._words)] for array in (values, out))
             self._over_documents(partial(self._arrange, source, target, back, ranks))
-            ranks = None  # those of the next path are the same
         return out
 
     def _arrange(
         self, source: NDArray[Any], target: NDArray[Any], back: bool, ranks: NDArray[np.uint32] | None,
         first: int, last: int,
     ) -> None:  # fmt: skip
-        layout.arrange(first, last, self._words, self._offsets, self.rank, source, target, back, ranks)
+        documents = first, last, self._words, self._offsets, self.rank
+        if back and ranks is not None:
+            layout.restore(*documents, ranks, source, target)
+        else:
+            layout.arrange(*documents, source, target, back, ranks)
 
 
 def _frequencies(words: NDArray[np.uint32], n_words: int) -> NDArray[np.int64]:
