@@ -164,15 +164,16 @@ def restore(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const 
             const uint32_t[::1] rank, const uint32_t[::1] ranks, const value[::1] source, value[::1] target):
     """As `arrange` (back), without a sort, where the ranks of the tokens in the schedule's order are known."""
     cdef Py_ssize_t d
-    cdef int64_t i
+    cdef int64_t i, begin
     cdef uint32_t own
     cdef Arena arena = Arena()
-    cdef int64_t *following = <int64_t *> arena.room(rank.shape[0] * sizeof(int64_t))  # the place of a rank's next token
+    cdef uint32_t *following = <uint32_t *> arena.room(rank.shape[0] * sizeof(uint32_t))  # where a rank's next token is
     with nogil:
         for d in range(first, last):
-            for i in range(offsets[d + 1] - 1, offsets[d] - 1, -1):
-                following[ranks[i]] = i  # the first of them comes last
-            for i in range(offsets[d], offsets[d + 1]):
+            begin = offsets[d]
+            for i in range(offsets[d + 1] - begin - 1, -1, -1):
+                following[ranks[begin + i]] = <uint32_t>i  # the first of them comes last
+            for i in range(begin, offsets[d + 1]):
                 own = rank[words[i]]
-                target[i] = source[following[own]]
+                target[i] = source[begin + following[own]]
                 following[own] += 1
