@@ -208,12 +208,13 @@ class Model(OfTopics, Kept):
         least = np.zeros(self.n_topics)  # what a document must have of a topic to be among the foremost so far
         z, starts = state.gathered()
         z = np.ascontiguousarray(z)  # where no token is placed it is one number, seen many times
+        alpha = np.ascontiguousarray(state.alpha)
 
         def shares(batch: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]:
             room = int(starts[batch[1]] - starts[batch[0]])
             documents, topics, theta = np.empty(room, np.int64), np.empty(room, np.uint16), np.empty(room)
             used = kernel.typical(  # what has less than `least` cannot be among the foremost
-                z, starts, *batch, state.paths, state.alpha, state.groups, lengths, alpha_sum, floor, least, documents,
+                z, starts, *batch, state.paths, alpha, state.groups, lengths, alpha_sum, floor, least, documents,
                 topics, theta,
             )  # fmt: skip
             return documents[:used], topics[:used], theta[:used]

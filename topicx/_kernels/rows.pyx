@@ -78,7 +78,7 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
     edges = [blocks * part // threads for part in range(threads + 1)]
     list(share(lambda run: count_blocks(words, z, segments, blocks, *run, start_array, cells_array, len_array),
                [run for run in zip(edges, edges[1:]) if run[0] < run[1]]))
-    list(share(lambda first: gather(start_array, cells_array, len_array, bits, n_topics, first, min(first + PART, V)),
+    list(share(lambda first: pack(start_array, cells_array, len_array, bits, n_topics, first, min(first + PART, V)),
                range(0, V, PART)))
     cdef const uint32_t[::1] pseudo_words
     cdef const uint16_t[::1] pseudo_topics
@@ -98,7 +98,7 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
 def count_blocks(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] segments, Py_ssize_t blocks,
                  Py_ssize_t first, Py_ssize_t last, const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length):
     """Add the tokens of the blocks first..last of words to their rows, document after document: a sparse row, which has
-    room for all its word's tokens, takes each topic as it comes. `gather` makes counts of them."""
+    room for all its word's tokens, takes each topic as it comes. `pack` makes counts of them."""
     cdef int64_t begin, t, d, documents = segments.shape[0] // (blocks + 1)
     cdef uint32_t *row
     if z.shape[0] == 0 or cells.shape[0] == 0:
@@ -119,8 +119,8 @@ def count_blocks(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t
             begin += words.shape[0]
 
 
-def gather(const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length, int bits, int n_topics, int64_t first,
-           int64_t last):
+def pack(const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length, int bits, int n_topics, int64_t first,
+         int64_t last):
     """Make packed entries of the topics that `count_blocks` left in the sparse rows first..last, in their order."""
     cdef int64_t w, i, n
     cdef uint32_t topic
