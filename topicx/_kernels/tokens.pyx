@@ -18,6 +18,8 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
+from topicx._kernels.portable cimport tx_zeroed
+
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
     bint PyUnicode_IS_ASCII(object text)
@@ -537,7 +539,7 @@ cdef class Words:
 
     cdef int _rehash(self) except -1 nogil:
         cdef uint64_t mask = 2 * self.mask + 1, at, i
-        cdef uint64_t *slots = <uint64_t *>calloc(mask + 1, sizeof(uint64_t))
+        cdef uint64_t *slots = <uint64_t *>tx_zeroed((mask + 1) * sizeof(uint64_t))
         if slots == NULL:
             with gil:
                 raise MemoryError
