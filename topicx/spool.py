@@ -49,11 +49,19 @@ class Spool:
 
     def append(self, values: Any) -> None:
         data = np.ascontiguousarray(values, dtype=self.dtype)
+        self.write(data)
+        self.sum(data)
+
+    def write(self, data: NDArray[Any]) -> None:
+        """The one half of `append`; another thread may do the other, in the same order."""
         with self._named_errors():
             self._file.write(data.data)
+        self.size += data.size
+
+    def sum(self, data: NDArray[Any]) -> None:
+        """The other half, which takes longer: the checksum."""
         if self._hash is not None:
             self._hash.update(data.data)
-        self.size += data.size
 
     def chunks(self, size: int = 1 << 20) -> Iterator[NDArray[Any]]:
         """The values again, from the beginning, at most `size` at a time."""
