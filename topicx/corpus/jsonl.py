@@ -32,9 +32,7 @@ def _usual(columns: dict[str, list[Any]], fields: Fields) -> bool:
     return kinds[fields.text] <= {str, type(None)} and not (fields.label and dict in kinds[fields.label])
 
 
-def _one_by_one(
-    source: Source, first: int, lines: list[str], fields: Fields, options: ReadOptions
-) -> Iterator[Batch]:
+def _one_by_one(source: Source, first: int, lines: list[str], fields: Fields, options: ReadOptions) -> Iterator[Batch]:
     """The documents of any lines, and what is wrong with them."""
     numbers: list[int] = []
     rows: list[dict[str, Any]] = []
