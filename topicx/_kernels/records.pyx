@@ -131,7 +131,7 @@ cdef class Records:
                 span.to = NULL
                 try:
                     value, end = self.scan(text, span.begin)
-                except (ValueError, StopIteration, RecursionError):
+                except (ValueError, RecursionError):
                     return None
                 if end != span.end:
                     return None

@@ -14,7 +14,7 @@ from topicx.corpus.source import Source
 def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     fields = Fields.choose(None, options, source.shown)
     names = sorted(fields.all(), key=lambda name: name not in _asked(fields, options))
-    records = Records(names, len(_asked(fields, options)), json.JSONDecoder().scan_once)
+    records = Records(names, len(_asked(fields, options)), json.JSONDecoder().raw_decode)
     for first, text in source.whole(options.encoding, options.encoding_errors, options.faults):
         found = records.columns(text)
         if found is not None:

@@ -244,8 +244,8 @@ class Source:
     def _stretches(
         self, encoding: str, errors: str, faults: Faults | None, long: int | None
     ) -> Iterator[tuple[int, str, bool, bool]]:
-        """Lines that follow one another as one text, without the end of the last: the number of the first, the text, and
-        whether it continues the one before, and is still open."""
+        """Lines that follow one another as one text, without the end of the last: the number of the first, the text,
+        whether it continues the one before, and whether it is still open."""
         limit = LONGEST_WHOLE if long is None else long
         number, rest, held, continues = 1, [""], 0, False
         for text in self.texts(encoding, errors, faults):
