@@ -121,7 +121,7 @@ cdef class Records:
         """Every value that was found, with nothing in the strings yet; those that are wanted are put in their places."""
         cdef Py_ssize_t i
         cdef Span *span
-        cdef list made = []
+        cdef list made = []  # of two values of one name the first is in no place, and is written, too
         for i in range(self.n_spans):
             span = &self.spans[i]
             if span.size >= 0:
