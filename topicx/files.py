@@ -104,8 +104,7 @@ def write(
         for name in order:
             array = ready[name]
             if isinstance(array, Spool):
-                for chunk in array.chunks():
-                    out.write(chunk.data)
+                array.copy_to(out)
             else:
                 out.write(_bytes_of(array))
     return digest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 import tempfile
 from collections.abc import Iterator
@@ -48,11 +49,19 @@ class Spool:
 
     def append(self, values: Any) -> None:
         data = np.ascontiguousarray(values, dtype=self.dtype)
+        self.write(data)
+        self.sum(data)
+
+    def write(self, data: NDArray[Any]) -> None:
+        """The one half of `append`; another thread may do the other, in the same order."""
         with self._named_errors():
             self._file.write(data.data)
+        self.size += data.size
+
+    def sum(self, data: NDArray[Any]) -> None:
+        """The other half, which takes longer: the checksum."""
         if self._hash is not None:
             self._hash.update(data.data)
-        self.size += data.size
 
     def chunks(self, size: int = 1 << 20) -> Iterator[NDArray[Any]]:
         """The values again, from the beginning, at most `size` at a time."""
@@ -62,6 +71,14 @@ class Spool:
         while data := self._file.read(size * self.dtype.itemsize):
             yield np.frombuffer(data, dtype=self.dtype)
 
+    def copy_to(self, out: IO[bytes]) -> None:
+        """Everything, from the beginning, into an output."""
+        with self._named_errors():
+            self._file.flush()
+            self._file.seek(_copied(self._file, out))
+        while data := self._file.read(1 << 20):
+            out.write(data)
+
     def checksum(self) -> str:
         assert self._hash is not None
         return self._hash.hexdigest()
@@ -69,3 +86,15 @@ class Spool:
     def close(self) -> None:
         with contextlib.suppress(OSError):  # what a full disk did not take is not wanted any more
             self._file.close()
+
+
+def _copied(source: IO[bytes], out: IO[bytes]) -> int:
+    """How many bytes the system copied by itself, which it can from file to file; what is wrong otherwise, writing will
+    find."""
+    done = 0
+    if isinstance(out, io.BufferedWriter) and hasattr(os, "copy_file_range"):
+        out.flush()
+        with contextlib.suppress(OSError):
+            while more := os.copy_file_range(source.fileno(), out.fileno(), 1 << 30, done):
+                done += more
+    return done

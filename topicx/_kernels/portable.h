@@ -3,6 +3,11 @@
 #define TOPICX_PORTABLE_H
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #if defined(__GNUC__)
 #define tx_prefetch(p) __builtin_prefetch((p), 0, 3)
@@ -11,5 +16,19 @@
 #define tx_prefetch(p) ((void)(p))
 static inline int tx_first_bit(uint64_t m) { int i = 0; while (!(m >> i & 1)) i++; return i; }
 #endif
+
+/* Zero bytes for `free`, of which any may be read and written: many of them in large pages, where there are such, and
+   written at once (a page that is read before it is written is made twice, and other threads stop for that). */
+static inline void *tx_zeroed(size_t size) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    void *block;
+    if (size >= 1 << 21) {
+        if (posix_memalign(&block, 1 << 21, size)) return NULL;
+        madvise(block, size, MADV_HUGEPAGE);
+        return memset(block, 0, size);
+    }
+#endif
+    return calloc(size, 1);
+}
 
 #endif

@@ -3,3 +3,4 @@
 
 cdef extern from "portable.h" nogil:
     void tx_prefetch(const void *p) noexcept  # ask for a cache line before it is read
+    void *tx_zeroed(size_t size) noexcept  # zero bytes for `free`, of which any may be read and written

@@ -18,6 +18,8 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
+from topicx._kernels.portable cimport tx_zeroed
+
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
     bint PyUnicode_IS_ASCII(object text)
@@ -502,7 +504,7 @@ cdef class Words:
     cdef uint32_t _id(self, Py_ssize_t length) except? 0xFFFFFFFE nogil:
         """The id of the word in the buffer."""
         memset(self.buffer + length, 0, 8)
-        cdef uint64_t h = _hash(self.buffer, length), at = h & self.mask, slot
+        cdef uint64_t h = _hash(self.buffer, length), at = _place(h, self.mask), slot
         cdef uint64_t upper = h & 0xFFFFFFFF00000000ULL
         cdef Py_ssize_t word
         while True:
@@ -536,27 +538,25 @@ cdef class Words:
         return <uint32_t>word
 
     cdef int _rehash(self) except -1 nogil:
-        cdef uint64_t mask = 2 * self.mask + 1, at, h
-        cdef uint64_t *slots = <uint64_t *>calloc(mask + 1, sizeof(uint64_t))
-        cdef Py_ssize_t word, length
-        cdef uint8_t *copy
+        cdef uint64_t mask = 2 * self.mask + 1, at, i
+        cdef uint64_t *slots = <uint64_t *>tx_zeroed((mask + 1) * sizeof(uint64_t))
         if slots == NULL:
             with gil:
                 raise MemoryError
-        for word in range(self.count):
-            length = self.starts[word + 1] - self.starts[word]
-            self._reserve_buffer(length)
-            copy = self.buffer
-            memcpy(copy, self.arena + self.starts[word], length)
-            memset(copy + length, 0, 8)
-            h = _hash(copy, length)
-            at = h & mask
-            while slots[at]:
-                at = (at + 1) & mask
-            slots[at] = (h & 0xFFFFFFFF00000000ULL) | <uint64_t>(word + 1)
+        for i in range(self.mask + 1):
+            if self.slots[i]:
+                at = _place(self.slots[i], mask)
+                while slots[at]:
+                    at = (at + 1) & mask
+                slots[at] = self.slots[i]
         free(self.slots)
         self.slots, self.mask = slots, mask
         return 0
+
+
+cdef inline uint64_t _place(uint64_t h, uint64_t mask) noexcept nogil:
+    """Where the search for a word begins, by the half of its hash that slots keep."""
+    return (h >> 32) & mask
 
 
 cdef void *_grown(void *block, size_t size) except NULL nogil:

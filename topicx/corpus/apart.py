@@ -27,8 +27,8 @@ class OwnWords:
 
     def __init__(self) -> None:
         self.words = Words()
-        self.seen = 0
-        self.numbers = NO_NUMBERS
+        self.seen = self.known = 0
+        self._numbers = NO_NUMBERS
 
     def encode(self, texts: Any, tokenizer: Tokenizer) -> tuple[Any, Any, Any]:
         """In the thread: ids here, lengths, and a copy of the words that are new."""
@@ -41,9 +41,13 @@ class OwnWords:
         """In the order of the batches: the ids of its words in the table of all, where new words are added."""
         if self.words.noise >= 0 and words.noise < 0:
             words.leave_out(self.words.least, not self.words.numbers)
-        if len(new[1]) > 1:
-            self.numbers = np.concatenate([self.numbers, words.add_all(*new)])
-        return self.numbers
+        known, more = self.known, len(new[1]) - 1
+        if known + more > len(self._numbers):
+            self._numbers = np.concatenate([self._numbers, np.empty(known + 2 * more, np.uint32)])
+        if more:
+            self._numbers[known : known + more] = words.add_all(*new)
+        self.known += more
+        return self._numbers[: self.known]
 
 
 def encode_apart(batches: Iterable[Batch], tokenizer: Tokenizer, threads: int) -> Iterator[Apart]:

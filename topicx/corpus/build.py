@@ -447,11 +447,13 @@ class Builder:
 
         def work(run: tuple[Any, Any, bool]) -> tuple[Any, Any, bool]:
             final, left = np.empty(len(run[1]), np.uint32), np.empty(len(run[0]), np.int64)
-            return final[: renumber(run[1], run[0], mapping, final, left)], left, run[2]
+            final = final[: renumber(run[1], run[0], mapping, final, left)]
+            words.write(final)
+            return final, left, run[2]
 
         runs = map(work, cut(self._lengths.spool, self._ids))
         for final, left, is_open in runs if self._threads == 1 else ahead(runs):
-            words.append(final)
+            words.sum(final)
             lengths.add(left, is_open)
         return words, lengths.spool
 

@@ -369,6 +369,11 @@ class Fields:
     time: str | None
     columns: tuple[str, ...]
 
+    def all(self) -> list[str]:
+        """The fields that are read."""
+        named = (self.text, self.id, self.label, self.collection, self.time, *self.columns)
+        return list(dict.fromkeys(name for name in named if name))
+
     @classmethod
     def choose(cls, names: Sequence[str] | None, options: ReadOptions, where: str) -> Fields:
         """The fields by the options, or by their usual names where they are there (None: any name may be

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+import numpy as np
+
 from topicx.corpus.unpack import SUFFIXES, packing, reason, unpack
 from topicx.errors import InputError
 
@@ -108,6 +110,8 @@ class Source:
             raise InputError(f"{name}: is not a {ending} file, though its name ends in {Path(name).suffix}")
         self._unpacked = None if self.packing is None else unpack(self.packing, self._buffered, self.shown)
         self._held = b""
+        self._ends = 0
+        """Ends of lines in the texts so far."""
 
     @property
     def compressed(self) -> bool:
@@ -171,22 +175,22 @@ class Source:
         codec = codec_of(encoding)
         decoder = codecs.getincrementaldecoder(codec)(_MARKING if lenient and errors == "strict" else errors)
         plain = not codec.startswith(("utf-16", "utf-32"))
-        lines = 0
+        self._ends = 0
         for data in self.blocks():
             if plain and not lenient and (at := data.find(b"\0")) >= 0:
-                line = lines + data.count(b"\n", 0, at) + 1
+                line = self._ends + data.count(b"\n", 0, at) + 1
                 raise InputError(f"{self.shown}:{line}: is binary, not text (a zero byte); see --bad-documents")
             try:
                 text = decoder.decode(data)
             except UnicodeError as error:
-                raise self._undecodable(error, lines, encoding) from None
-            lines += data.count(b"\n") if plain else text.count("\n")
+                raise self._undecodable(error, self._ends, encoding) from None
+            self._ends += _line_ends(data) if plain else text.count("\n")
             if text:
                 yield text
         try:
             text = decoder.decode(b"", True)
         except UnicodeError as error:
-            raise self._undecodable(error, lines, encoding) from None
+            raise self._undecodable(error, self._ends, encoding) from None
         if text:
             yield text
 
@@ -231,6 +235,17 @@ class Source:
             yield part
 
     def _runs(self, encoding: str, errors: str, faults: Faults | None, long: int | None) -> Iterator[Stretch]:
+        for number, text, continues, is_open in self._stretches(encoding, errors, faults, long):
+            lines = [text] if is_open else text.split("\n")
+            if "\r" in text and not is_open:
+                lines = [line[:-1] if line.endswith("\r") else line for line in lines]
+            yield Stretch(number, lines, continues, is_open)
+
+    def _stretches(
+        self, encoding: str, errors: str, faults: Faults | None, long: int | None
+    ) -> Iterator[tuple[int, str, bool, bool]]:
+        """Lines that follow one another as one text, without the end of the last: the number of the first, the text,
+        whether it continues the one before, and whether it is still open."""
         limit = LONGEST_WHOLE if long is None else long
         number, rest, held, continues = 1, [""], 0, False
         for text in self.texts(encoding, errors, faults):
@@ -243,22 +258,25 @@ class Source:
                     if long is None:
                         raise InputError(f"{self.shown}:{number}: a line is longer than {limit:,} characters")
                     end = _after_space(line, limit)
-                    yield Stretch(number, [line[:end]], continues, open=True)
+                    yield number, line[:end], continues, True
                     line, continues = line[end:], True
                 rest = [line, newline, others]
                 held = len(line) + len(others)
             if cut < 0:
                 continue
-            lines = "".join(rest).split("\n")
-            if "\r" in text or lines[-1].endswith("\r") or lines[0].endswith("\r"):
-                lines = [line[:-1] if line.endswith("\r") else line for line in lines]
+            yield number, "".join(rest), continues, False
             rest, held = [text[cut + 1 :]], len(text) - cut - 1
-            following = number + len(lines)  # whoever gets the list may change it
-            yield Stretch(number, lines, continues)
-            number, continues = following, False
+            number, continues = 1 + self._ends, False
         last = "".join(rest)
         if last or continues:
-            yield Stretch(number, [last.removesuffix("\r")], continues)
+            yield number, last, continues, False
+
+    def whole(self, encoding: str, errors: str, faults: Faults) -> Iterator[tuple[int, str]]:
+        """Whole lines as one text, without the end of the last, and the number of the first."""
+        if faults.policy == "stop":
+            yield from (found[:2] for found in self._stretches(encoding, errors, faults, None))
+        else:  # lines may be left out
+            yield from ((first, "\n".join(lines)) for first, lines in self.lines(encoding, errors, faults))
 
     def lines(self, encoding: str, errors: str, faults: Faults | None = None) -> Iterator[tuple[int, list[str]]]:
         """Lists of whole lines without their ends, each with the number of its first line."""
@@ -302,6 +320,10 @@ def codec_of(encoding: str) -> str:
     except ValueError:  # a name with a zero byte, or no name
         raise InputError(f"--encoding: {encoding!r} is not a known encoding") from None
     return "utf-8-sig" if name == "utf-8" else name
+
+
+def _line_ends(data: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
 
 
 def _after_space(line: str, limit: int) -> int:

@@ -62,17 +62,17 @@ class Threads:
         if self.threads == 1:
             yield from map(work, items)
             return
-        waiting: deque[Future[Result]] = deque()
+        waiting: deque[tuple[Future[Result], Item]] = deque()
+        pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="topicx")
         try:
             for item in items:
-                waiting.append(self._threads().submit(work, item))
+                waiting.append((pool.submit(work, item), item))
                 if len(waiting) > 2 * self.threads:
-                    yield waiting.popleft().result()
+                    yield _first(waiting, work)
             while waiting:
-                yield waiting.popleft().result()
+                yield _first(waiting, work)
         finally:
-            for future in waiting:
-                future.cancel()
+            pool.shutdown(cancel_futures=True)
 
     def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:
@@ -89,6 +89,20 @@ class Threads:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+
+def _first(waiting: deque[tuple[Future[Result], Item]], work: Callable[[Item], Result]) -> Result:
+    """The first result, taken off. While it is not there, this thread does what no other has begun."""
+    for at, (future, item) in enumerate(waiting):
+        if waiting[0][0].done():
+            break
+        if future.cancel():
+            waiting[at] = Future(), item
+            try:
+                waiting[at][0].set_result(work(item))
+            except Exception as error:  # it is raised in its turn
+                waiting[at][0].set_exception(error)
+    return waiting.popleft()[0].result()
 
 
 def ahead(items: Iterable[Item]) -> Iterator[Item]:
