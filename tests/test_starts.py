@@ -180,13 +180,22 @@ def test_hot_sweeps_cool_to_the_beta_of_the_model(tmp_path: Path) -> None:
     assert np.array_equal(again.state.beta, own) and again.hot == chain.hot
 
 
-def test_only_short_documents_with_few_topics_for_their_tokens_are_heated() -> None:
-    assert starts.hot_sweeps(state_of(20, 500, 60)) == starts.HOT_SWEEPS
-    assert starts.hot_sweeps(state_of(20, 501, 60)) == 0
-    assert starts.hot_sweeps(state_of(20, 500, starts.SOFT_TOPICS + 1)) == starts.MANY_HOT_SWEEPS
-    cold = state_of(20, 500, 60)
-    cold.beta = np.full(cold.n_words, 2 * starts.HEAT * cold.n_tokens / (60 * cold.n_words))
-    assert starts.hot_sweeps(cold) == 0
+@pytest.mark.parametrize(
+    ("length", "topics", "iterations", "found"),
+    [
+        (500, 60, 10, starts.HOT_SWEEPS),
+        (500, 60, 500, 50),
+        (500, 60, 100_000, starts.MOST_HOT_SWEEPS),
+        (501, 60, 500, 0),  # long documents
+        (500, starts.SOFT_TOPICS + 1, 10, starts.MANY_HOT_SWEEPS),
+        (500, starts.SOFT_TOPICS + 1, 500, 50),
+    ],
+)
+def test_only_short_documents_are_heated(length: int, topics: int, iterations: int, found: int) -> None:
+    state = state_of(20, length, topics)
+    assert starts.hot_sweeps(state, iterations) == found
+    state.beta *= 2 * starts.HEAT * state.n_tokens / (topics * state.beta.sum())  # as hot as that anyway
+    assert starts.hot_sweeps(state, iterations) == 0
 
 
 @pytest.mark.parametrize("sampler", ABLE)

@@ -32,7 +32,7 @@ CORPORA = (
 LONG = ("nips0-12",)
 """Corpora of long documents, where more is asked."""
 SWEEPS = 200
-OURS = 300
+OURS = 200
 """Sweeps after which ours end, if they have not reached the goals before."""
 
 

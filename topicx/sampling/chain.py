@@ -88,7 +88,7 @@ class Chain(Training):
         self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
         self.soft = soft_sweeps(state) if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
-        self.hot = hot_sweeps(state) if self.soft else 0
+        self.hot = hot_sweeps(state, options.iterations) if self.soft else 0
         """Sweeps with a larger β after them."""
         self.steps = plan(options, self.start, self.soft, self.hot)
         self.trace = Trace()

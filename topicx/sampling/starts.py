@@ -23,8 +23,11 @@ GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
 SOFT_SWEEPS, LONG_SWEEPS = 10, 40
 """The sweeps of CVB0 in a soft start; and where documents are long: there sampling gains less, and they gain more."""
-HOT_SWEEPS, MANY_HOT_SWEEPS = 20, 30
-"""The hot sweeps after them; and where there are more topics than `SOFT_TOPICS`. Long documents need none."""
+HOT_SWEEPS, MANY_HOT_SWEEPS, MOST_HOT_SWEEPS = 20, 45, 200
+"""The hot sweeps after them at least; where there are more topics than `SOFT_TOPICS`; and at most. Long documents need
+none."""
+SWEEPS_A_HOT = 10
+"""For so many iterations there is a hot sweep: the slower β cools, the better the topics (docs/performance.md)."""
 HEAT = 0.3
 """β of the first of them, in tokens of a word and topic, as they are on average."""
 FEW_TOPICS, FEW_SWEEPS = 100, 5
@@ -34,7 +37,7 @@ LONG = 500
 too many of the parts at once."""
 SOFT_FROM = 50_000
 """Tokens from which `auto` makes a soft start: smaller corpora are done in a moment anyhow."""
-MANY_SWEEPS, SCANT_TOPICS = 300, 50
+MANY_SWEEPS, SCANT_TOPICS = 500, 50
 """Sweeps beyond which, for fewer topics than these, a soft start ends in a worse place (docs/performance.md)."""
 SOFT_TOPICS = 300
 """Topics up to which a soft start has them all: its sweeps cost as many numbers a pair as there are topics."""
@@ -80,11 +83,12 @@ def soft_sweeps(state: State) -> int:
     return LONG_SWEEPS if _long(state) else SOFT_SWEEPS
 
 
-def hot_sweeps(state: State) -> int:
+def hot_sweeps(state: State, iterations: int) -> int:
     """How many hot ones follow."""
     if _long(state) or _heat(state) <= 1:
         return 0
-    return HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
+    least = HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
+    return max(least, min(iterations // SWEEPS_A_HOT, MOST_HOT_SWEEPS))
 
 
 def hot_beta(state: State, number: int, sweeps: int) -> NDArray[np.float64]:
