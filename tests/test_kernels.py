@@ -391,3 +391,18 @@ def test_first_topics_are_numpys(topics: int) -> None:
         draws.topics(key, topics, out)
         generator = np.random.Generator(np.random.Philox(key=key))
         assert np.array_equal(out, generator.integers(0, topics, size, dtype=np.uint16))
+
+
+@pytest.mark.parametrize("topics", [60, 300, 1000, 5000])
+def test_rows_of_any_length_as_csr(topics: int) -> None:
+    """Dense rows, and sparse ones that are sorted or spread: the counts of each word, topics ascending."""
+    random, words = np.random.default_rng(topics), 40
+    w = np.sort(np.minimum(random.zipf(1.5, 4_000) - 1, words - 1)).astype(np.uint32)
+    z = random.integers(0, topics, len(w)).astype(np.uint16)
+    built = rows.build(w, z, topics, np.bincount(w, minlength=words), None, 2.0, 0.0)
+    indptr, columns, values = rows.to_csr(*built, topics)
+    for word in range(words):
+        expected = np.bincount(z[w == word], minlength=topics)
+        own = slice(indptr[word], indptr[word + 1])
+        assert np.array_equal(columns[own], np.flatnonzero(expected))
+        assert np.array_equal(values[own], expected[expected > 0])
