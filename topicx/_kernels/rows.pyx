@@ -18,6 +18,10 @@ from topicx._kernels.sorting cimport sort_keys
 
 cdef uint16_t NONE = 0xFFFF
 
+cdef enum:
+    FEW = 48     # entries up to which a row is sorted,
+    ONE_IN = 32  # and beyond, where it has fewer than one topic in so many: else it is spread, and read in order
+
 PART = 1 << 15
 """Rows that a thread looks at together."""
 
@@ -242,22 +246,25 @@ def csr_entries(const int64_t[::1] row_start, const uint32_t[::1] row_cells, con
     """The entries of the rows order[first:last], where indptr says, topics ascending."""
     cdef int64_t at, w, i, j
     cdef uint32_t mask = (<uint32_t> 1 << topic_bits) - 1
-    cdef const uint32_t *row
+    cdef uint32_t *row
+    cdef uint32_t *spread
     cdef Arena arena = Arena()
     cdef uint64_t *keys = <uint64_t *> arena.room(padded * sizeof(uint64_t))
+    cdef uint32_t *room = arena.words(padded)
     with nogil:
         for at in range(first, last):
             w = order[at]
             j = indptr[at]
-            if row_len[w] == DENSE:
-                row = &row_cells[row_start[w]]
+            row = <uint32_t *> &row_cells[row_start[w]] if row_len[w] else room
+            if row_len[w] == DENSE or (row_len[w] > FEW and ONE_IN * row_len[w] >= padded):
+                spread = row_spread(row, row_len[w], topic_bits, room)
                 for i in range(padded):
-                    if row[i]:
+                    if spread[i]:
                         topics[j] = <uint16_t> i
-                        counts[j] = row[i]
+                        counts[j] = spread[i]
                         j += 1
-            elif row_len[w] > 0:
-                row = &row_cells[row_start[w]]
+                row_gather(row, row_len[w], topic_bits, room)
+            else:
                 for i in range(row_len[w]):
                     keys[i] = <uint64_t> (row[i] & mask) << 32 | (row[i] >> topic_bits)
                 sort_keys(keys, row_len[w])
