@@ -177,6 +177,16 @@ cdef inline Py_ssize_t _put(uint8_t *buffer, Py_ssize_t at, uint32_t c) noexcept
     return at + 4
 
 
+cdef inline bint _narrowed(const unit *text, Py_ssize_t n, uint8_t *to) noexcept nogil:
+    """Whether this is ASCII; it is copied, a byte a character."""
+    cdef Py_ssize_t i
+    cdef unit any_bits = 0
+    for i in range(n):
+        any_bits |= text[i]
+        to[i] = <uint8_t>text[i]
+    return any_bits < 128
+
+
 cdef uint8_t[256] SAME
 for _i in range(256):
     SAME[_i] = _i
@@ -308,6 +318,10 @@ cdef class Words:
         while begin < n:
             end = forms.end(text, begin, n)
             self._reserve_formed(3 * (end - begin))
+            if _narrowed(text + begin, end - begin, <uint8_t *>self.formed):
+                self._scan_text(self.formed, end - begin, 1, characters)
+                begin = end
+                continue
             got = forms.form(text + begin, end - begin, self.formed)
             if got < 0:
                 with gil:
