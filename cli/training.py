@@ -152,9 +152,10 @@ def _announce(run: Run, log: Log) -> None:
     if chain.start == "soft" and chain.position == 0:
         topics = soft_topics(state.n_topics)
         few = "" if topics == state.n_topics else f" (with {topics} topics, each of which is then divided)"
+        hot = f", and swept {chain.hot} times with a larger beta that falls to its own" if chain.hot else ""
         log.tell(
             f"note: {chain.soft} sweeps of cvb0 come first{few}, then every token's topic is drawn from what they "
-            "found; from there the likelihood may fall for some sweeps while the topics get better"
+            f"found{hot}; from there the likelihood may fall for some sweeps while the topics get better"
         )
     if state.n_topics > state.n_words:
         log.tell(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.twins import gibbs, proposals
-from topicx._kernels import alias, dense, light, rows, sparse, tree, warp
+from topicx._kernels import alias, counts, dense, draws, light, rows, sparse, tree, warp
 from topicx._kernels.cell import Cell, FixedFactor
 
 NONE = 0xFFFF
@@ -355,3 +355,39 @@ def test_csr_and_rebalance_keep_counts():
             have[w, topics[part]] = counts[part]
         np.testing.assert_array_equal(have, want)
         case.verify()
+
+
+@pytest.mark.parametrize("topics", [5, 300])
+def test_counts_of_documents(topics: int) -> None:
+    """What is told of each document's counts is what bincount says, tokens without a topic left out."""
+    random = np.random.default_rng(topics)
+    lengths = np.append(random.integers(0, 60, 40), [0, 900])
+    offsets = np.append(0, np.cumsum(lengths))
+    z = random.integers(0, topics, offsets[-1]).astype(np.uint16)
+    z[random.random(len(z)) < 0.1] = 0xFFFF
+    alpha, groups = random.random((2, topics)) + 0.1, random.integers(0, 2, len(lengths)).astype(np.uint32)
+    table = [np.bincount(z[a:b], minlength=0x10000)[:topics] for a, b in zip(offsets, offsets[1:])]
+    table = np.array(table[3:])  # rows 3 to the end
+    times, placed = np.zeros(901, np.int64), np.empty(len(table), np.int64)
+    counts.count_counts(z, offsets, 3, len(lengths), topics, times, placed)
+    assert np.array_equal(placed, table.sum(axis=1))
+    assert np.array_equal(times, np.bincount(table[table > 0], minlength=901))
+
+    alpha_sum, least = alpha.sum(axis=1)[groups], np.full(topics, 0.02)
+    found = np.empty(len(z), np.int64), np.empty(len(z), np.uint16), np.empty(len(z))
+    used = counts.typical(z, offsets, 3, len(lengths), 2, alpha, groups, lengths, alpha_sum, 10.0, least, *found)
+    shares = (table / 2 + alpha[groups[3:]]) / (lengths + alpha_sum)[3:, None]
+    kept = (table > 0) & (shares >= 0.02) & (lengths[3:, None] >= 10)
+    order = np.lexsort((found[1][:used], found[0][:used]))
+    documents, columns = np.nonzero(kept)
+    assert np.array_equal(found[0][order], documents + 3) and np.array_equal(found[1][order], columns)
+    assert np.array_equal(found[2][order], shares[kept])
+
+
+@pytest.mark.parametrize("topics", [1, 2, 7, 100, 257, 4096, 40_000, 0xFFFF])
+def test_first_topics_are_numpys(topics: int) -> None:
+    for key, size in ((3, 0), (1 << 63, 1), (5, 17), (77, 5_000)):
+        out = np.full(size, NONE, np.uint16)
+        draws.topics(key, topics, out)
+        generator = np.random.Generator(np.random.Philox(key=key))
+        assert np.array_equal(out, generator.integers(0, topics, size, dtype=np.uint16))

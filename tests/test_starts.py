@@ -27,6 +27,7 @@ from topicx.strings import Strings
 from topicx.variational.cvb0 import Cvb0
 from topicx.variational.opening import Opening, room_for
 
+SOFT, HOT = starts.SOFT_SWEEPS, starts.HOT_SWEEPS
 ABLE = [name for name, entry in registry.ENTRIES.items() if registry.SOFTENS in entry.capabilities]
 
 
@@ -150,6 +151,44 @@ def test_long_documents_have_more_soft_sweeps() -> None:
     assert starts.soft_sweeps(state_of(20, 501, starts.SOFT_TOPICS + 1)) == starts.FEW_SWEEPS
 
 
+def test_hot_sweeps_cool_to_the_beta_of_the_model(tmp_path: Path) -> None:
+    """β falls by one factor from sweep to sweep, every word's alike; a checkpoint between them has the model's own."""
+    chain = soft_chain(iterations=2)
+    state, own = chain.state, chain.state.beta.copy()
+    tokens = starts.HEAT * state.n_tokens / (state.n_topics * state.n_words)
+    heat = [starts.hot_beta(state, number, chain.hot) / own for number in range(chain.hot + 1)]
+    assert heat[0] == pytest.approx(tokens / own.mean()) and heat[-1] == pytest.approx(1.0)
+    steps = np.array(heat[:-1]) / np.array(heat[1:])
+    assert np.allclose(steps, steps[0, 0]) and steps[0, 0] > 1
+    used: list[Any] = []
+    sweep = chain.method.sweep
+
+    def watch(event: Any) -> None:
+        nonlocal sweep
+        if event.position >= SOFT and not used:
+            sweep = chain.method.sweep
+            used.append(None)
+            chain.method.sweep = lambda *a: (used.append(chain.state.beta), sweep(*a))[1]  # type: ignore[method-assign]
+        if event.position == SOFT + 3:
+            chain.save(tmp_path / "c")
+
+    chain.run([watch])
+    for number, beta in enumerate(used[1:]):
+        assert np.array_equal(beta, starts.hot_beta(state, number, chain.hot) if number < chain.hot else own)
+    assert len(used) == 1 + chain.hot + 2
+    again = Chain.load(tmp_path / "c", Threads(1))
+    assert np.array_equal(again.state.beta, own) and again.hot == chain.hot
+
+
+def test_only_short_documents_with_few_topics_for_their_tokens_are_heated() -> None:
+    assert starts.hot_sweeps(state_of(20, 500, 60)) == starts.HOT_SWEEPS
+    assert starts.hot_sweeps(state_of(20, 501, 60)) == 0
+    assert starts.hot_sweeps(state_of(20, 500, starts.SOFT_TOPICS + 1)) == starts.MANY_HOT_SWEEPS
+    cold = state_of(20, 500, 60)
+    cold.beta = np.full(cold.n_words, 2 * starts.HEAT * cold.n_tokens / (60 * cold.n_words))
+    assert starts.hot_sweeps(cold) == 0
+
+
 @pytest.mark.parametrize("sampler", ABLE)
 def test_the_sampler_takes_over(sampler: str) -> None:
     """Every token has a topic, and counts are those of the topics, priors of all kinds included."""
@@ -160,7 +199,9 @@ def test_the_sampler_takes_over(sampler: str) -> None:
     state.beta = np.linspace(0.01, 0.1, state.n_words)
     state.seeds = Seeds.of([(5, 3, 40), (6, 5, 2)])
     chain = Chain(state, options, Threads(1))
-    assert [step.kind for step in chain.steps] == ["soft"] * starts.SOFT_SWEEPS + ["sweep"]
+    assert [step.kind for step in chain.steps] == ["soft"] * starts.SOFT_SWEEPS + ["hot"] * starts.HOT_SWEEPS + [
+        "sweep"
+    ]
     kinds: list[str] = []
 
     def watch(event: Any) -> None:
@@ -203,7 +244,7 @@ def test_threads_change_nothing(threads: int) -> None:
     assert np.array_equal(one.method.sync().z, many.method.sync().z)
 
 
-@pytest.mark.parametrize("at", [1, 7, starts.SOFT_SWEEPS - 1, starts.SOFT_SWEEPS, starts.SOFT_SWEEPS + 2])
+@pytest.mark.parametrize("at", [1, SOFT - 1, SOFT, SOFT + 1, SOFT + HOT - 1, SOFT + HOT, SOFT + HOT + 2])
 @pytest.mark.parametrize("sampler", ["sparse", "partial", "warp"])
 def test_a_killed_run_ends_in_the_same_bits(sampler: str, at: int, tmp_path: Path) -> None:
     options = {"sampler": sampler, "optimize_interval": 2, "optimize_burn_in": 1}
@@ -231,7 +272,8 @@ def divided_chain(monkeypatch: pytest.MonkeyPatch, **options: Any) -> Chain:
 
 def test_with_many_topics_it_begins_with_few_and_divides_them(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = divided_chain(monkeypatch, iterations=0)
-    assert chain.soft == 4 and [step.kind for step in chain.steps] == ["soft"] * 4
+    assert chain.soft == 4 and chain.hot == starts.MANY_HOT_SWEEPS
+    assert [step.kind for step in chain.steps] == ["soft"] * 4 + ["hot"] * chain.hot
     few = chain.method.few  # type: ignore[attr-defined]
     assert few.state.n_topics == 3 and few.state.alpha.shape == (1, 3)
     assert list(few.state.seeds.topics) == [seed % 3 for seed in chain.state.seeds.topics]

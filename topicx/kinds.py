@@ -250,7 +250,8 @@ def _checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     require(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
     require(lists(meta.get("trace", [])), "the metadata 'trace', which must be a list of names")
     require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
-    require(whole(meta.get("soft", 0), 0, SOFT), "the metadata 'soft', which must be a number of sweeps")
+    for name in ("soft", "hot"):
+        require(whole(meta.get(name, 0), 0, SOFT), f"the metadata {name!r}, which must be a number of sweeps")
     require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
     if STATE.meta is not None:
         STATE.meta(meta["state"], sizes)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import files
+from topicx._kernels import counts as kernel
 from topicx.artefact import Kept, OfTopics
 from topicx.corpus.columns import objects_of
 from topicx.engines.threads import Engine, Threads
@@ -198,7 +199,7 @@ class Model(OfTopics, Kept):
 
     def add_examples(self, state: State, number: int = 20, engine: Engine | None = None) -> None:
         """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""
-        from topicx.state import document_batches, document_topics
+        from topicx.state import document_batches
 
         lengths, alpha_sum = state.lengths, state.document_alpha()
         # Very short documents are typical of nothing: from half the median length on.
@@ -206,16 +207,17 @@ class Model(OfTopics, Kept):
         best = np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0)
         least = np.zeros(self.n_topics)  # what a document must have of a topic to be among the foremost so far
         z, starts = state.gathered()
+        z = np.ascontiguousarray(z)  # where no token is placed it is one number, seen many times
+        alpha = np.ascontiguousarray(state.alpha)
 
         def shares(batch: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]:
-            begin, end = batch
-            offsets = starts[begin : end + 1]
-            indptr, topics, counts = document_topics(z[offsets[0] : offsets[-1]], offsets - offsets[0], self.n_topics)
-            documents = np.repeat(np.arange(begin, end), np.diff(indptr))
-            group = state.groups[documents] if len(state.groups) else 0
-            theta = (counts / state.paths + state.alpha[group, topics]) / (lengths + alpha_sum)[documents]
-            keep = (lengths[documents] >= floor) & (theta >= least[topics])  # what is not cannot be among the foremost
-            return documents[keep], topics[keep], theta[keep]
+            room = int(starts[batch[1]] - starts[batch[0]])
+            documents, topics, theta = np.empty(room, np.int64), np.empty(room, np.uint16), np.empty(room)
+            used = kernel.typical(  # what has less than `least` cannot be among the foremost
+                z, starts, *batch, state.paths, alpha, state.groups, lengths, alpha_sum, floor, least, documents,
+                topics, theta,
+            )  # fmt: skip
+            return documents[:used], topics[:used], theta[:used]
 
         engine = engine or Threads(1)
         for documents, topics, theta in engine.stream(shares, document_batches(starts, 1 << 19)):

@@ -44,14 +44,15 @@ def as_aligned(cells):
 
 
 def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_freq, pseudo=None,
-          double dense_above=0.125, double sparse_below=0.08, segments=None, Py_ssize_t blocks=1, share=map):
+          double dense_above=0.125, double sparse_below=0.08, segments=None, Py_ssize_t blocks=1, share=map,
+          Py_ssize_t threads=1):
     """Rows of an assignment: (row_start, row_cells, row_len, topic_bits).
 
     z holds an assignment of all tokens, or several (paths) one after another. word_freq holds each word's tokens in
     all of them, placed or not: it bounds how many topics the row can ever have.
     pseudo = (words uint32, topics uint16, counts int64) are prior counts added to the rows. Tokens with z = 0xFFFF
-    are left out. The next two arguments are those of `rebalance`. With the schedule's segments, blocks of words are
-    counted at the same time, as `share` (an engine's map) does them: they have no row in common.
+    are left out. The next two arguments are those of `rebalance`. With the schedule's segments, `threads` runs of blocks
+    are counted at the same time, as `share` (an engine's map) does them: they have no row in common.
     """
     cdef int64_t V = len(word_freq), t
     cdef int bits = topic_bits_for(n_topics)
@@ -74,8 +75,11 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
     cdef int32_t[::1] length = len_array
     if segments is None:
         segments = np.array([0, words.shape[0]], np.int64)
-    list(share(lambda block: count_block(words, z, segments, blocks, block, start_array, cells_array, len_array, bits),
-               range(blocks)))
+    edges = [blocks * part // threads for part in range(threads + 1)]
+    list(share(lambda run: count_blocks(words, z, segments, blocks, *run, start_array, cells_array, len_array),
+               [run for run in zip(edges, edges[1:]) if run[0] < run[1]]))
+    list(share(lambda first: pack(start_array, cells_array, len_array, bits, n_topics, first, min(first + PART, V)),
+               range(0, V, PART)))
     cdef const uint32_t[::1] pseudo_words
     cdef const uint16_t[::1] pseudo_topics
     cdef const int64_t[::1] pseudo_counts
@@ -91,20 +95,56 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
     return start_array, cells_array, len_array, bits
 
 
-def count_block(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] segments, Py_ssize_t blocks,
-                Py_ssize_t block, const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length, int bits):
-    """Add the tokens of one block of words to their rows, document after document."""
+def count_blocks(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] segments, Py_ssize_t blocks,
+                 Py_ssize_t first, Py_ssize_t last, const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length):
+    """Add the tokens of the blocks first..last of words to their rows, document after document: a sparse row, which has
+    room for all its word's tokens, takes each topic as it comes. `pack` makes counts of them."""
     cdef int64_t begin, t, d, documents = segments.shape[0] // (blocks + 1)
+    cdef uint32_t *row
     if z.shape[0] == 0 or cells.shape[0] == 0:
         return
     with nogil:
         begin = 0
         while begin < z.shape[0]:
             for d in range(documents):
-                for t in range(segments[d * (blocks + 1) + block], segments[d * (blocks + 1) + block + 1]):
-                    if z[begin + t] != NONE:
-                        row_add(&cells[start[words[t]]], &length[words[t]], bits, z[begin + t], 1)
+                for t in range(segments[d * (blocks + 1) + first], segments[d * (blocks + 1) + last]):
+                    if z[begin + t] == NONE:
+                        continue
+                    row = &cells[start[words[t]]]
+                    if length[words[t]] == DENSE:
+                        row[z[begin + t]] += 1
+                    else:
+                        row[length[words[t]]] = z[begin + t]
+                        length[words[t]] += 1
             begin += words.shape[0]
+
+
+def pack(const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length, int bits, int n_topics, int64_t first,
+         int64_t last):
+    """Make packed entries of the topics that `count_blocks` left in the sparse rows first..last, in their order."""
+    cdef int64_t w, i, n
+    cdef uint32_t topic
+    cdef uint32_t *row
+    cdef Arena arena = Arena()
+    cdef uint32_t *counts = arena.words(n_topics)
+    with nogil:
+        for w in range(first, last):
+            if length[w] <= 0:
+                continue
+            row = &cells[start[w]]
+            n = 0
+            for i in range(length[w]):
+                topic = row[i]
+                row[n] = topic
+                n += counts[topic] == 0
+                counts[topic] += 1
+            for i in range(n):
+                topic = row[i]
+                row[i] = counts[topic] << bits | topic
+                counts[topic] = 0
+            for i in range(n, length[w]):
+                row[i] = 0
+            length[w] = <int32_t> n
 
 
 def rebalance(const int64_t[::1] row_start, uint32_t[::1] row_cells, int32_t[::1] row_len, int topic_bits,

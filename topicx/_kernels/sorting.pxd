@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint16_t, uint64_t
 from libc.stdlib cimport qsort
 
 cdef enum:
-    SHORT = 48  # topics up to which they are sorted by insertion
+    SHORT = 48  # numbers up to which they are sorted by insertion
 
 
 ctypedef fused sortable:
@@ -43,4 +43,8 @@ cdef inline int keys_ascend(const void *a, const void *b) noexcept nogil:
 
 
 cdef inline void sort_keys(uint64_t *keys, int64_t n) noexcept nogil:
-    qsort(keys, n, sizeof(uint64_t), keys_ascend)
+    """Ascending, in the same way."""
+    if n > SHORT:
+        qsort(keys, n, sizeof(uint64_t), keys_ascend)
+    else:
+        sort_few(keys, n)

@@ -47,8 +47,9 @@ class Labels(NamedTuple):
         return found
 
 
-MAP_FROM = 1 << 28
-"""Bytes from which an array stays in its file (67 million tokens): a corpus may be larger than memory."""
+MAP_FROM = 1 << 26
+"""Bytes from which an array stays in its file (17 million tokens): a corpus may be larger than memory, and what is not
+copied is read sooner."""
 
 
 def _no_strings() -> Strings:

@@ -220,9 +220,10 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
             nonlocal work, stopping
             work += event.work
             step = event.step
-            if step.kind == "soft":
+            if step.kind in ("soft", "hot"):
                 if event.position == chain.soft:  # the sampler has taken over
                     unscored(chain)
+                if event.position == chain.soft + chain.hot:
                     recorder.at(0, phi, assignments, work=work)
             elif step.kind == "grow":
                 following = steps[event.position] if event.position < len(steps) else None

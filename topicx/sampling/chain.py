@@ -22,7 +22,7 @@ from topicx.sampling.loop import Step, Trace, Training
 from topicx.sampling.memory import fitting_memory
 from topicx.sampling.method import Method, Update
 from topicx.sampling.options import Options
-from topicx.sampling.starts import choose_start, soft_method, soft_sweeps
+from topicx.sampling.starts import choose_start, hot_beta, hot_sweeps, soft_method, soft_sweeps
 from topicx.schema import Inconsistent, require
 from topicx.state import NONE, State
 
@@ -30,13 +30,13 @@ GROWTH = ((0.02, 100), (0.04, 60), (0.08, 50), (0.16, 40), (0.32, 20), (0.6, 10)
 """A growing start: shares of the documents and the sweeps over each, before the whole corpus is swept."""
 
 
-BEFORE = ("grow", "soft")
+BEFORE = ("grow", "soft", "hot")
 """Steps before the first sweep over the whole corpus."""
 
 
-def plan(options: Options, start: str, soft: int = 0) -> list[Step]:
-    """All steps of a run, in order: so that a checkpoint is a position in it. soft: sweeps of a soft start."""
-    steps: list[Step] = [Step("soft", 1.0, 0)] * soft
+def plan(options: Options, start: str, soft: int = 0, hot: int = 0) -> list[Step]:
+    """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: sweeps of a soft start."""
+    steps: list[Step] = [Step("soft", 1.0, 0)] * soft + [Step("hot", 1.0, 0)] * hot
     if start == "growing":
         steps += [Step("grow", share, 0) for share, sweeps in GROWTH for _ in range(sweeps)]
     if start in ("growing", "progressive"):
@@ -88,7 +88,9 @@ class Chain(Training):
         self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
         self.soft = soft_sweeps(state) if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
-        self.steps = plan(options, self.start, self.soft)
+        self.hot = hot_sweeps(state) if self.soft else 0
+        """Sweeps with a larger β after them."""
+        self.steps = plan(options, self.start, self.soft, self.hot)
         self.trace = Trace()
         self.figures: dict[str, float] = {}
         """What the updates said last."""
@@ -130,7 +132,12 @@ class Chain(Training):
 
     def advance(self, most: int) -> tuple[Step, dict[str, float]]:
         step, position = self.steps[self.position], self.position
-        figures = self.method.maximise(position) if step.kind == "icm" else self.method.sweep(position, step.share)
+        if step.kind == "icm":
+            figures = self.method.maximise(position)
+        elif step.kind == "hot":
+            figures = self._sweep_hot(position)
+        else:
+            figures = self.method.sweep(position, step.share)
         if step.kind == "sweep":
             self._update(step, position)
             if step.sweep in self.options.sample_sweeps():
@@ -141,6 +148,14 @@ class Chain(Training):
         if step.kind == "icm" and figures.get("changed") == 0:
             self.position = self.total  # nothing will change any more
         return step, figures | self.figures
+
+    def _sweep_hot(self, position: int) -> dict[str, float]:
+        """A sweep with a larger β, which is its own again afterwards."""
+        alpha, beta = self.state.alpha, self.state.beta
+        self.method.set_priors(alpha, hot_beta(self.state, position - self.soft, self.hot))
+        figures = self.method.sweep(position)
+        self.method.set_priors(alpha, beta)
+        return figures
 
     def _unrecorded_end(self) -> bool:
         """Whether the run was stopped at a sweep without a record, and is to end there now."""
@@ -189,6 +204,7 @@ class Chain(Training):
             "sampler": self.sampler.name,
             "start": self.start,
             "soft": self.soft,
+            "hot": self.hot,
             "position": self.position,
             "steps": len(self.steps),
             "seconds": round(self.seconds, 3),
@@ -226,8 +242,8 @@ class Chain(Training):
         except (InputError, TypeError, ValueError) as error:
             raise InputError(f"{file.path}: the checkpoint's options: {error}") from None
         position, start, named = meta["position"], meta["start"], meta["options"]["sampler"]
-        soft = meta.get("soft", 0)
-        steps = plan(options, start, soft)
+        soft, hot = meta.get("soft", 0), meta.get("hot", 0)
+        steps = plan(options, start, soft, hot)
         require(position <= len(steps), f"position {position}, beyond the end of its plan")
         state = State.from_file(replace(file, meta=meta["state"]))
         grown = any(step.kind != "grow" for step in steps[:position])
@@ -238,8 +254,8 @@ class Chain(Training):
             options = replace(options, iterations=iterations)
         chain = cls(state, options, engine, model_of(options))
         chain.options = chain.method.options = replace(options, sampler=named)
-        chain.start, chain.soft, chain.position = start, soft, position
-        chain.steps = plan(options, start, soft)
+        chain.start, chain.soft, chain.hot, chain.position = start, soft, hot, position
+        chain.steps = plan(options, start, soft, hot)
         if position < soft:
             chain.method = chain._method_of(state)
         chain.seconds = float(meta["seconds"])

@@ -41,7 +41,7 @@ class Gibbs(Method):
         )
         self.offsets = over_paths(state.offsets, state.paths)
         rank = self.schedule.rank
-        self.words = self.schedule.ranks()  # numbered by rank, as the rows are
+        self.words: NDArray[np.uint32] = np.zeros(0, np.uint32)  # numbered by rank, as the rows are
         self.z: NDArray[np.uint16] = np.zeros(0, np.uint16)
         seeds = state.seeds
         self.pseudo = (rank[seeds.words], seeds.topics, seeds.counts)
@@ -83,7 +83,7 @@ class Gibbs(Method):
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         """Take these assignments (corpus order; ours, if not the state's) and build the rows from them."""
-        self.z = self.schedule.arranged(z, in_place=z is not self.state.z)
+        self.words, self.z = self.schedule.ranked(z, in_place=z is not self.state.z)
         self._count()
 
     def _count(self) -> None:
@@ -91,10 +91,10 @@ class Gibbs(Method):
         schedule = self.schedule
         built = rows.build(
             self.words, self.z, self.state.n_topics, self.word_tokens, self.pseudo,
-            segments=schedule.segments, blocks=schedule.partitions, share=self.engine.map,
+            segments=schedule.segments, blocks=schedule.partitions, share=self.engine.map, threads=self.engine.threads,
         )  # fmt: skip
         self.row_start, self.row_cells, self.row_len, self.topic_bits = built
-        self.totals = topic_totals(self.z, self.state.n_topics, self.state.seeds, self.engine.map)
+        self.totals = rows.totals(*built, self.state.n_topics)
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         return self._sweep(step, share, maximise=False)
@@ -182,7 +182,7 @@ class Gibbs(Method):
         self.row_cells, self.row_len = cells, length
 
     def sync(self) -> State:
-        self.state.z = self.schedule.restored(self.z)
+        self.state.z = self.schedule.restored(self.z, self.words)
         return self.state
 
     def verify(self) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels import light
-from topicx.engines.threads import Engine
 from topicx.sampling.gibbs import Gibbs
 from topicx.sampling.options import Options
 from topicx.state import NONE, State
@@ -61,19 +60,16 @@ class Light(Proposing):
     proposer = light
     tallied: tuple[str, ...] = ("word", "document")
 
-    def __init__(self, state: State, options: Options, engine: Engine) -> None:
-        super().__init__(state, options, engine)
-        seeded, _, counts = self.pseudo
-        self._word_start, self._word_places = light.index_words(self.words, seeded, counts, state.n_words, state.paths)
-
     @classmethod
     def memory(cls, state: State, options: Options) -> int:
         return super().memory(state, options) + 6 * state.paths * state.n_tokens  # a word's places; topics with seeds
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         super()._adopt(z)
+        state, (seeded, _, counts) = self.state, self.pseudo
+        self._word_start, self._word_places = light.index_words(self.words, seeded, counts, state.n_words, state.paths)
         # The pseudo-counts of seed words are tokens that never move: words propose their topics too.
-        pseudo = np.repeat(self.state.seeds.topics, self.state.seeds.counts)
+        pseudo = np.repeat(state.seeds.topics, state.seeds.counts)
         self._everyone = np.concatenate([self.z, pseudo])
         self.z = self._everyone[: len(self.z)]
 

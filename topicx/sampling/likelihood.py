@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx._kernels import counts as kernel
 from topicx.engines.threads import Engine, Threads
 from topicx.sampling.special import gammaln
 from topicx.state import Csr, Seeds, document_batches, document_topics
@@ -36,18 +37,30 @@ def _documents(
     engine: Engine,
 ) -> tuple[float, int]:  # fmt: skip
     """log p(z | α) and the number of tokens."""
-    alike = np.ptp(alpha) == 0
+    z = np.ascontiguousarray(z)
+    topics = alpha.shape[1]
+
+    def alike(begin: int, end: int) -> tuple[float, NDArray[np.int64]]:
+        """Under one prior a count is what matters, and no topic; the sum of a batch, and its documents' lengths."""
+        lengths = np.empty(end - begin, np.int64)
+        times = np.zeros(int(np.diff(offsets[begin : end + 1]).max(initial=0)) + 1, np.int64)
+        kernel.count_counts(z, offsets, begin, end, topics, times, lengths)
+        return _rising_alike(alpha[0, 0], times), lengths
+
+    def mixed(begin: int, end: int) -> tuple[float, NDArray[np.int64]]:
+        own = z[offsets[begin] : offsets[end]]
+        indptr, columns, counts = document_topics(own, offsets[begin : end + 1] - offsets[begin], topics)
+        running = np.concatenate([[0], np.cumsum(counts)])
+        group = groups[begin:end] if len(groups) else np.zeros(end - begin, np.uint32)
+        prior = alpha[np.repeat(group, np.diff(indptr)), columns]
+        return _rising(prior, counts), running[indptr[1:]] - running[indptr[:-1]]
+
+    of_batch = alike if np.ptp(alpha) == 0 else mixed
 
     def batch(rows: tuple[int, int]) -> tuple[float, int]:
-        begin, end = rows
-        own = z[offsets[begin] : offsets[end]]
-        indptr, topics, counts = document_topics(own, offsets[begin : end + 1] - offsets[begin], alpha.shape[1])
-        entries = np.diff(indptr)
-        running = np.concatenate([[0], np.cumsum(counts)])
-        lengths = running[indptr[1:]] - running[indptr[:-1]]
-        group = groups[begin:end] if len(groups) else np.zeros(end - begin, np.uint32)
-        prior = alpha[:1, 0] if alike else alpha[np.repeat(group, entries), topics]
-        return _rising(prior, counts) - _rising(alpha.sum(axis=1)[group], lengths), int(running[-1])
+        found, lengths = of_batch(*rows)
+        group = groups[slice(*rows)] if len(groups) else np.zeros(len(lengths), np.uint32)
+        return found - _rising(alpha.sum(axis=1)[group], lengths), int(lengths.sum())
 
     total, tokens = 0.0, 0
     for found, number in engine.stream(batch, document_batches(offsets, _ENTRIES)):  # summed in their order
@@ -76,7 +89,11 @@ def _rising(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
     if not len(counts):
         return 0.0
     if np.ptp(prior) == 0:
-        times = np.bincount(counts)
-        values = np.flatnonzero(times)
-        return float(np.sum(times[values] * (gammaln(prior[0] + values) - gammaln(float(prior[0])))))
+        return _rising_alike(float(prior[0]), np.bincount(counts))
     return float(np.sum(gammaln(prior + counts) - gammaln(prior)))
+
+
+def _rising_alike(prior: float, times: NDArray[np.int64]) -> float:
+    """The same of one prior, from how often each count occurs."""
+    values = np.flatnonzero(times)
+    return float(np.sum(times[values] * (gammaln(prior + values) - gammaln(prior))))

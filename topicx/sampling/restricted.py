@@ -56,7 +56,7 @@ class Restricted(Gibbs):
 
     def _adopt(self, z: NDArray[np.uint16]) -> None:
         check_topics(z, self.state, self.allowed)
-        self.z = np.ascontiguousarray(self.schedule.arranged(z))
+        self.words, self.z = self.schedule.ranked(z)
         self.table = Hashed.of(self.state, self.words, self.z, np.ascontiguousarray(self.pseudo[0]))
         self.totals = topic_totals(self.z, self.state.n_topics, self.state.seeds)
 

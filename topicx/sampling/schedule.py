@@ -104,9 +104,14 @@ class Schedule:
         """Token values (of one path or of more) from corpus order into the schedule's order."""
         return self._reorder(values, back=False, in_place=in_place)
 
-    def restored(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Token values from the schedule's order back into corpus order."""
-        return self._reorder(values, back=True, in_place=False)
+    def ranked(self, values: NDArray[Any], *, in_place: bool = False) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+        """The ranks of the tokens' words, and token values, in the schedule's order: from one sort."""
+        ranks = np.empty(len(self._words), np.uint32)
+        return ranks, self._reorder(values, back=False, in_place=in_place, ranks=ranks)
+
+    def restored(self, values: NDArray[Any], ranks: NDArray[np.uint32] | None = None) -> NDArray[Any]:
+        """Token values from the schedule's order back into corpus order. `ranks` (of `ranked`) save a sort."""
+        return self._reorder(values, back=True, ranks=ranks)
 
     def order_within(self, begin: int, end: int) -> NDArray[np.uint32]:
         """Where, from the first of these documents' tokens on, each place of the schedule's order has its token."""
@@ -117,28 +122,29 @@ class Schedule:
         layout.arrange(0, end - begin, words, bounds - bounds[0], self.rank, places, order, False)
         return order
 
-    def ranks(self) -> NDArray[np.uint32]:
-        """The ranks of the tokens' words in the schedule's order."""
-        ranks = np.empty(len(self._words), np.uint32)
-        self._over_documents(
-            lambda first, last: layout.ranks(first, last, self._words, self._offsets, self.rank, ranks)
-        )
-        return ranks
-
     def _over_documents(self, work: Callable[[int, int], None]) -> None:
         """work(first, last) over all documents, in pieces that are done at the same time."""
         self._engine.map(lambda part: work(*part), list(document_batches(self._offsets, _PIECE)))
 
-    def _reorder(self, values: NDArray[Any], back: bool, in_place: bool) -> NDArray[Any]:
+    def _reorder(
+        self, values: NDArray[Any], back: bool, in_place: bool = False, ranks: NDArray[np.uint32] | None = None
+    ) -> NDArray[Any]:
         values = np.ascontiguousarray(values)
         out = values if in_place and values.flags.writeable else np.empty_like(values)
         for begin in range(0, len(values), max(len(self._words), 1)):
             source, target = (array[begin : begin + len(self._words)] for array in (values, out))
-            self._over_documents(partial(self._arrange, source, target, back))
+            self._over_documents(partial(self._arrange, source, target, back, ranks))
         return out
 
-    def _arrange(self, source: NDArray[Any], target: NDArray[Any], back: bool, first: int, last: int) -> None:
-        layout.arrange(first, last, self._words, self._offsets, self.rank, source, target, back)
+    def _arrange(
+        self, source: NDArray[Any], target: NDArray[Any], back: bool, ranks: NDArray[np.uint32] | None,
+        first: int, last: int,
+    ) -> None:  # fmt: skip
+        documents = first, last, self._words, self._offsets, self.rank
+        if back and ranks is not None:
+            layout.restore(*documents, ranks, source, target)
+        else:
+            layout.arrange(*documents, source, target, back, ranks)
 
 
 def _frequencies(words: NDArray[np.uint32], n_words: int) -> NDArray[np.int64]:

@@ -2,22 +2,31 @@
 
 A soft start finds expected counts first (CVB0, `topicx.variational`), draws every token's topic from its
 probabilities, and goes on with exact Gibbs sampling: the same chain from a far better state (docs/performance.md).
+Its first sweeps are hot, where that helps: with a larger β, which cools to its own, topics leave what CVB0 settled on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from topicx.errors import InputError
 from topicx.sampling import registry
 from topicx.sampling.method import Method
 from topicx.sampling.options import Options
+from topicx.sampling.special import exp, log
 from topicx.state import State
 
 GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
-SOFT_SWEEPS, LONG_SWEEPS = 20, 40
+SOFT_SWEEPS, LONG_SWEEPS = 10, 40
 """The sweeps of CVB0 in a soft start; and where documents are long: there sampling gains less, and they gain more."""
+HOT_SWEEPS, MANY_HOT_SWEEPS = 20, 30
+"""The hot sweeps after them; and where there are more topics than `SOFT_TOPICS`. Long documents need none."""
+HEAT = 0.3
+"""β of the first of them, in tokens of a word and topic, as they are on average."""
 FEW_TOPICS, FEW_SWEEPS = 100, 5
 """Topics and sweeps of a soft start where there are too many topics for it: each of them is then divided."""
 LONG = 500
@@ -69,6 +78,23 @@ def soft_sweeps(state: State) -> int:
     if state.n_topics > SOFT_TOPICS:
         return FEW_SWEEPS
     return LONG_SWEEPS if _long(state) else SOFT_SWEEPS
+
+
+def hot_sweeps(state: State) -> int:
+    """How many hot ones follow."""
+    if _long(state) or _heat(state) <= 1:
+        return 0
+    return HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
+
+
+def hot_beta(state: State, number: int, sweeps: int) -> NDArray[np.float64]:
+    """β of hot sweep `number` of so many, counted from 0: each as many times the next, down to β itself."""
+    return state.beta * float(exp(float(log(_heat(state))) * (1 - number / sweeps)))
+
+
+def _heat(state: State) -> float:
+    """How many times its own β is in the first hot sweep."""
+    return HEAT * state.n_tokens / (state.n_topics * float(state.beta.sum()))
 
 
 def _long(state: State) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx._kernels import draws
 from topicx.mixing import GOLDEN, MASK, mix
 
 # What a stream is for: the first word mixed in, so that no two uses share a stream.
@@ -40,9 +41,8 @@ def topics(
     z = np.empty(tokens, np.uint16)
 
     def draw(begin: int) -> None:
-        piece = z[begin : begin + PIECE]
         number = (begin // PIECE,) if begin else ()
-        piece[:] = generator(seed, chain, START, *number).integers(0, topics, len(piece), dtype=np.uint16)
+        draws.topics(key(seed, chain, START, *number), topics, z[begin : begin + PIECE])
 
     list(share(draw, range(0, tokens, PIECE)))
     return z
