@@ -52,6 +52,31 @@ def test_kernel_equals_pattern(name: str, lowercase: bool, text: str) -> None:
     assert Tokenizer(name, lowercase).tokenize(text) == by_pattern(name, text, lowercase)
 
 
+ASCII = st.lists(
+    st.sampled_from(["a", "Bc", "'", "''", "7", " ", "-", "\0", "\x7f", "z" * 7, "y" * 63, "x" * 130, "é"]), max_size=60
+)
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+@pytest.mark.parametrize("numbers", [True, False])
+@given(parts=ASCII)
+@settings(max_examples=150, deadline=None)
+def test_words_of_any_length_at_any_place(name: str, numbers: bool, parts: list[str]) -> None:
+    """Classes are looked at 64 characters at a time where all are ASCII, a thousand at a time in other texts."""
+    for text in ("".join(parts), "".join(parts).replace("é", "e"), " ".join(3 * parts) + "中"):
+        tokenizer = Tokenizer(name, min_length=2, keep_numbers=numbers)
+        expected = by_pattern(name, text, least=2, numbers=numbers)
+        assert kernel_words(tokenizer, text) == expected == tokenizer.tokenize(text)
+
+
+def test_words_that_differ_behind_or_before_eight_letters() -> None:
+    words = [f"{'a' * n}{end}" for n in range(20) for end in ("", "b", "c", "bb")]
+    table = Words()
+    ids, _ = table.encode([" ".join(["", *words, *reversed(words)])], characters("words"))
+    assert [table.word(i) for i in ids.tolist()] == [word for word in (*words, *reversed(words)) if word]
+    assert len(table) == len(set(words) - {""})
+
+
 @pytest.mark.parametrize("name", sorted(PATTERNS))
 @pytest.mark.parametrize("least, numbers", [(1, True), (3, True), (1, False), (4, False)])
 @given(text=TEXTS)

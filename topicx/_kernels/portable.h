@@ -17,6 +17,16 @@
 static inline int tx_first_bit(uint64_t m) { int i = 0; while (!(m >> i & 1)) i++; return i; }
 #endif
 
+/* Eight bytes as a number, the first in its lowest bits. */
+static inline uint64_t tx_eight(const void *p) {
+    uint64_t value;
+    memcpy(&value, p, 8);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
+    return value;
+}
+
 /* Zero bytes for `free`, of which any may be read and written: many of them in large pages, where there are such, and
    written at once (a page that is read before it is written is made twice, and other threads stop for that). */
 static inline void *tx_zeroed(size_t size) {

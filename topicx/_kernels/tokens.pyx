@@ -18,7 +18,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
-from topicx._kernels.portable cimport tx_zeroed
+from topicx._kernels.portable cimport tx_eight, tx_first_bit, tx_zeroed
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
@@ -35,6 +35,7 @@ cdef enum:
     ASKED = 128  # the class is known
 
 cdef uint32_t NONE = 0xFFFFFFFF
+cdef uint64_t EVERY = 0xFFFFFFFFFFFFFFFFULL
 
 ctypedef fused unit:
     uint8_t
@@ -48,7 +49,7 @@ cdef class Characters:
     cdef uint8_t *bits
     cdef object classify
 
-    cdef bint trimmed
+    cdef bint trimmed, plain  # plain: ASCII runs are words as they stand
 
     def __cinit__(self, classify, bint trimmed=False):
         self.classify = classify
@@ -57,6 +58,9 @@ cdef class Characters:
         if self.bits == NULL:
             raise MemoryError
         self.fill(0)
+        self.plain = not trimmed
+        for i in range(128):
+            self.plain = self.plain and not self.bits[i] & (FOLD | WIDE)
 
     def __dealloc__(self):
         free(self.bits)
@@ -143,14 +147,41 @@ cdef class Forms:
 
 
 cdef inline uint64_t _hash(const uint8_t *word, Py_ssize_t length) noexcept nogil:
-    """Eight bytes a step; `word` has eight readable zero bytes behind it."""
-    cdef uint64_t h = 0x9E3779B97F4A7C15ULL ^ <uint64_t>length, part
-    cdef Py_ssize_t i
-    for i in range(0, length, 8):
-        memcpy(&part, word + i, 8)
-        h = (h ^ part) * 0xD6E8FEB86659FD93ULL
+    """Eight bytes a step; `word` has eight readable bytes behind it."""
+    cdef uint64_t h = 0x9E3779B97F4A7C15ULL ^ <uint64_t>length
+    while length > 8:
+        h = (h ^ tx_eight(word)) * 0xD6E8FEB86659FD93ULL
+        h ^= h >> 32
+        word += 8
+        length -= 8
+    if length:
+        h = (h ^ (tx_eight(word) & _first(length))) * 0xD6E8FEB86659FD93ULL
         h ^= h >> 32
     return h * 0xD6E8FEB86659FD93ULL
+
+
+cdef inline uint64_t _first(Py_ssize_t n) noexcept nogil:
+    """What is left of eight bytes where n (1 to 8) of them count."""
+    return <uint64_t>0xFFFFFFFFFFFFFFFFULL >> (64 - 8 * n)
+
+
+cdef inline bint _same(const uint8_t *a, const uint8_t *b, Py_ssize_t length) noexcept nogil:
+    """Whether these bytes are equal; eight more behind them can be read. Most words are of eight letters at most."""
+    if 0 < length <= 8:
+        return (tx_eight(a) ^ tx_eight(b)) & _first(length) == 0
+    return memcmp(a, b, length) == 0
+
+
+cdef inline Py_ssize_t _next_bit(const uint64_t *bits, Py_ssize_t i, uint64_t flip) noexcept nogil:
+    """The next place from i on where a bit is set (with `flip` all ones: is not set)."""
+    cdef uint64_t found = (bits[i >> 6] ^ flip) >> (i & 63)
+    if found:
+        return i + tx_first_bit(found)
+    i >>= 6
+    while True:
+        i += 1
+        if bits[i] ^ flip:
+            return 64 * i + tx_first_bit(bits[i] ^ flip)
 
 
 cdef inline Py_ssize_t _put(uint8_t *buffer, Py_ssize_t at, uint32_t c) noexcept nogil:
@@ -177,6 +208,21 @@ cdef inline Py_ssize_t _put(uint8_t *buffer, Py_ssize_t at, uint32_t c) noexcept
     return at + 4
 
 
+cdef inline uint64_t _gathered(uint64_t bytes) noexcept nogil:
+    """The lowest bits of eight bytes, side by side."""
+    return ((bytes & 0x0101010101010101ULL) * 0x0102040810204080ULL) >> 56
+
+
+cdef inline bint _narrowed(const unit *text, Py_ssize_t n, uint8_t *to) noexcept nogil:
+    """Whether this is ASCII; it is copied, a byte a character."""
+    cdef Py_ssize_t i
+    cdef unit any_bits = 0
+    for i in range(n):
+        any_bits |= text[i]
+        to[i] = <uint8_t>text[i]
+    return any_bits < 128
+
+
 cdef uint8_t[256] SAME
 for _i in range(256):
     SAME[_i] = _i
@@ -198,6 +244,11 @@ cdef class Words:
     cdef uint32_t *out       # ids of the batch being read
     cdef uint32_t *formed    # the piece of text being read
     cdef const uint8_t *ascii  # the forms of characters of one byte
+    cdef uint8_t *letters    # ASCII text in its form,
+    cdef uint8_t *kinds      # its classes,
+    cdef uint64_t *in_word   # a bit for every character that is part of a word,
+    cdef uint64_t *is_letter # and for every letter
+    cdef Py_ssize_t ascii_room
     cdef Py_ssize_t arena_room, starts_room, buffer_room, out_room, formed_room, n_out
     cdef uint64_t mask
     cdef Py_ssize_t count
@@ -215,6 +266,9 @@ cdef class Words:
         self.buffer = <uint8_t *>malloc(self.buffer_room)
         self.out = <uint32_t *>malloc(self.out_room * sizeof(uint32_t))
         self.formed, self.formed_room = NULL, 0
+        self.letters = self.kinds = NULL
+        self.in_word = self.is_letter = NULL
+        self.ascii_room = 0
         if not (self.arena and self.starts and self.slots and self.buffer and self.out):
             raise MemoryError
         self.starts[0] = 0
@@ -227,6 +281,10 @@ cdef class Words:
         free(self.buffer)
         free(self.out)
         free(self.formed)
+        free(self.letters)
+        free(self.kinds)
+        free(self.in_word)
+        free(self.is_letter)
 
     def __len__(self):
         return self.count
@@ -308,6 +366,10 @@ cdef class Words:
         while begin < n:
             end = forms.end(text, begin, n)
             self._reserve_formed(3 * (end - begin))
+            if _narrowed(text + begin, end - begin, <uint8_t *>self.formed):
+                self._scan_text(self.formed, end - begin, 1, characters)
+                begin = end
+                continue
             got = forms.form(text + begin, end - begin, self.formed)
             if got < 0:
                 with gil:
@@ -326,6 +388,8 @@ cdef class Words:
         return 0
 
     cdef int _scan_text(self, const void *data, Py_ssize_t n, int64_t kind, Characters characters) except -1 nogil:
+        if kind == 1 and characters.plain and self._classify(<const uint8_t *>data, n, characters):
+            return self._scan_ascii(n)
         self._reserve_buffer(4 * n)
         if characters.trimmed:
             if kind == 1:
@@ -350,7 +414,7 @@ cdef class Words:
                 self._reserve_buffer(length)
                 if length:
                     memcpy(self.buffer, &data[offsets[i]], length)
-                ids[i] = self._id(length)
+                ids[i] = self._id(self.buffer, length)
         return found
 
     def ranked(self, const int64_t[::1] words, const int64_t[::1] counts):
@@ -415,7 +479,54 @@ cdef class Words:
         cdef const char *data = PyUnicode_AsUTF8AndSize(word, &size)
         self._reserve_buffer(size)
         memcpy(self.buffer, data, size)
-        return self._id(size)
+        return self._id(self.buffer, size)
+
+    cdef bint _classify(self, const uint8_t *text, Py_ssize_t n, Characters characters) except -1 nogil:
+        """The forms and classes of ASCII characters, and as bits: parts of words, letters. False: there are others. Where
+        words end no branch can foresee: it costs more than all their characters."""
+        cdef Py_ssize_t i, j, room = 64 * (n // 64 + 2)
+        cdef uint8_t met = 0, c
+        cdef uint64_t eight
+        cdef const uint8_t *fold = self.ascii
+        cdef const uint8_t *bits = characters.bits
+        if room > self.ascii_room:
+            self.ascii_room = 2 * room
+            self.letters = <uint8_t *>_grown(self.letters, self.ascii_room)
+            self.kinds = <uint8_t *>_grown(self.kinds, self.ascii_room)
+            self.in_word = <uint64_t *>_grown(self.in_word, self.ascii_room // 8)
+            self.is_letter = <uint64_t *>_grown(self.is_letter, self.ascii_room // 8)
+        for i in range(n):
+            met |= text[i]
+            self.letters[i] = c = fold[text[i]]
+            self.kinds[i] = bits[c]
+        if met > 127:
+            return False
+        memset(self.letters + n, 0, room - n)
+        memset(self.kinds + n, 0, room - n)
+        for i in range(room // 64):
+            self.in_word[i] = self.is_letter[i] = 0
+            for j in range(0, 64, 8):
+                eight = tx_eight(self.kinds + 64 * i + j)
+                self.in_word[i] |= _gathered(eight) << j
+                self.is_letter[i] |= _gathered(eight >> 2) << j
+        self.in_word[room // 64 - 1] = 1 << 62  # a word behind the end, so that searches end
+        self.is_letter[room // 64 - 1] = 1 << 62
+        return True
+
+    cdef int _scan_ascii(self, Py_ssize_t n) except -1 nogil:
+        """As `_scan`, of what `_classify` found."""
+        cdef Py_ssize_t begin = _next_bit(self.in_word, 0, 0), end
+        cdef const uint8_t *kinds = self.kinds
+        while begin < n:
+            end = _next_bit(self.in_word, begin, EVERY)
+            while kinds[end] & JOINER and kinds[end - 1] & BEFORE and kinds[end + 1] & AFTER:
+                end = _next_bit(self.in_word, end + 1, EVERY)
+            if end - begin < self.least or not (self.numbers or _next_bit(self.is_letter, begin, 0) < end):
+                self._emit(<uint32_t>self.noise)
+            else:
+                self._emit(self._id(self.letters + begin, end - begin))
+            begin = _next_bit(self.in_word, end, 0)
+        return 0
 
     cdef int _scan(self, const unit *text, Py_ssize_t n, Characters characters) except -1 nogil:
         cdef Py_ssize_t i = 0, length, characters_read
@@ -465,7 +576,7 @@ cdef class Words:
         """The id of the word in the buffer, or of noise. `seen` are the classes of its characters."""
         if (characters < self.least and not seen & WIDE) or not (self.numbers or seen & AFTER):
             return <uint32_t>self.noise
-        return self._id(length)
+        return self._id(self.buffer, length)
 
     cdef int _scan_trimmed(self, const unit *text, Py_ssize_t n, Characters characters) except -1 nogil:
         """Runs of WORD characters, from the first AFTER character to the last, at least three characters long."""
@@ -501,10 +612,9 @@ cdef class Words:
         self.n_out += 1
         return 0
 
-    cdef uint32_t _id(self, Py_ssize_t length) except? 0xFFFFFFFE nogil:
-        """The id of the word in the buffer."""
-        memset(self.buffer + length, 0, 8)
-        cdef uint64_t h = _hash(self.buffer, length), at = _place(h, self.mask), slot
+    cdef uint32_t _id(self, const uint8_t *letters, Py_ssize_t length) except? 0xFFFFFFFE nogil:
+        """The id of a word, which has eight readable bytes behind it."""
+        cdef uint64_t h = _hash(letters, length), at = _place(h, self.mask), slot
         cdef uint64_t upper = h & 0xFFFFFFFF00000000ULL
         cdef Py_ssize_t word
         while True:
@@ -514,7 +624,7 @@ cdef class Words:
             if slot & 0xFFFFFFFF00000000ULL == upper:
                 word = <Py_ssize_t>(slot & 0xFFFFFFFFULL) - 1
                 if self.starts[word + 1] - self.starts[word] == length:
-                    if memcmp(self.arena + self.starts[word], self.buffer, length) == 0:
+                    if _same(self.arena + self.starts[word], letters, length):
                         return <uint32_t>word
             at = (at + 1) & self.mask
         if self.frozen:
@@ -526,10 +636,10 @@ cdef class Words:
         if word + 2 > self.starts_room:
             self.starts_room *= 2
             self.starts = <int64_t *>_grown(self.starts, self.starts_room * sizeof(int64_t))
-        if self.starts[word] + length > self.arena_room:
-            self.arena_room = 2 * (self.starts[word] + length)
+        if self.starts[word] + length + 8 > self.arena_room:
+            self.arena_room = 2 * (self.starts[word] + length + 8)
             self.arena = <uint8_t *>_grown(self.arena, self.arena_room)
-        memcpy(self.arena + self.starts[word], self.buffer, length)
+        memcpy(self.arena + self.starts[word], letters, length)
         self.starts[word + 1] = self.starts[word] + length
         self.slots[at] = upper | <uint64_t>(word + 1)
         self.count = word + 1

@@ -66,9 +66,10 @@ class Options:
     iterations: int = whole(1000, 0, 1_000_000, help="Sweeps over the whole corpus.")
     start: str = choice(
         "auto", STARTS, capability=GROWS,
-        help="soft: sweeps of cvb0, then every token's topic drawn from what they found; growing: from a few documents "
-        "to all of them; progressive: each token given those before it; random. auto: what gives the best topics "
-        "soonest for a corpus like this and so many topics.",
+        help="soft: sweeps of cvb0, then every token's topic drawn from what they found, and (short documents) sweeps "
+        "with a larger beta that cools to its own; growing: from a few documents to all of them; progressive: each "
+        "token given those before it; random. auto: what gives the best topics soonest for a corpus like this and so "
+        "many topics.",
     )  # fmt: skip
     alpha: float | Sequence[float] | None = declare(
         None, str, "α of each topic (not their sum): one number, or a file with one number a topic.",
