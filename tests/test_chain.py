@@ -213,7 +213,7 @@ def test_auto_start_is_random_for_small_corpora() -> None:
 
 @pytest.mark.parametrize(
     ("documents", "length", "topics", "start"),
-    [(400, 2600, 2, "growing"), (4000, 260, 2, "random"), (400, 2600, 200, "random")],
+    [(400, 2600, 2, "growing"), (4000, 260, 2, "random"), (400, 2600, 200, "hot")],
 )
 def test_auto_start_grows_large_corpora_of_long_documents(
     documents: int, length: int, topics: int, start: str, monkeypatch: pytest.MonkeyPatch

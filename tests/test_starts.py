@@ -180,22 +180,41 @@ def test_hot_sweeps_cool_to_the_beta_of_the_model(tmp_path: Path) -> None:
     assert np.array_equal(again.state.beta, own) and again.hot == chain.hot
 
 
+@pytest.mark.parametrize("at", [1, 29, 30, 31])
+@pytest.mark.parametrize("sampler", ["sparse", "light", "partial"])
+def test_a_hot_start_that_is_killed_ends_in_the_same_bits(sampler: str, at: int, tmp_path: Path) -> None:
+    options = {"sampler": sampler, "start": "hot", "iterations": 30}
+    whole, chain = soft_chain(**options), soft_chain(**options)
+    assert [step.kind for step in whole.steps] == ["hot"] * 30 + ["sweep"] * 30
+    whole.run()
+    asked = iter(range(1, 1000))
+    with pytest.raises(Interrupted):
+        chain.run(checkpoints=Checkpoints(str(tmp_path / "c")), stop=lambda: next(asked) == at)
+    again = Chain.load(tmp_path / "c", Threads(2))
+    again.run()
+    assert np.array_equal(again.method.sync().z, whole.method.sync().z)
+    assert np.array_equal(again.state.beta, whole.state.beta)
+
+
 @pytest.mark.parametrize(
-    ("length", "topics", "iterations", "found"),
+    ("length", "topics", "iterations", "after_soft", "alone"),
     [
-        (500, 60, 10, starts.HOT_SWEEPS),
-        (500, 60, 500, 50),
-        (500, 60, 100_000, starts.MOST_HOT_SWEEPS),
-        (501, 60, 500, 0),  # long documents
-        (500, starts.SOFT_TOPICS + 1, 10, starts.MANY_HOT_SWEEPS),
-        (500, starts.SOFT_TOPICS + 1, 500, 50),
+        (500, 60, 10, starts.HOT_SWEEPS, 10),
+        (500, 60, 300, 30, starts.HOT_FROM_RANDOM),
+        (500, 60, 500, 50, 50),
+        (500, 60, 100_000, starts.MOST_HOT_SWEEPS, starts.MOST_HOT_SWEEPS),
+        (501, 60, 500, 0, 50),  # long documents
+        (500, starts.SOFT_TOPICS + 1, 10, starts.MANY_HOT_SWEEPS, 10),
+        (500, starts.SOFT_TOPICS + 1, 500, 50, 50),
     ],
 )
-def test_only_short_documents_are_heated(length: int, topics: int, iterations: int, found: int) -> None:
-    state = state_of(20, length, topics)
-    assert starts.hot_sweeps(state, iterations) == found
+def test_how_many_hot_sweeps_there_are(length: int, topics: int, iterations: int, after_soft: int, alone: int) -> None:
+    state, options = state_of(20, length, topics), Options(topics=topics, iterations=iterations)
+    assert starts.hot_sweeps(state, options, "soft") == after_soft
+    assert starts.hot_sweeps(state, options, "hot") == alone
+    assert starts.hot_sweeps(state, options, "random") == starts.hot_sweeps(state, options, "growing") == 0
     state.beta *= 2 * starts.HEAT * state.n_tokens / (topics * state.beta.sum())  # as hot as that anyway
-    assert starts.hot_sweeps(state, iterations) == 0
+    assert starts.hot_sweeps(state, options, "soft") == starts.hot_sweeps(state, options, "hot") == 0
 
 
 @pytest.mark.parametrize("sampler", ABLE)
@@ -395,16 +414,16 @@ def test_what_auto_takes(
     room = room_for(state, held)
     assert room == 2 * -(-held // 16) * 16 * documents * min(length, 50)
     monkeypatch.setattr(starts, "SOFT_ROOM", room - 1)
-    assert starts.choose_start(state, options, sparse) != "soft"
+    assert starts.choose_start(state, options, sparse) == ("hot" if start == "soft" else start)
 
 
 def test_it_gives_better_topics_sooner() -> None:
-    """Twenty sweeps of each start on a corpus with structure: held-out perplexity."""
+    """Twenty sweeps of each start, ten of which may be hot, on a corpus with structure: held-out perplexity."""
     corpus = make("zipf", 4, documents=600, tokens=80, words=800, topics=15)
     train, test = corpus.select(np.arange(500)), corpus.select(np.arange(500, 600))
     found = {}
-    for start in ("random", "soft"):
-        options = Options(topics=15, iterations=20, start=start)
+    for start, iterations in (("random", 20), ("soft", 20), ("hot", 10)):
+        options = Options(topics=15, iterations=iterations, start=start)
         model = Run.start(train, options, Threads(1)).train().result(examples=0).model
         found[start] = completion_perplexity(model, None, test)
-    assert found["soft"] < 0.99 * found["random"]
+    assert max(found["soft"], found["hot"]) < 0.99 * found["random"], found

@@ -52,8 +52,8 @@ class LDA:
     topics: number of topics (up to 65,535).
     sampler: how assignments are found ("auto": the fastest exact one; see docs/samplers.md, docs/variational.md).
     iterations: sweeps over the whole corpus.
-    start: "soft" (topics drawn from what CVB0 finds), "growing" (from a few documents to all), "progressive", "random",
-        or "auto" (see docs/performance.md).
+    start: "soft" (topics drawn from what CVB0 finds), "hot" (first sweeps with a larger β), "growing" (from a few
+        documents to all), "progressive", "random", or "auto" (see docs/performance.md).
     alpha: α of each topic, a number or a number a topic (default 0.1); or alpha_sum: Σα over all topics.
     beta: β of each word.
     optimize_interval: re-estimate the priors every so many sweeps (0: never); optimize_burn_in: sweeps before the first

@@ -35,7 +35,7 @@ BEFORE = ("grow", "soft", "hot")
 
 
 def plan(options: Options, start: str, soft: int = 0, hot: int = 0) -> list[Step]:
-    """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: sweeps of a soft start."""
+    """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: those of a start."""
     steps: list[Step] = [Step("soft", 1.0, 0)] * soft + [Step("hot", 1.0, 0)] * hot
     if start == "growing":
         steps += [Step("grow", share, 0) for share, sweeps in GROWTH for _ in range(sweeps)]
@@ -88,7 +88,7 @@ class Chain(Training):
         self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
         self.soft = soft_sweeps(state) if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
-        self.hot = hot_sweeps(state, options.iterations) if self.soft else 0
+        self.hot = hot_sweeps(state, options, self.start)
         """Sweeps with a larger β after them."""
         self.steps = plan(options, self.start, self.soft, self.hot)
         self.trace = Trace()
@@ -126,7 +126,7 @@ class Chain(Training):
 
     def begin(self) -> None:
         if self.position == 0:
-            self.method.start(random=self.start in ("random", "state", "soft"))
+            self.method.start(random=self.start in ("random", "state", "soft", "hot"))
         elif self._unrecorded_end():
             self.record(self.steps[-1], self.figures, last=True)
 

@@ -25,8 +25,8 @@ from topicx.sampling import registry
 from topicx.sampling.registry import GROWS, MODES, PARTITIONS, PATHS, SAMPLES, SOFTENS
 from topicx.state import MAX_TOPICS
 
-STARTS = ("auto", "growing", "progressive", "random", "soft")
-START_NEEDS = {"auto": "", "random": "", "soft": SOFTENS}
+STARTS = ("auto", "growing", "hot", "progressive", "random", "soft")
+START_NEEDS = {"auto": "", "random": "", "soft": SOFTENS, "hot": SAMPLES}
 """What a sampler must be able to do for a start (others: GROWS)."""
 LEARNABLE = ("alpha", "symmetric-alpha", "beta")
 
@@ -67,9 +67,9 @@ class Options:
     start: str = choice(
         "auto", STARTS, capability=GROWS,
         help="soft: sweeps of cvb0, then every token's topic drawn from what they found, and (short documents) sweeps "
-        "with a larger beta that cools to its own; growing: from a few documents to all of them; progressive: each "
-        "token given those before it; random. auto: what gives the best topics soonest for a corpus like this and so "
-        "many topics.",
+        "with a larger beta that cools to its own; hot: random topics and such sweeps; growing: from a few documents "
+        "to all of them; progressive: each token given those before it; random. auto: what gives the best topics "
+        "soonest for a corpus like this and so many topics.",
     )  # fmt: skip
     alpha: float | Sequence[float] | None = declare(
         None, str, "α of each topic (not their sum): one number, or a file with one number a topic.",

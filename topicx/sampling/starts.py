@@ -3,6 +3,7 @@
 A soft start finds expected counts first (CVB0, `topicx.variational`), draws every token's topic from its
 probabilities, and goes on with exact Gibbs sampling: the same chain from a far better state (docs/performance.md).
 Its first sweeps are hot, where that helps: with a larger β, which cools to its own, topics leave what CVB0 settled on.
+A hot start has them alone, from random topics: for corpora whose soft start would take too much room.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ SOFT_SWEEPS, LONG_SWEEPS = 10, 40
 HOT_SWEEPS, MANY_HOT_SWEEPS, MOST_HOT_SWEEPS = 20, 45, 200
 """The hot sweeps after them at least; where there are more topics than `SOFT_TOPICS`; and at most. Long documents need
 none."""
+HOT_FROM_RANDOM = 40
+"""The hot sweeps of a hot start at least, if there are so many iterations."""
 SWEEPS_A_HOT = 10
 """For so many iterations there is a hot sweep: the slower β cools, the better the topics (docs/performance.md)."""
 HEAT = 0.3
@@ -36,7 +39,7 @@ LONG = 500
 """Tokens a document above which documents are long. Few topics that are divided do not pay there: a long document has
 too many of the parts at once."""
 SOFT_FROM = 50_000
-"""Tokens from which `auto` makes a soft start: smaller corpora are done in a moment anyhow."""
+"""Tokens from which `auto` makes a soft or a hot start: smaller corpora are done in a moment anyhow."""
 MANY_SWEEPS, SCANT_TOPICS = 500, 50
 """Sweeps beyond which, for fewer topics than these, a soft start ends in a worse place (docs/performance.md)."""
 SOFT_TOPICS = 300
@@ -53,8 +56,8 @@ def choose_start(state: State, options: Options, sampler: registry.Entry, needs:
         check_soft(state, needs, options.model)
     if options.start != "auto":
         return options.start
-    if registry.SOFTENS in sampler.capabilities and not set(needs) and state.paths == 1 and soft_pays(state, options):
-        return "soft"
+    if registry.SOFTENS in sampler.capabilities and not set(needs) and state.paths == 1 and hot_pays(state, options):
+        return "soft" if soft_pays(state, options) else "hot"
     tokens, a_document, a_topic = GROWING_FROM
     pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
     return "growing" if registry.GROWS in sampler.capabilities and pays else "random"
@@ -83,12 +86,14 @@ def soft_sweeps(state: State) -> int:
     return LONG_SWEEPS if _long(state) else SOFT_SWEEPS
 
 
-def hot_sweeps(state: State, iterations: int) -> int:
-    """How many hot ones follow."""
-    if _long(state) or _heat(state) <= 1:
+def hot_sweeps(state: State, options: Options, start: str) -> int:
+    """How many hot ones this start has."""
+    if start not in ("soft", "hot") or _heat(state) <= 1 or (start == "soft" and _long(state)):
         return 0
     least = HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
-    return max(least, min(iterations // SWEEPS_A_HOT, MOST_HOT_SWEEPS))
+    if start == "hot":
+        least = min(HOT_FROM_RANDOM, options.iterations)
+    return max(least, min(options.iterations // SWEEPS_A_HOT, MOST_HOT_SWEEPS))
 
 
 def hot_beta(state: State, number: int, sweeps: int) -> NDArray[np.float64]:
@@ -113,12 +118,15 @@ def check_soft(state: State, needs: Iterable[str], model: str) -> None:
         raise InputError(f"start: soft has a fixed number of topics, which the model {model} has not")
 
 
-def soft_pays(state: State, options: Options) -> bool:
-    """Whether a soft start gives the better topics at the end, and has room."""
+def hot_pays(state: State, options: Options) -> bool:
+    """Whether a hot start gives the better topics at the end; and a soft one, which has hot sweeps, too."""
     if state.n_tokens < SOFT_FROM or (options.iterations > MANY_SWEEPS and state.n_topics < SCANT_TOPICS):
         return False
-    if state.n_topics > SOFT_TOPICS and _long(state):
-        return False
+    return state.n_topics <= SOFT_TOPICS or not _long(state)
+
+
+def soft_pays(state: State, options: Options) -> bool:
+    """Whether a soft start, which is better still, has room."""
     from topicx.variational.opening import room_for
 
     return room_for(state, soft_topics(state.n_topics)) <= SOFT_ROOM
