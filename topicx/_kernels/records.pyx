@@ -13,8 +13,10 @@ one name the last counts.
 
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memchr
+
+from topicx._kernels.room cimport grown
 
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, uint32_t widest)
@@ -153,7 +155,7 @@ cdef class Records:
             if found:
                 if self.n_records == self.lines_room:
                     self.lines_room *= 2
-                    self.lines = <int64_t *>_grown(self.lines, self.lines_room * sizeof(int64_t))
+                    self.lines = <int64_t *>grown(self.lines, self.lines_room * sizeof(int64_t))
                 self.lines[self.n_records] = line
                 self.n_records += 1
             begin = end + 1
@@ -224,7 +226,7 @@ cdef class Records:
     cdef int _add(self, Span *span) except -1 nogil:
         if self.n_spans == self.room:
             self.room *= 2
-            self.spans = <Span *>_grown(self.spans, self.room * sizeof(Span))
+            self.spans = <Span *>grown(self.spans, self.room * sizeof(Span))
         self.spans[self.n_spans] = span[0]
         self.spans[self.n_spans].record = self.n_records
         self.n_spans += 1
@@ -387,11 +389,3 @@ cdef void _spell(const unit *text, const Span *span, goal *to) noexcept nogil:
             i = _escape(text, i, span.end, &c)
             to[0] = <goal>c
             to += 1
-
-
-cdef void *_grown(void *block, size_t size) except NULL nogil:
-    cdef void *new = realloc(block, size)
-    if new == NULL:
-        with gil:
-            raise MemoryError
-    return new

@@ -13,12 +13,13 @@ What becomes of the ids is in ids.pyx.
 
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
 from topicx._kernels.portable cimport tx_eight, tx_first_bit, tx_zeroed
+from topicx._kernels.room cimport grown
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
@@ -384,7 +385,7 @@ cdef class Words:
     cdef int _reserve_formed(self, Py_ssize_t size) except -1 nogil:
         if size > self.formed_room:
             self.formed_room = 2 * size
-            self.formed = <uint32_t *>_grown(self.formed, self.formed_room * sizeof(uint32_t))
+            self.formed = <uint32_t *>grown(self.formed, self.formed_room * sizeof(uint32_t))
         return 0
 
     cdef int _scan_text(self, const void *data, Py_ssize_t n, int64_t kind, Characters characters) except -1 nogil:
@@ -471,7 +472,7 @@ cdef class Words:
     cdef int _reserve_buffer(self, Py_ssize_t size) except -1 nogil:
         if size + 16 > self.buffer_room:
             self.buffer_room = 2 * size + 16
-            self.buffer = <uint8_t *>_grown(self.buffer, self.buffer_room)
+            self.buffer = <uint8_t *>grown(self.buffer, self.buffer_room)
         return 0
 
     cdef uint32_t _text_id(self, str word) except? 0xFFFFFFFE:
@@ -491,10 +492,10 @@ cdef class Words:
         cdef const uint8_t *bits = characters.bits
         if room > self.ascii_room:
             self.ascii_room = 2 * room
-            self.letters = <uint8_t *>_grown(self.letters, self.ascii_room)
-            self.kinds = <uint8_t *>_grown(self.kinds, self.ascii_room)
-            self.in_word = <uint64_t *>_grown(self.in_word, self.ascii_room // 8)
-            self.is_letter = <uint64_t *>_grown(self.is_letter, self.ascii_room // 8)
+            self.letters = <uint8_t *>grown(self.letters, self.ascii_room)
+            self.kinds = <uint8_t *>grown(self.kinds, self.ascii_room)
+            self.in_word = <uint64_t *>grown(self.in_word, self.ascii_room // 8)
+            self.is_letter = <uint64_t *>grown(self.is_letter, self.ascii_room // 8)
         for i in range(n):
             met |= text[i]
             self.letters[i] = c = fold[text[i]]
@@ -607,7 +608,7 @@ cdef class Words:
     cdef inline int _emit(self, uint32_t word) except -1 nogil:
         if self.n_out == self.out_room:
             self.out_room *= 2
-            self.out = <uint32_t *>_grown(self.out, self.out_room * sizeof(uint32_t))
+            self.out = <uint32_t *>grown(self.out, self.out_room * sizeof(uint32_t))
         self.out[self.n_out] = word
         self.n_out += 1
         return 0
@@ -635,10 +636,10 @@ cdef class Words:
                 raise OverflowError("more than four thousand million different words")
         if word + 2 > self.starts_room:
             self.starts_room *= 2
-            self.starts = <int64_t *>_grown(self.starts, self.starts_room * sizeof(int64_t))
+            self.starts = <int64_t *>grown(self.starts, self.starts_room * sizeof(int64_t))
         if self.starts[word] + length + 8 > self.arena_room:
             self.arena_room = 2 * (self.starts[word] + length + 8)
-            self.arena = <uint8_t *>_grown(self.arena, self.arena_room)
+            self.arena = <uint8_t *>grown(self.arena, self.arena_room)
         memcpy(self.arena + self.starts[word], letters, length)
         self.starts[word + 1] = self.starts[word] + length
         self.slots[at] = upper | <uint64_t>(word + 1)
@@ -667,11 +668,3 @@ cdef class Words:
 cdef inline uint64_t _place(uint64_t h, uint64_t mask) noexcept nogil:
     """Where the search for a word begins, by the half of its hash that slots keep."""
     return (h >> 32) & mask
-
-
-cdef void *_grown(void *block, size_t size) except NULL nogil:
-    cdef void *new = realloc(block, size)
-    if new == NULL:
-        with gil:
-            raise MemoryError
-    return new
