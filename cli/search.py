@@ -173,8 +173,8 @@ def _keep(path: str, row: dict[str, Any]) -> None:
 
 
 def _known(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:
-    """The finished rows of this very search."""
-    if not path or not Path(path).exists():
+    """The finished rows of this very search. A device has none, and reading some of them never ends."""
+    if not path or not Path(path).is_file():
         return []
     from topicx.evaluate.search import is_row
     from topicx.schema import require

@@ -264,6 +264,15 @@ def test_a_full_disk_under_finished_rows(files_to_read: Path) -> None:
     cells.unlink()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_finished_rows_are_not_sought_in_a_device(files_to_read: Path) -> None:
+    """Reading it would never end."""
+    done = shell(
+        "ulimit -v 4000000; topicx search c -k 2 --chains 1 --iterations 2 --cells /dev/full -q", files_to_read
+    )
+    assert (done.returncode, done.stderr) == (1, "topicx: /dev/full: writing failed: No space left on device\n")
+
+
 def test_a_checkpoint_on_a_full_disk_is_a_warning(files_to_read: Path) -> None:
     call = "train c -k 40 --iterations 4 -o /dev/null --checkpoint x.cp --checkpoint-interval 2"
     done = shell(f"ulimit -f 8; topicx {call}", files_to_read)
