@@ -157,8 +157,9 @@ def _announce(run: Run, log: Log) -> None:
             f"note: {chain.soft} sweeps of cvb0 come first{few}, then every token's topic is drawn from what they "
             f"found{hot}; from there the likelihood may fall for some sweeps while the topics get better"
         )
-    if chain.start == "hot" and chain.position == 0 and chain.hot:
-        log.tell(f"note: {chain.hot} sweeps with a larger beta come first, which falls to its own meanwhile")
+    if chain.start == "hot" and chain.position == 0:
+        told = f"{chain.hot} sweeps with a larger beta come first, which falls to its own meanwhile"
+        log.tell(f"note: {told}" if chain.hot else "note: beta is as large as a hot start makes it: no sweep is hot")
     if state.n_topics > state.n_words:
         log.tell(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
     schedule = getattr(chain.method, "schedule", None)

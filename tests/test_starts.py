@@ -371,7 +371,7 @@ def test_a_soft_start_without_room_is_refused_with_what_would_do() -> None:
     needed = Run.start(corpus, options, Threads(1)).chain.memory
     alone = Run.start(corpus, Options(topics=40, iterations=1, start="random"), Threads(1)).chain.memory
     assert needed > alone + 4 * 40 * 1000
-    with pytest.raises(InputError, match=r"memory: .* another start \(growing, random\)"):
+    with pytest.raises(InputError, match=r"memory: .* another start \(hot, random\)"):
         Run.start(corpus, options, Threads(1, memory=(needed + alone) // 2))
 
 

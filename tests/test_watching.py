@@ -129,7 +129,8 @@ def test_a_growing_start_says_that_its_score_may_fall(topicx: Run, tmp_path: Pat
     lda_corpus().save(tmp_path / "c")
     common = ("train", "c", "-k", 3, "--iterations", 2, "-o", "m")
     assert "whose score falls" in topicx(*common, "--start", "growing").stderr
-    assert "sweeps with a larger beta come first" in topicx(*common, "--start", "hot").stderr
+    assert "2 sweeps with a larger beta come first" in topicx(*common, "--start", "hot").stderr
+    assert "no sweep is hot" in topicx(*common, "--start", "hot", "--beta", 1000).stderr
     assert "falls" not in topicx(*common).stderr
 
 

@@ -111,7 +111,7 @@ class Checkpoints:
 
     path: str
     interval: int = 0
-    """Steps between checkpoints, those of a growing or soft start included; 0: only when interrupted."""
+    """Steps between checkpoints, those of a start included; 0: only when interrupted."""
     written: bool = False
     """Whether it has saved itself there."""
     warn: Callable[[str], object] = warnings.warn

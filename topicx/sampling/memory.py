@@ -26,7 +26,7 @@ def fitting_memory(state: State, options: Options, sampler: registry.Entry, engi
     needed = max(alone, soft_method(state.n_topics).memory(state, options)) if soft else alone
     if needed > room:
         fits = [entry for entry in registry.able(sampler.capabilities) if entry.load().memory(state, options) <= room]
-        do = ["another start (growing, random)"] if alone <= room else [f"the sampler {fits[0].name}"] if fits else []
+        do = ["another start (hot, random)"] if alone <= room else [f"the sampler {fits[0].name}"] if fits else []
         do += ["fewer paths"] if options.paths > 1 else []
         topics = _most_topics(state, options, sampler, room)
         do += [f"{topics:,} topics at most"] if 1 < topics < state.n_topics else []
