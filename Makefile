@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(wildcard topicx/_kernels/*.pyx topicx/_kernels/*.pxd topicx/_kernels/*.h) setup.py pyproject.toml
+SOURCES := $(wildcard topicx/_kernels/*/*.pyx topicx/_kernels/*/*.pxd topicx/_kernels/*/*.h) setup.py pyproject.toml
 
 .PHONY: help demo test test-installed test-kernels-debug lint bench clean check-tools
 

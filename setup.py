@@ -48,20 +48,33 @@ else:
     FLAGS += ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 FLAGS += os.environ.get("TOPICX_CFLAGS", "").split()
 
-kernels = sorted(Path("topicx/_kernels").glob("*.pyx"))
+KERNELS = Path("topicx/_kernels")
+FOLDERS = sorted(path for path in KERNELS.iterdir() if path.is_dir() and path.name != "__pycache__")
+HEADERS = [str(path) for pattern in ("*.h", "*.pxd") for folder in FOLDERS for path in sorted(folder.glob(pattern))]
+kernels = sorted(KERNELS.rglob("*.pyx"))
 extensions = [
     Extension(
-        f"topicx._kernels.{source.stem}",
+        ".".join(source.with_suffix("").parts),
         [str(source)],
-        include_dirs=[numpy.get_include(), "topicx/_kernels"],
-        depends=[str(path) for pattern in ("*.h", "*.pxd") for path in Path("topicx/_kernels").glob(pattern)],
+        include_dirs=[numpy.get_include(), *map(str, FOLDERS)],
+        depends=HEADERS,
         extra_compile_args=FLAGS,
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")] + ([] if DEBUG else [("NDEBUG", "1")]),
     )
     for source in kernels
 ]
 
+PLACES = {"topicx": "topicx", "topicx.cli": "cli", "topicx.datasets": "datasets"}
+"""Packages that stand elsewhere than their names say; those within them follow."""
+packages = {
+    ".".join((name, *found.parent.relative_to(place).parts)): str(found.parent)
+    for name, place in PLACES.items()
+    for found in sorted(Path(place).rglob("__init__.py"))
+}
+
 setup(
+    packages=list(packages),
+    package_dir=packages,
     ext_modules=cythonize(
         extensions,
         compiler_directives=DIRECTIVES,

@@ -5,9 +5,9 @@
 For each corpus `import` and `train` run with nothing but -k (and one thread); MALLET's import-file and train-topics
 with nothing but --num-topics, and a second time with --remove-stopwords, which its manual recommends; and, on the words
 that topicx's import kept, tomotopy with MALLET's defaults (α = 5/K, β = .01, nothing learnt). A topic is noise
-if three or more of its ten top words are numbers, single characters or stop words of the language that the words are in
-(`topicx.report.noise`). Coherence is counted in all words of the same texts. `--documents` draws that many of each
-corpus (0: takes all). It goes on where it was stopped.
+if three or more of its ten top words are numbers, single characters or stop words of the language that the words
+are in (`topicx.views.noisy_topics`). Coherence is counted in all words of the same texts. `--documents` draws that many
+of each corpus (0: takes all). It goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from topicx.corpus.corpus import Corpus
 from topicx.evaluate.coherence import coherence
 from topicx.model import Model
-from topicx.report.noise import FEW, TOP, noisy_words
+from topicx.views.noisy_topics import FEW, TOP, noisy_words
 
 CORPORA = ("nips0-12", "20news-bydate", "sotu", "imdb")
 HOW = ("topicx", "tomotopy", "MALLET", "MALLET --remove-stopwords")

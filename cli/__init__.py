@@ -191,7 +191,7 @@ def _open_standard_streams() -> None:
 def spelt(message: str) -> str:
     """Python's names of training options as the command line spells them."""
     from topicx.declare import declarations
-    from topicx.sampling.options import Options
+    from topicx.sampling.run_options import Options
 
     known = "|".join(declarations(Options))
     message = re.sub(rf"^({known})(?=: | must be | is for | has no )", lambda m: "--" + m[0].replace("_", "-"), message)

@@ -66,11 +66,12 @@ def command(
     Example:
       topicx bench texts.corpus -k 50 --samplers auto,dense,light -o comparison
     """
+    from topicx.bench import bench_runs, comparison, comparison_views
+    from topicx.bench.peer_programs import PEERS
     from topicx.corpus.corpus import Corpus
     from topicx.errors import InputError, TopicxError
-    from topicx.files import atomic_output
-    from topicx.report import bench, comparison, comparison_views, plots
-    from topicx.report.programs import PEERS
+    from topicx.files.container import atomic_output
+    from topicx.views import picture_files
 
     others = [{"scikit-learn": "sklearn"}.get(name, name) for name in names(peers) if name != "none"]
     for name in others:
@@ -78,12 +79,12 @@ def command(
             raise InputError(f"--peers: {name!r} is not one of {', '.join(PEERS)}")
     own = names(samplers)
     for name in own:
-        if bench.parse_program(name)[0] in PEERS:
+        if bench_runs.parse_program(name)[0] in PEERS:
             raise InputError(f"--samplers: {name!r} is another library: name it in --peers")
     if held_out >= 1:
         raise InputError(f"--held-out {held_out:g}: must be less than 1")
     if plot_file:
-        plots.check_plot(plot_file)
+        picture_files.check_plot(plot_file)
     if output and Path(output).exists() and not Path(output).is_dir():
         raise InputError(f"--output {output}: is a file, not a folder")
     check_outputs([plot_file], [corpus])
@@ -92,7 +93,7 @@ def command(
         limit=limit, clock=clock,
     )  # fmt: skip
     loaded = Corpus.load(corpus)
-    result = bench.compare(
+    result = bench_runs.compare(
         loaded, [*own, *others], settings, reference={"scikit-learn": "sklearn"}.get(reference, reference),
         about={"file": Path(corpus).name, "digest": loaded.digest}, say=lambda text: say(text, quiet=quiet),
     )  # fmt: skip
@@ -111,7 +112,7 @@ def command(
         for name, content in (("bench.txt", text), ("bench.json", json.dumps(result.to_json(), indent=1))):
             with atomic_output(folder / name, binary=False) as out:
                 out.write(content + "\n")
-        if plots.can_plot():
+        if picture_files.can_plot():
             comparison_views.plot(result, folder / "bench.png")
         else:
             say("bench.png is not written: plots need matplotlib (pip install 'topicx[plot]')", quiet=quiet)

@@ -68,7 +68,7 @@ class Size(click.ParamType):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from topicx.engines.memory import parse_size
+        from topicx.engines.memory_limits import parse_size
         from topicx.errors import InputError
 
         try:
@@ -132,7 +132,7 @@ def stack(*decorators: Callable[[Function], Function]) -> Callable[[Function], F
 def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
     """Refuse before hours of work what could not be written after them, or would destroy something."""
     from topicx.errors import InputError
-    from topicx.output import resolved
+    from topicx.files.atomic_output import resolved
 
     seen: set[str] = set()
     read = {str(resolved(name)): name for name in inputs if name and name != "-" and Path(name).exists()}

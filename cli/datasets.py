@@ -94,7 +94,7 @@ def make(name: str, output: str, seed: int, quiet: bool, **sizes: Any) -> None:
 def texts(output: str, format_: str | None, quiet: bool) -> None:
     """Write the embedded texts to a file, as something to import and play with."""
     from topicx import datasets
-    from topicx.files import atomic_output
+    from topicx.files.container import atomic_output
 
     if format_ is None:
         name = output.removesuffix(".gz")

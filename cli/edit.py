@@ -25,11 +25,11 @@ def asked(path: str, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple
     if not (merge or names or hide):
         refuse(("output",), "is for --merge, --name and --hide")
         return False
-    from topicx import files
     from topicx.errors import InputError
-    from topicx.estimate import edit
+    from topicx.estimate import topic_edits
+    from topicx.files import container
     from topicx.model import Model
-    from topicx.models import registry as models
+    from topicx.models import model_registry as models
     from topicx.state import State
 
     context = click.get_current_context()
@@ -41,19 +41,19 @@ def asked(path: str, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple
     groups = [_numbers("--merge", text) for text in merge]
     called = dict(_named(text) for text in names)
     away = [topic for text in hide for topic in _numbers("--hide", text)]
-    if path != "-" and files.is_topicx(path) and files.kind_of(path) == "state":
+    if path != "-" and container.is_topicx(path) and container.kind_of(path) == "state":
         if called or away:
             raise InputError("--name, --hide: are for a model; the topics of a state have numbers alone")
         state = State.load(path)
         models.of_meta(state.meta).verify_state(state)
-        changed = edit.merged_state(state, edit.targets_of(groups, state.n_topics))
+        changed = topic_edits.merged_state(state, topic_edits.targets_of(groups, state.n_topics))
         changed.parents = dict(state.parents) | {"state": state.digest}
         changed.save(output)
         say(f"wrote the state with {len(groups):,} merged topics to {output}")
         return True
     found = Model.load(path)
     models.of_meta(found.meta).verify(found)
-    model = edit.edited(found, groups, called, away)
+    model = topic_edits.edited(found, groups, called, away)
     model.save(output)
     say(f"wrote {output}: {int(model.shown.sum())} topics of {model.n_topics} are shown")
     return True

@@ -25,7 +25,7 @@ from topicx.cli.common import (
     threads,
 )
 from topicx.errors import InputError
-from topicx.interop.formats import READ
+from topicx.interop.format_names import READ
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +81,7 @@ def command(
       topicx estimate train.z.estimate -o better.model         train.model and train.vocab beside it
       topicx estimate run.1.state run.2.state --align -o mean.model
     """
-    from topicx.report.theta_writers import state_writer
+    from topicx.tables.theta_writers import state_writer
 
     if output == "-" and as_json:
         raise InputError("--output -: standard output can take one thing only")
@@ -140,9 +140,9 @@ def _from_states(
     writer: Callable[[State], Any] | None, phi_entries: int, threads: int,
 ) -> tuple[Model, list[str]]:  # fmt: skip
     from topicx.estimate import estimate
-    from topicx.estimate.average import average, order_of
+    from topicx.estimate.averaging import average, order_of
     from topicx.interop import read_state
-    from topicx.models import registry as models
+    from topicx.models import model_registry as models
 
     settings = dict(settings)
     if len(names) == 1:
@@ -222,7 +222,7 @@ def _from_dump(
     name: str, chosen: dict[str, str | None], writer: Callable[[State], Any] | None, corpus: str | None,
     alpha: float | None, beta: float | None, topics: int | None, phi_entries: int, threads: int,
 ) -> tuple[Model, list[str]]:  # fmt: skip
-    from topicx.interop import dumps, lightlda
+    from topicx.interop import count_dumps, lightlda
 
     dump = lightlda.read_dumps(name, alpha=alpha, beta=beta, topics=topics)
     notes = list(dump.meta.pop("notes", []))
@@ -235,7 +235,7 @@ def _from_dump(
         raise InputError(f"--doc-topics: there is no doc_topic.N beside {name}")
     default = "cgs" if corpus is None else "cgsp"
     estimators = {key: value or default for key, value in chosen.items()}
-    state, counts = dumps.as_state(dump, name, corpus)
+    state, counts = count_dumps.as_state(dump, name, corpus)
     if "cgsp" in estimators.values():
         notes.append(
             "from counts without assignments a token's own count cannot be left out: θ^p and φ^p are a little too sure"

@@ -209,11 +209,11 @@ def _load(
     inputs: tuple[str, ...], model: Model, reading_options: dict[str, Any], quiet: bool
 ) -> tuple[Corpus, State | None]:
     """A corpus, or a state and its documents as a corpus; texts become a corpus with the model's words."""
-    from topicx import files
     from topicx.corpus.corpus import Corpus
-    from topicx.corpus.tokenize import Tokenizer
+    from topicx.corpus.text.tokenizer import Tokenizer
     from topicx.errors import InputError
-    from topicx.kinds import CORPUS, STATE
+    from topicx.files import container
+    from topicx.files.file_kinds import CORPUS, STATE
     from topicx.state import State
 
     if reading_options["input_format"] != "corpus" and not is_corpus(inputs):
@@ -223,7 +223,7 @@ def _load(
         return found, None
     if len(inputs) > 1:
         raise InputError(f"{inputs[1]}: a model is measured on one corpus or state at a time")
-    file = files.read(inputs[0], (CORPUS, STATE))
+    file = container.read(inputs[0], (CORPUS, STATE))
     if file.kind == "corpus":
         return Corpus.from_file(file), None
     state = State.from_file(file)

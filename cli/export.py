@@ -8,7 +8,7 @@ import click
 
 from topicx.cli.common import Number, any_state, check_fit, check_outputs, check_state, option, quiet, say, threads
 from topicx.errors import InputError
-from topicx.interop.formats import MODEL, STATE
+from topicx.interop.format_names import MODEL, STATE
 
 if TYPE_CHECKING:
     from topicx.model import Model
@@ -101,13 +101,13 @@ def _export(
 ) -> list[str]:  # fmt: skip
     if format in CORPUS:
         from topicx.corpus.corpus import Corpus
-        from topicx.corpus.export import export_corpus
+        from topicx.corpus.formats.corpus_writers import export_corpus
 
         return export_corpus(Corpus.load(file), output, format)
     kind = _kind(file)
     if kind == "corpus":
         raise InputError(f"--format {format}: writes a state or a model, and {file} is a corpus")
-    from topicx.interop import export
+    from topicx.interop import model_export
 
     model, state = _load(file, kind, state_path, phi, threads, path, any_state)
     if format in TOKENS:
@@ -115,49 +115,49 @@ def _export(
             raise InputError(f"--format {format}: needs every token's topic, and {file} is a model; give its state")
         assert state is not None
         if format == "mallet-state":
-            export.mallet_state(state, output)
+            model_export.mallet_state(state, output)
             lost = int((state.lengths[::-1] > 0).argmax()) if state.lengths.any() else state.n_documents
             if lost:
                 say(f"the last {lost:,} documents are empty, which MALLET's state cannot say: it has lines for tokens")
         elif format == "warplda":
-            return export.warplda.write(state, output)
+            return model_export.warplda.write(state, output)
         elif format == "mallet-topic-docs":
-            export.mallet_topic_docs(state, output, documents)
+            model_export.mallet_topic_docs(state, output, documents)
         elif format == "mallet-topic-phrase-report":
-            export.mallet_topic_phrase_report(state, output, words)
+            model_export.mallet_topic_phrase_report(state, output, words)
         else:
-            export.mallet_doc_topics(state, output, theta=theta, threshold=threshold, most=most, threads=threads)
+            model_export.mallet_doc_topics(state, output, theta=theta, threshold=threshold, most=most, threads=threads)
         return [output]
     if format in ("pyldavis", "mallet-diagnostics") and state is None:
         raise InputError(f"--format {format}: needs the documents, and {file} is a model; give --state as well")
     assert model is not None
     if format == "mallet-topic-keys":
-        export.mallet_topic_keys(model, output, words)
+        model_export.mallet_topic_keys(model, output, words)
     elif format == "mallet-topic-report":
-        export.mallet_topic_report(model, output, words)
+        model_export.mallet_topic_report(model, output, words)
     elif format == "mallet-topic-word-weights":
-        export.mallet_topic_word_weights(model, output)
+        model_export.mallet_topic_word_weights(model, output)
     elif format == "mallet-word-topic-counts":
-        export.mallet_word_topic_counts(model, output, state)
+        model_export.mallet_word_topic_counts(model, output, state)
     else:
         assert state is not None
         if format == "pyldavis":
-            export.pyldavis(state, model, output, theta=theta, threads=threads)
+            model_export.pyldavis(state, model, output, theta=theta, threads=threads)
         else:
             from topicx.evaluate.diagnostics import topic_diagnostics
 
             rows = topic_diagnostics(model if kind == "model" else None, state, top=words)
-            export.mallet_diagnostics(rows, output, words)
+            model_export.mallet_diagnostics(rows, output, words)
     return [output]
 
 
 def _kind(file: str) -> str:
     """corpus, model, or state (other programs' files are states)."""
-    from topicx import files
+    from topicx.files import container
 
-    if not files.is_topicx(file):  # standard input and pipes are states, too
+    if not container.is_topicx(file):  # standard input and pipes are states, too
         return "state"
-    kind = files.kind_of(file)
+    kind = container.kind_of(file)
     if kind not in ("corpus", "model", "state"):
         raise InputError(f"{file}: is a topicx {kind}; a corpus, a model or a state can be exported")
     return kind
@@ -167,7 +167,7 @@ def _load(
     file: str, kind: str, state_path: str | None, phi: str | None, threads: int, path: int | None, any_state: bool
 ) -> tuple[Model | None, State | None]:
     from topicx.estimate import estimate
-    from topicx.estimate.edit import follow
+    from topicx.estimate.topic_edits import follow
     from topicx.interop import read_state
 
     if kind == "state":

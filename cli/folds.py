@@ -13,7 +13,7 @@ from topicx.errors import InputError
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
-    from topicx.sampling.options import Options
+    from topicx.sampling.run_options import Options
 
 fold_options = stack(
     option("--folds", type=click.IntRange(0), default=0,
@@ -44,7 +44,7 @@ def best(
     log: Log,
 ) -> Options:  # fmt: skip
     """The options with the best number of topics and λ; the table goes to standard error as it grows."""
-    from topicx.evaluate.folds import cross_validate
+    from topicx.evaluate.cross_validation import cross_validate
 
     log.tell(f"{'topics':>6} {'lambda':>8}  mean ± spread over {folds} folds")
 

@@ -8,12 +8,12 @@ import click
 
 from topicx.cli import show as lines
 from topicx.cli.common import check_outputs, check_state, option, print_json, refuse, say, seed, stack, threads
-from topicx.report.bins import UNITS
 from topicx.strings import one_line
+from topicx.views.time_bins import UNITS
 
 if TYPE_CHECKING:
     from topicx.model import Model
-    from topicx.report.collections import Mixtures
+    from topicx.views.group_mixtures import Mixtures
 
 options = stack(
     option(
@@ -53,11 +53,11 @@ def show(
 ) -> None:  # fmt: skip
     """The command with --by."""
     from topicx.errors import InputError
-    from topicx.estimate.edit import follow
-    from topicx.report import collections
-    from topicx.report.plots import check_plot
-    from topicx.report.table import check_table, write_table
+    from topicx.estimate.topic_edits import follow
     from topicx.state import State
+    from topicx.tables.small_tables import check_table, write_table
+    from topicx.views import group_mixtures
+    from topicx.views.picture_files import check_plot
 
     check_outputs([plot_file, table], [path, corpus, state, doc_topics, contrast])
     if plot_file:
@@ -78,27 +78,27 @@ def show(
                 "--by: give the documents: --corpus FILE (any), --doc-topics FILE (that infer "
                 "or train wrote), or --state FILE (those of the training)"
             )
-        found, ordered = collections.mixtures(model, by), True
+        found, ordered = group_mixtures.mixtures(model, by), True
         unit = "unit of time" if by == "time" else "collection"
-    result: dict[str, Any] = {"groups": collections.describe(model, found, top, words, chosen)}
+    result: dict[str, Any] = {"groups": group_mixtures.describe(model, found, top, words, chosen)}
     by_time = unit != "collection"
     if ordered and len(found.names) > 1:
-        result["trends"] = collections.describe_trends(model, found, by_time, top, words, chosen)
+        result["trends"] = group_mixtures.describe_trends(model, found, by_time, top, words, chosen)
     if contrast:
         of_run = State.load(contrast)
         check_state(model, of_run, contrast)
         if len(of_run.alpha) != len(model.alpha):
             raise InputError(f"{contrast}: is not a state of this model: it has {len(of_run.alpha)} collections")
-        several = collections.contrasts(model, follow(of_run, model), words)
+        several = group_mixtures.contrasts(model, follow(of_run, model), words)
         names = list(model.group_names)
         result["contrasts"] = [
             {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
             for k, rows in enumerate(several) if not chosen or k in chosen for j, row in enumerate(rows)
         ]  # fmt: skip
     if plot_file:
-        collections.plot(model, found, plot_file, ordered and by_time, top, chosen)
+        group_mixtures.plot(model, found, plot_file, ordered and by_time, top, chosen)
     if table:
-        write_table(table, collections.rows_of(model, found, by))
+        write_table(table, group_mixtures.rows_of(model, found, by))
     if as_json:
         print_json(result)
     else:
@@ -111,7 +111,7 @@ def _of_documents(
     model: Model, by: str, bins: str | None, every: int | None, **source: Any
 ) -> tuple[Mixtures, bool, str]:  # fmt: skip
     """Shares by the documents of a corpus, a table or a state; whether groups have an order; and what a trend is by."""
-    from topicx.report.groups import by_documents
+    from topicx.views.topics_by_column import by_documents
 
     found, groups, empty = by_documents(model, by, unit=bins, every=every, **source)
     if empty:

@@ -12,7 +12,7 @@ from topicx.cli.declared import Grouped
 from topicx.cli.reading import check_reading, open_reader, reading, say_faults
 
 if TYPE_CHECKING:
-    from topicx.corpus.tokenize import Tokenizer
+    from topicx.corpus.text.tokenizer import Tokenizer
 
 stop_options = stack(
     option("--remove-stopwords", is_flag=False, flag_value="en", multiple=True, metavar="[LANG]",
@@ -129,8 +129,8 @@ def command(
     from pathlib import Path
 
     from topicx import progress
-    from topicx.corpus.bigrams import BigramOptions
-    from topicx.corpus.build import Builder, BuildOptions
+    from topicx.corpus.build.corpus_builder import Builder, BuildOptions
+    from topicx.corpus.text.bigrams import BigramOptions
     from topicx.engines.threads import available_cores
 
     if not chosen["bigrams"]:
@@ -196,7 +196,7 @@ def _refuse_with_like() -> None:
 
 def make_tokenizer(chosen: dict[str, Any]) -> Tokenizer:
     """The tokenizer that the options describe."""
-    from topicx.corpus.tokenize import Tokenizer
+    from topicx.corpus.text.tokenizer import Tokenizer
 
     return Tokenizer(
         chosen["token_regex"], not chosen["preserve_case"], chosen_stopwords(chosen),
@@ -218,7 +218,7 @@ def chosen_stopwords(chosen: dict[str, Any]) -> frozenset[str]:
     """The stop words that the options name."""
     from pathlib import Path
 
-    from topicx.corpus.tokenize import make_stopwords
+    from topicx.corpus.text.tokenizer import make_stopwords
     from topicx.errors import InputError
 
     languages = [part for value in chosen["remove_stopwords"] for part in value.split(",") if part]
@@ -236,11 +236,11 @@ def chosen_stopwords(chosen: dict[str, Any]) -> frozenset[str]:
 
 def load_like(path: str) -> tuple[Tokenizer, list[str]]:
     """The tokenizer and the vocabulary of a corpus or model file."""
-    from topicx import files
-    from topicx.corpus.tokenize import Tokenizer
-    from topicx.kinds import CORPUS, MODEL
+    from topicx.corpus.text.tokenizer import Tokenizer
+    from topicx.files import container
+    from topicx.files.file_kinds import CORPUS, MODEL
 
-    with files.open_file(path, (CORPUS, MODEL)) as file:
+    with container.open_file(path, (CORPUS, MODEL)) as file:
         return Tokenizer.from_meta(file.meta.get("tokenizer")), list(file.strings("vocabulary"))
 
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from topicx.corpus.read import Reader
-    from topicx.evaluate.infer import Documents, Inference
-    from topicx.evaluate.output import StateWriter
-    from topicx.report.theta_writers import Selection
+    from topicx.corpus.formats.document_reader import Reader
+    from topicx.predict.inference import Documents, Inference
+    from topicx.predict.state_writer import StateWriter
+    from topicx.tables.theta_writers import Selection
 
 chain = stack(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
@@ -106,10 +106,10 @@ def command(
       topicx infer news.model new.jsonl --text-field body -o new.parquet --threshold 0.01
       topicx infer tags.model new.corpus -o labels.tsv --ranking 20
     """
-    from topicx.corpus.chunks import COLUMNS
-    from topicx.evaluate.infer import Inference
+    from topicx.corpus.text.chunks import COLUMNS
     from topicx.model import Model
-    from topicx.report.theta_writers import Selection, format_of
+    from topicx.predict.inference import Inference
+    from topicx.tables.theta_writers import Selection, format_of
 
     chosen = format_of(output, format_)
     check_outputs([output, state], [model, *inputs])
@@ -146,7 +146,7 @@ class Table:
 def _state_writer(
     inference: Inference, path: str, lag: int, seed: int, open_things: contextlib.ExitStack
 ) -> StateWriter:  # fmt: skip
-    from topicx.evaluate.output import StateWriter
+    from topicx.predict.state_writer import StateWriter
 
     inference.need_assignments()
     about: dict[str, Any] = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag}
@@ -161,9 +161,9 @@ def _write(
 ) -> Seen:  # fmt: skip
     """Infer the documents, batch by batch, and write what is wanted of each."""
     from topicx import progress
-    from topicx.corpus.chunks import joining
+    from topicx.corpus.text.chunks import joining
     from topicx.errors import InputError
-    from topicx.report.theta_writers import apart, writer
+    from topicx.tables.theta_writers import apart, writer
 
     model = inference.model
     columns = inference.definition.columns(model)
@@ -236,17 +236,17 @@ def _source(
 ) -> tuple[Any, int | None, Reader | None]:  # fmt: skip
     """The documents with these columns, how many they are if that is known, and what reads them if they are texts. All
     inputs have been looked into."""
-    from topicx import files
     from topicx.corpus.columns import chosen
-    from topicx.corpus.peek import peeked
-    from topicx.corpus.stored import StoredCorpus
+    from topicx.corpus.corpus_on_disk import StoredCorpus
+    from topicx.corpus.streamed_columns import peeked
     from topicx.errors import InputError
-    from topicx.kinds import CORPUS
+    from topicx.files import container
+    from topicx.files.file_kinds import CORPUS
 
-    corpora = [name != "-" and files.is_topicx(name) for name in inputs]
+    corpora = [name != "-" and container.is_topicx(name) for name in inputs]
     input_format = reading_options["input_format"]
     if input_format == "corpus" or (input_format == "auto" and all(corpora)):
-        opened = [open_things.enter_context(files.open_file(name, CORPUS)) for name in inputs]
+        opened = [open_things.enter_context(container.open_file(name, CORPUS)) for name in inputs]
         refuse([name for name in NAMES if name != "input_format"], "is for text, not for corpus files")
         total = sum(file.sizes["documents"] for file in opened)
         kinds = {name: kind for file in opened for name, kind in StoredCorpus(file).kinds().items()}

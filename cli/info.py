@@ -11,7 +11,7 @@ from topicx.cli.common import json_output, option, print_json
 from topicx.strings import one_line
 
 if TYPE_CHECKING:
-    from topicx.corpus.stored import StoredCorpus
+    from topicx.corpus.corpus_on_disk import StoredCorpus
 
 
 @click.command("info")
@@ -41,14 +41,14 @@ def command(files: tuple[str, ...], arrays: bool, as_json: bool) -> None:
 
 def describe(name: str) -> dict[str, Any]:
     """Everything about a file as a dictionary for JSON."""
-    from topicx import files
-    from topicx.corpus.stored import StoredCorpus
-    from topicx.kinds import KINDS
+    from topicx.corpus.corpus_on_disk import StoredCorpus
+    from topicx.files import container
+    from topicx.files.file_kinds import KINDS
 
     path = Path(name)
-    if name != "-" and not files.is_topicx(name) and not (path.is_file() and path.suffix == ".topicx"):
+    if name != "-" and not container.is_topicx(name) and not (path.is_file() and path.suffix == ".topicx"):
         return _foreign(name)
-    with files.open_file(name, KINDS) as file:
+    with container.open_file(name, KINDS) as file:
         table = {one: {"dtype": str(file.dtype(one)), "shape": list(file.shape(one))} for one in file.names()}
         about: dict[str, Any] = {
             "file": name,
@@ -95,8 +95,8 @@ def _corpus(corpus: StoredCorpus) -> dict[str, Any]:
 
 def _foreign(name: str) -> dict[str, Any]:
     """What another program's file is."""
-    from topicx.corpus.read import FORMATS, ReadOptions, detect
-    from topicx.corpus.source import Source
+    from topicx.corpus.formats.document_reader import FORMATS, ReadOptions, detect
+    from topicx.corpus.formats.input_bytes import Source
     from topicx.errors import InputError
 
     if Path(name).is_dir():

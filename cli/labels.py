@@ -11,10 +11,10 @@ from topicx.cli.common import option, refuse, stack
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
-    from topicx.evaluate.infer import Inferred
-    from topicx.evaluate.labelling import Labeller
     from topicx.model import Model
-    from topicx.report.theta_writers import Selection
+    from topicx.predict.inference import Inferred
+    from topicx.predict.label_ranking import Labeller
+    from topicx.tables.theta_writers import Selection
 
 score = option(
     "--score", type=click.Choice(["words", "theta"]), default="words",
@@ -44,7 +44,7 @@ evaluate_options = stack(
 
 def labeller_of(model: Model, what: str | None, threshold: float, top: int, score: str) -> Labeller | None:
     """What names the labels of documents; None: topics are written."""
-    from topicx.evaluate.labelling import Labeller
+    from topicx.predict.label_ranking import Labeller
 
     has = "topic_label" in model.side
     if what == "topics" or (what is None and not has):
@@ -57,7 +57,7 @@ def layout(
     model: Model, labeller: Labeller | None, selection: Selection, ranking: int, columns: dict[str, type]
 ) -> tuple[Any, ...]:
     """What a table of documents holds: the arguments of `report.theta_writers.writer` after the format."""
-    from topicx.report.theta_writers import Selection as Chosen
+    from topicx.tables.theta_writers import Selection as Chosen
 
     if labeller is None:
         return model.n_topics, selection, columns, model.called
@@ -76,12 +76,12 @@ def measured(
     sampling: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """The method `labels` of `topicx evaluate`."""
-    from topicx.evaluate.labelling import Labeller, measure
-    from topicx.evaluate.labels import compare
+    from topicx.evaluate.label_measures import compare, measure_labels
     from topicx.model import Model as Loaded
+    from topicx.predict.label_ranking import Labeller
 
     def of(each: Model) -> dict[str, Any]:
-        return measure(each, documents, Labeller(each, top=top or 0, **settings), **sampling)
+        return measure_labels(each, documents, Labeller(each, top=top or 0, **settings), **sampling)
 
     result = of(model)
     if other is not None:

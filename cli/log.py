@@ -15,7 +15,7 @@ from topicx.cli.common import say
 from topicx.cli.show import columns, hanging
 from topicx.errors import TopicxError
 from topicx.progress import Progress, for_terminal
-from topicx.sampling.loop import Event
+from topicx.sampling.sweep_loop import Event
 from topicx.strings import one_line
 
 

@@ -104,7 +104,7 @@ def by_chib(asked: Question) -> dict[str, Any]:
 
 
 def by_likelihood(asked: Question) -> dict[str, Any]:
-    from topicx.evaluate.likelihood import joint_log_likelihood, training_likelihood
+    from topicx.evaluate.model_likelihood import joint_log_likelihood, training_likelihood
 
     found = training_likelihood(asked.model, asked.fit, **asked.sampled)
     figures = _figures(found.log_likelihood, found.tokens, found.unknown, asked.documents)
@@ -140,7 +140,7 @@ def by_labels(asked: Question) -> Any:
 
 
 def by_prediction(asked: Question) -> dict[str, Any]:
-    from topicx.evaluate.prediction import predictions
+    from topicx.evaluate.prediction_measures import predictions
 
     if asked.state is not None:
         raise InputError(f"prediction: {asked.name} is a state, which holds no targets; give a corpus")
@@ -167,8 +167,8 @@ def by_clusters(asked: Question) -> dict[str, Any]:
     """Quartiles of topics' sizes, and of silhouettes of topics and of documents by the number of clusters."""
     import numpy as np
 
-    from topicx.evaluate.clusters import silhouettes, thinned
-    from topicx.evaluate.infer import infer
+    from topicx.evaluate.silhouettes import silhouettes, thinned
+    from topicx.predict.inference import infer
 
     model, documents, numbers = asked.model, asked.documents, asked.options["clusters"]
     chosen = documents.select(thinned(documents.n_documents))
@@ -184,7 +184,7 @@ def by_clusters(asked: Question) -> dict[str, Any]:
 
 def by_agreement(asked: Question) -> dict[str, Any]:
     """Of all tokens, of each topic with its top words, and of each document."""
-    from topicx.evaluate.agreement import agreement
+    from topicx.evaluate.path_agreement import agreement
 
     if asked.state is None:
         raise InputError(f"--method agreement: {asked.name} is a corpus; give a state that was trained with --paths")
@@ -207,12 +207,12 @@ def by_agreement(asked: Question) -> dict[str, Any]:
 
 def by_time(asked: Question) -> dict[str, Any]:
     """Spans with their entropy; topics with their weights, the lengths of their buckets and their densest half."""
-    from topicx.evaluate.time import time_concentration
-    from topicx.report import concentration, plots
+    from topicx.evaluate.time_concentration import time_concentration
+    from topicx.views import picture_files, time_concentration_view
 
     options, state = asked.options, asked.state
     if options["plot"]:
-        plots.check_plot(options["plot"])
+        picture_files.check_plot(options["plot"])
     if state is None and (options["times"] or options["path"]):
         raise InputError(f"--{'times' if options['times'] else 'path'} is for a state; {asked.name} is a corpus")
     if state is not None and options["times"] is None and "time" not in state.columns:
@@ -224,8 +224,8 @@ def by_time(asked: Question) -> dict[str, Any]:
     how = {"span": options["span"], "buckets": options["buckets"], "path": path}
     found = time_concentration(asked.model, asked.fit, times, **how, **asked.sampled)
     if options["plot"]:
-        concentration.plot(asked.model, {"": found}, options["plot"])
-    return concentration.describe(asked.model, found, options["top"] or 10)
+        time_concentration_view.plot(asked.model, {"": found}, options["plot"])
+    return time_concentration_view.describe(asked.model, found, options["top"] or 10)
 
 
 def _known(share: Any) -> float | None:

@@ -34,10 +34,10 @@ def command(corpus: str, output: str, words: str | None, quiet: bool, **chosen: 
       topicx prune texts.corpus -o small.corpus --min-count 5 --max-doc-freq 0.5
       topicx prune texts.corpus -o small.corpus --keep-most 10000 --remove-stopwords de
     """
-    from topicx import files
     from topicx.cli.import_ import chosen_stopwords, say_empty
     from topicx.corpus.corpus import Corpus
-    from topicx.corpus.source import read_words
+    from topicx.corpus.formats.input_bytes import read_words
+    from topicx.files import container
 
     check_outputs([output], [corpus, words])
     stop = chosen_stopwords(chosen)
@@ -47,7 +47,7 @@ def command(corpus: str, output: str, words: str | None, quiet: bool, **chosen: 
         for name in ("min_count", "min_doc_freq", "max_doc_freq", "drop_empty", "keep_most", "drop_most", "min_length",
                      "drop_numbers")
     }  # fmt: skip
-    if corpus != "-" and files.is_topicx(corpus) and files.kind_of(corpus) == "state":
+    if corpus != "-" and container.is_topicx(corpus) and container.kind_of(corpus) == "state":
         _prune_state(corpus, output, limits, quiet)
         return
     whole = Corpus.load(corpus)
@@ -64,7 +64,7 @@ def _remember(meta: dict[str, Any], limits: dict[str, Any]) -> None:
     """New text that is read as this was loses the same words."""
     from dataclasses import replace
 
-    from topicx.corpus.tokenize import Tokenizer
+    from topicx.corpus.text.tokenizer import Tokenizer
 
     if not meta.get("tokenizer"):
         return
@@ -78,8 +78,8 @@ def _remember(meta: dict[str, Any], limits: dict[str, Any]) -> None:
 
 def _prune_state(path: str, output: str, limits: dict[str, Any], quiet: bool) -> None:
     from topicx.errors import InputError
-    from topicx.estimate.edit import pruned_state
-    from topicx.models import registry as models
+    from topicx.estimate.topic_edits import pruned_state
+    from topicx.models import model_registry as models
     from topicx.state import State
 
     if limits["drop_empty"]:

@@ -12,9 +12,9 @@ from topicx.cli.common import Function, check_fit, option, refuse, say, stack
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
-    from topicx.corpus.read import Reader, ReadOptions
-    from topicx.corpus.source import Faults
-    from topicx.corpus.tokenize import Tokenizer
+    from topicx.corpus.formats.document_reader import Reader, ReadOptions
+    from topicx.corpus.formats.input_bytes import Faults
+    from topicx.corpus.text.tokenizer import Tokenizer
 
 FORMATS = ("auto", "lines", "text", "dir", "files", "jsonl", "csv", "tsv", "parquet", "uci", "ldac", "svmlight", "arff")
 GROUP = click.IntRange(0)
@@ -107,8 +107,8 @@ OTHERWISE = ("input_format", "bad_documents", "no_header", "no_quotes")
 
 def read_options(chosen: dict[str, Any]) -> ReadOptions:
     """What the options say."""
-    from topicx.corpus.read import ReadOptions
-    from topicx.corpus.source import Faults
+    from topicx.corpus.formats.document_reader import ReadOptions
+    from topicx.corpus.formats.input_bytes import Faults
 
     return ReadOptions(
         format=chosen["input_format"], header=not chosen["no_header"], quotes=not chosen["no_quotes"],
@@ -119,7 +119,7 @@ def read_options(chosen: dict[str, Any]) -> ReadOptions:
 
 def open_reader(inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool) -> Reader:
     """A reader of these inputs, all of which have been looked into."""
-    from topicx.corpus.read import read_documents
+    from topicx.corpus.formats.document_reader import read_documents
 
     reader = read_documents(inputs, read_options(chosen), lambda text: say(text, quiet=quiet))
     reader.check()
@@ -145,8 +145,8 @@ def say_faults(faults: Faults, quiet: bool) -> None:
 def is_corpus(inputs: tuple[str, ...]) -> bool:
     """Whether the inputs are topicx files, for which options of reading would be ignored. A pipe is taken for one
     unless `--input-format` says what it is."""
-    from topicx import files
     from topicx.errors import InputError
+    from topicx.files import container
 
     first = Path(inputs[0])
     special = first.exists() and not first.is_file() and not first.is_dir()
@@ -156,7 +156,7 @@ def is_corpus(inputs: tuple[str, ...]) -> bool:
         and click.get_current_context().params["input_format"] == "auto"
     ):
         return True  # as other commands write it; a pipe can be read only once
-    ours = [name != "-" and files.is_topicx(name) for name in inputs]
+    ours = [name != "-" and container.is_topicx(name) for name in inputs]
     if any(ours) and not all(ours):
         raise InputError(f"{inputs[ours.index(True)]}: is a topicx file; give corpus files and text in separate runs")
     if all(ours):
@@ -169,8 +169,8 @@ def read_corpus(
 ) -> Corpus:
     """A corpus in memory from texts, as import would read them without options for words; `like`: a tokenizer and a
     vocabulary."""
-    from topicx.corpus.build import Builder, BuildOptions
-    from topicx.corpus.tokenize import Tokenizer
+    from topicx.corpus.build.corpus_builder import Builder, BuildOptions
+    from topicx.corpus.text.tokenizer import Tokenizer
 
     reader = open_reader(inputs, chosen, quiet)
     tokenizer, vocabulary = like or (Tokenizer(), None)

@@ -26,8 +26,8 @@ from topicx.cli.common import (
 from topicx.cli.folds import listed
 from topicx.declare import declarations
 from topicx.errors import InputError, TopicxError
-from topicx.models import registry as models
-from topicx.sampling.options import Options
+from topicx.models import model_registry as models
+from topicx.sampling.run_options import Options
 
 if TYPE_CHECKING:
     from topicx.evaluate.search import Search
@@ -83,9 +83,9 @@ def command(
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
     from topicx.evaluate.search import CLOSING, check_model, check_numbers, search
-    from topicx.report.plots import check_plot
     from topicx.run import check_fit
-    from topicx.sampling import registry
+    from topicx.sampling import sampler_registry
+    from topicx.views.picture_files import check_plot
 
     check_outputs([plot_file, cells], [corpus])
     check_model(settings["model"])
@@ -99,7 +99,7 @@ def command(
     options = Options(topics=numbers[0], **settings)
     check_fit(models.of(options), options)
     if settings["sampler"] != "auto":
-        options.check_sampler(registry.find(settings["sampler"]), given)
+        options.check_sampler(sampler_registry.find(settings["sampler"]), given)
     loaded = Corpus.load(corpus)
     about = {"corpus": loaded.digest, "chains": chains, "held_out": held_out, "words": words, **settings}
     known = _known(cells, about)
@@ -138,7 +138,7 @@ def command(
 def _draw(found: Search, path: str, kind: str) -> None:
     from matplotlib.figure import Figure
 
-    from topicx.files import atomic_output
+    from topicx.files.container import atomic_output
 
     figure = Figure(figsize=(10, 6), layout="constrained")
     found.plot(figure)
@@ -177,7 +177,7 @@ def _known(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:
     if not path or not Path(path).is_file():
         return []
     from topicx.evaluate.search import is_row
-    from topicx.schema import require
+    from topicx.files.schema import require
 
     rows = []
     same = json.loads(json.dumps(about))

@@ -59,9 +59,9 @@ def command(
       topicx split texts.corpus -o texts --ids train.txt --ids test.txt
       topicx split texts.jsonl.gz -o texts --text-field body
     """
-    from topicx.corpus.convert import recount
+    from topicx.corpus.build.python_forms import recount
     from topicx.corpus.corpus import Corpus
-    from topicx.corpus.split import check_fractions, parts_by_ids, random_parts
+    from topicx.corpus.corpus_split import check_fractions, parts_by_ids, random_parts
     from topicx.errors import InputError
 
     if ids and (fractions is not None or stratify or names is not None):
@@ -112,8 +112,8 @@ def _halves(whole: Corpus, inputs: tuple[str, ...], prefix: str, share: float, s
     """Two corpora of the same documents: what is trained on, and the held-out words."""
     import numpy as np
 
-    from topicx.corpus.convert import recount
-    from topicx.corpus.split import halves, random_parts
+    from topicx.corpus.build.python_forms import recount
+    from topicx.corpus.corpus_split import halves, random_parts
     from topicx.errors import InputError
 
     if prefix == "-":

@@ -19,8 +19,8 @@ def train_stream(
     """SCVB0 over a corpus that stays on disk: only φ is in memory, so nothing by document or token is written."""
     from topicx.engines.threads import Threads
     from topicx.progress import for_terminal
-    from topicx.sampling import registry
-    from topicx.sampling.options import Options
+    from topicx.sampling import sampler_registry
+    from topicx.sampling.run_options import Options
     from topicx.variational.scvb0 import train_file
 
     if settings["sampler"] != "scvb0":
@@ -44,7 +44,7 @@ def train_stream(
     settings = {name: value for name, value in settings.items() if name in known}
     settings["alpha"] = priors.alpha(settings["alpha"], settings["topics"])
     options = Options(**settings)
-    options.check_sampler(registry.find("scvb0"), given)
+    options.check_sampler(sampler_registry.find("scvb0"), given)
     done = -1
     with Threads(threads) as engine, for_terminal("training", unit="documents", quiet=log.quiet) as progress:
 

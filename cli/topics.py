@@ -109,7 +109,7 @@ def _told(value: Any) -> str:
 
 def describe(model: Model, words: int = 10, documents: int = 3, metadata: str = "all") -> list[dict[str, Any]]:
     """Each topic as plain data: what every report prints."""
-    from topicx.report.examples import carried_by_examples
+    from topicx.views.example_columns import carried_by_examples
 
     top = model.top_words(words)
     weights = model.topic_weights
@@ -158,7 +158,7 @@ def _label_topics(model: Model, number: int, probabilities: bool, as_json: bool)
 
 def _weights(model: Model, words: int, as_json: bool) -> None:
     """Each class's topics by falling weight (of a scale: both ends), as many as half of them, eight at most."""
-    from topicx.report.weights import strongest
+    from topicx.views.class_weights import strongest
 
     rows = strongest(model, words)
     if as_json:
@@ -172,7 +172,7 @@ def _weights(model: Model, words: int, as_json: bool) -> None:
 
 
 def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
-    from topicx.estimate.align import align
+    from topicx.estimate.topic_alignment import align
 
     tops = new.top_words(words), old.top_words(words)
     rows: list[dict[str, Any]] = []

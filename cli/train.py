@@ -28,13 +28,13 @@ from topicx.cli.common import (
 from topicx.cli.log import JsonLog, Log
 from topicx.cli.training import Series, Stopper, Wanted, train_one
 from topicx.errors import InputError
-from topicx.models import registry as models
-from topicx.sampling.options import Options
+from topicx.models import model_registry as models
+from topicx.sampling.run_options import Options
 
 if TYPE_CHECKING:
     from topicx.engines.threads import Threads
     from topicx.run import Run
-    from topicx.sampling.loop import Checkpoints
+    from topicx.sampling.sweep_loop import Checkpoints
 
 OWN = {name: models.find(name).Own for name in models.names()}
 """The options that each model has of its own."""
@@ -167,7 +167,7 @@ def command(
     log = JsonLog() if log_form == "json" else Log(quiet, verbose)
     with log.errors():
         from topicx.engines.threads import Threads
-        from topicx.sampling.loop import Checkpoints
+        from topicx.sampling.sweep_loop import Checkpoints
 
         given = on_command_line(context)
         keep = _keep(keep, chains, settings, resume)
@@ -219,9 +219,9 @@ def _train(
     show_topics: int,
 ) -> None:  # fmt: skip
     """All chains, one after another."""
-    from topicx.corpus.chunks import parent
     from topicx.corpus.columns import chosen
-    from topicx.report.theta_writers import carried_kinds
+    from topicx.corpus.text.chunks import parent
+    from topicx.tables.theta_writers import carried_kinds
 
     with engine, Stopper(log) as stopper:
         run: Run | None = None
@@ -343,7 +343,7 @@ def _from_state(
 ) -> Run:  # fmt: skip
     """A run that goes on from a state's assignments."""
     from topicx.corpus.corpus import Corpus
-    from topicx.interop.read import read_state
+    from topicx.interop.state_reader import read_state
     from topicx.run import Run
 
     own = ("topics", "alpha_sum", "word_prior", "seed_words", "seed_weight", "start")

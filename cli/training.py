@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.log import Log
-from topicx.engines.memory import told_size
+from topicx.engines.memory_limits import told_size
 from topicx.errors import InputError
-from topicx.sampling.registry import GROWS
+from topicx.files.schema import lists, whole
+from topicx.sampling.sampler_registry import GROWS
 from topicx.sampling.starts import soft_topics
-from topicx.schema import lists, whole
 
 if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.run import Run
-    from topicx.sampling.loop import Checkpoints, Event
+    from topicx.sampling.sweep_loop import Checkpoints, Event
 
 STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """The signals that end a chain after its sweep, with a checkpoint."""
@@ -68,7 +68,7 @@ class Series:
         self.scores.append(score)
 
     def tell(self, run: Run | None, log: Log) -> None:
-        from topicx.report.histogram import histogram
+        from topicx.views.terminal_histogram import histogram
 
         known = [score for score in self.scores if math.isfinite(score)]
         if len(known) > 1 and run is not None:
@@ -200,7 +200,7 @@ def train_one(
 ) -> None:  # fmt: skip
     """Run the chain with progress until it ends or is stopped; its topics are shown every so many sweeps."""
     from topicx.cli.topics import describe
-    from topicx.sampling.loop import Interrupted
+    from topicx.sampling.sweep_loop import Interrupted
 
     chain = run.chain
     try:
@@ -288,7 +288,7 @@ def write(run: Run, wanted: Wanted, log: Log, before: int | None = None) -> None
     with contextlib.ExitStack() as open_things:
         add = None
         if wanted.doc_topics:
-            from topicx.report.theta_writers import state_writer
+            from topicx.tables.theta_writers import state_writer
 
             writer = state_writer(
                 wanted.doc_topics, state, join_chunks=wanted.join_chunks, metadata=wanted.metadata
@@ -322,7 +322,7 @@ def write(run: Run, wanted: Wanted, log: Log, before: int | None = None) -> None
 
 def _tell_noise(model: Model, log: Log) -> None:
     """A line, if top words look like noise: and which option of import helps."""
-    from topicx.report.noise import noise_message
+    from topicx.views.noisy_topics import noise_message
 
     noise = noise_message([[word for word, _ in topic] for topic in model.top_words(10)], model.meta)
     if noise:

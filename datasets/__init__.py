@@ -40,7 +40,7 @@ def embedded_texts() -> Iterator[Text]:
 
 def embedded() -> Corpus:
     """The embedded texts as a corpus, without English stop words."""
-    from topicx.corpus.tokenize import Tokenizer, stopwords
+    from topicx.corpus.text.tokenizer import Tokenizer, stopwords
 
     texts = list(embedded_texts())
     corpus = Corpus.from_texts(

@@ -88,7 +88,7 @@ def topicx(tmp_path: Path) -> Run:
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with small texts, which is the current one: for what is run in this process."""
-    from tests.mallet_cli import write_texts
+    from tests.mallet.mallet_cli import write_texts
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")

@@ -14,11 +14,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("topicx", "cli", "datasets", "tests")
 TESTS = (
-    "tests/test_kernels.py",
-    "tests/test_chain.py",
-    "tests/test_samplers.py",
-    "tests/test_restricted.py",
-    "tests/test_hmm.py",
+    "tests/kernels/test_kernels.py",
+    "tests/sampling/test_chain.py",
+    "tests/sampling/test_samplers.py",
+    "tests/sampling/test_restricted.py",
+    "tests/hmm/test_hmm.py",
 )
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from topicx.engines.threads import Threads
-from topicx.sampling import registry
+from topicx.sampling import sampler_registry
 from topicx.sampling.method import Method
-from topicx.sampling.options import Options
+from topicx.sampling.run_options import Options
 from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
@@ -61,7 +61,7 @@ def make_method(name: str, state: State, threads: int = 1, partitions: int = 1, 
         key, value = setting.split("=")
         options.setdefault(key, type(getattr(Options, key))(int(value)))
     chosen = Options(topics=state.n_topics, sampler=name, partitions=partitions, **options)
-    return registry.find(name).load()(state, chosen, Threads(threads))
+    return sampler_registry.find(name).load()(state, chosen, Threads(threads))
 
 
 def synthetic(

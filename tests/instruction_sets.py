@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from topicx._kernels import dense
+from topicx._kernels.gibbs import dense
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.estimate import estimate
 from topicx.evaluate.chib import chib
 from topicx.evaluate.completion import completion
-from topicx.evaluate.infer import infer
 from topicx.evaluate.left_to_right import left_to_right
-from topicx.hmm import options as hmm_options
-from topicx.hmm.run import train as hmm_train
+from topicx.hmm import hmm_options as hmm_options
+from topicx.hmm.hmm_run import train as hmm_train
 from topicx.model import Model
 from topicx.models.definition import Priors
+from topicx.predict.inference import infer
 from topicx.run import Run
-from topicx.sampling import registry
-from topicx.sampling.options import Options
+from topicx.sampling import sampler_registry
+from topicx.sampling.run_options import Options
 from topicx.strings import Strings
 
 MODELS = {"labeled": "labeled", "labeled-cvb0": "labeled", "vem": "compound"}
@@ -85,7 +85,7 @@ def report(topics: int) -> Iterator[tuple[str, str]]:
     corpus = small_corpus()
     engine = Threads(1)
     states, models = {}, {}
-    for sampler in registry.ENTRIES:
+    for sampler in sampler_registry.ENTRIES:
         run = Run.start(corpus, options_of(sampler, topics), engine, Priors()).train()
         result = run.result(examples=0)
         states[sampler], models[sampler] = result.state, result.model

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from topicx import evaluate as evaluate
     from topicx import interop as interop
     from topicx import plots as plots
+    from topicx.classes.labeled_class import LabeledLDA as LabeledLDA
+    from topicx.classes.lda_class import LDA as LDA
+    from topicx.classes.medlda_class import MedLDA as MedLDA
     from topicx.corpus.corpus import Corpus as Corpus
     from topicx.errors import InputError as InputError
     from topicx.errors import TopicxError as TopicxError
     from topicx.evaluate.search import search as search
-    from topicx.hmm.estimator import HMM as HMM
-    from topicx.labeled import LabeledLDA as LabeledLDA
-    from topicx.lda import LDA as LDA
-    from topicx.medlda import MedLDA as MedLDA
+    from topicx.hmm.hmm_class import HMM as HMM
     from topicx.model import Model as Model
     from topicx.state import State as State
 
 # Names are resolved on first use, so that `topicx --help` does not pay for numpy and scipy.
 _HOME = {
     "Corpus": "topicx.corpus.corpus",
-    "HMM": "topicx.hmm.estimator",
+    "HMM": "topicx.hmm.hmm_class",
     "InputError": "topicx.errors",
-    "LDA": "topicx.lda",
-    "LabeledLDA": "topicx.labeled",
-    "MedLDA": "topicx.medlda",
+    "LDA": "topicx.classes.lda_class",
+    "LabeledLDA": "topicx.classes.labeled_class",
+    "MedLDA": "topicx.classes.medlda_class",
     "Model": "topicx.model",
     "State": "topicx.state",
     "TopicxError": "topicx.errors",

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx import files
-from topicx._kernels import counts as kernel
-from topicx.artefact import Kept, OfTopics
+from topicx._kernels.estimate import counts as kernel
+from topicx.common_methods import Kept, OfTopics
 from topicx.corpus.columns import objects_of
 from topicx.engines.threads import Engine, Threads
-from topicx.kinds import MODEL
+from topicx.files import container
+from topicx.files.file_kinds import MODEL
 from topicx.strings import Strings, same_arrays
 
 if TYPE_CHECKING:
     import scipy.sparse
 
-    from topicx.evaluate.documents import DocumentTopics
+    from topicx.predict.document_topics import DocumentTopics
     from topicx.state import State
 
 
@@ -162,7 +162,7 @@ class Model(OfTopics, Kept):
 
     def infer(self, documents: Any, *, text: str = "text", **sampling: Any) -> DocumentTopics:
         """What the model says of new documents: θ, words it does not know, and what it predicts (see `transform`)."""
-        from topicx.evaluate.documents import theta_of
+        from topicx.predict.document_topics import theta_of
 
         return theta_of(self, documents, text=text, **sampling)
 
@@ -170,13 +170,13 @@ class Model(OfTopics, Kept):
 
     def save(self, path: str | os.PathLike[str]) -> str:
         """Write the model to a file and return its digest."""
-        self.digest = files.write(path, MODEL, MODEL.pack(self), self.meta, self.parents)
+        self.digest = container.write(path, MODEL, MODEL.pack(self), self.meta, self.parents)
         return self.digest
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model file, every byte verified."""
-        file = files.read(path, MODEL)
+        file = container.read(path, MODEL)
         return cls(**MODEL.unpack(file.arrays), meta=file.meta, parents=file.parents, digest=file.digest)
 
     def unlike(self, state: State) -> str | None:

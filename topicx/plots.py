@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from topicx.corpus.documents import as_corpus
+from topicx.corpus.any_documents import as_corpus
 from topicx.errors import InputError
 from topicx.model import Model
-from topicx.report import drawing
+from topicx.views import topic_pictures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ def plot_topics(trained: Any, topics: Sequence[int] | None = None, *, words: int
     if axes is None:
         columns = min(len(some), 4)
         rows = -(-len(some) // columns)
-        figure = drawing.new_figure((3.2 * columns, (0.2 * words + 0.6) * rows))
+        figure = topic_pictures.new_figure((3.2 * columns, (0.2 * words + 0.6) * rows))
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for panel in panels[len(some) :]:
             panel.remove()
@@ -38,7 +38,7 @@ def plot_topics(trained: Any, topics: Sequence[int] | None = None, *, words: int
     panels = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
     if len(panels) != len(some):
         raise InputError(f"axes: {len(panels)} of them for {len(some)} topics")
-    drawing.word_bars(panels, model, some, words)
+    topic_pictures.word_bars(panels, model, some, words)
     return panels
 
 
@@ -47,7 +47,7 @@ def plot_trace(trained: Any, *, axes: Axes | None = None) -> Axes:
     model = _model(trained)
     if "sweep" not in model.trace or "score" not in model.trace:
         raise InputError("the model has no trace: it was not trained here")
-    axes = drawing.new_figure((6, 4)).subplots() if axes is None else axes
+    axes = topic_pictures.new_figure((6, 4)).subplots() if axes is None else axes
     axes.plot(model.trace["sweep"], model.trace["score"], marker="." if len(model.trace["sweep"]) <= 50 else "")
     axes.set(xlabel="sweep", ylabel="objective")
     return axes
@@ -63,7 +63,7 @@ def plot_over_time(
     of them that change most). `unit` is a span of the calendar (year, decade, month …), `every` so many of them; `by`
     another column of times.
     """
-    from topicx.report.groups import by_documents
+    from topicx.views.topics_by_column import by_documents
 
     model = _model(trained)
     if documents is None:
@@ -81,8 +81,8 @@ def plot_over_time(
         some = some or _largest(model)[:number]
     else:
         some = _chosen(model, topics)
-    axes = drawing.new_figure((8, 4.5)).subplots() if axes is None else axes
-    drawing.lines(axes, found, some, drawing.topic_names(model))
+    axes = topic_pictures.new_figure((8, 4.5)).subplots() if axes is None else axes
+    topic_pictures.lines(axes, found, some, topic_pictures.topic_names(model))
     return axes
 
 

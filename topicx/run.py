@@ -17,15 +17,15 @@ from topicx.declare import check_whole, declarations
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta_rows
-from topicx.estimate.average import average
-from topicx.estimate.restricted import theta_rows as restricted_rows
+from topicx.estimate.averaging import average
+from topicx.estimate.restricted_counts import theta_rows as restricted_rows
 from topicx.model import Model
-from topicx.models import registry as models
+from topicx.models import model_registry as models
 from topicx.models.definition import Definition, Priors
 from topicx.sampling.chain import Chain
-from topicx.sampling.loop import Callbacks, Checkpoints, Stop, never
-from topicx.sampling.options import Options
-from topicx.sampling.registry import SAMPLES
+from topicx.sampling.run_options import Options
+from topicx.sampling.sampler_registry import SAMPLES
+from topicx.sampling.sweep_loop import Callbacks, Checkpoints, Stop, never
 from topicx.state import Csr, State, unplaced
 
 Rows = Callable[[int, NDArray[np.float64]], Any]

@@ -11,14 +11,14 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from topicx.corpus.convert import from_matrix
+from topicx.classes.lda_class import LDA
+from topicx.corpus.build.python_forms import from_matrix
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import available_cores
 from topicx.errors import InputError
-from topicx.lda import LDA
 from topicx.model import Model
 from topicx.strings import Strings
-from topicx.variational.weighted import fold_in, learn
+from topicx.variational.weighted_counts import fold_in, learn
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin

@@ -1,7 +1,7 @@
 """A state: every token's topic, and the priors. What sampling leaves behind, and what every estimator starts from.
 
 A state is complete in itself (tokens, topics, priors, names), so that it can come from any program and go to any.
-Counts are functions of it; the running chain keeps its own (see `topicx.sampling.gibbs`).
+Counts are functions of it; the running chain keeps its own (see `topicx.sampling.samplers.gibbs`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx import files
-from topicx._kernels import counts as kernel
-from topicx.artefact import Kept, OfDocuments, OfTopics
+from topicx._kernels.estimate import counts as kernel
+from topicx.common_methods import Kept, OfDocuments, OfTopics
 from topicx.corpus.columns import Column, in_order, rows_of
 from topicx.corpus.corpus import Corpus, take_rows
 from topicx.errors import InputError
-from topicx.kinds import KINDS, STATE
-from topicx.schema import Inconsistent, require
+from topicx.files import container
+from topicx.files.file_kinds import KINDS, STATE
+from topicx.files.schema import Inconsistent, require
 from topicx.strings import Strings, same_arrays
 
 NONE = 0xFFFF
@@ -225,16 +225,16 @@ class State(OfDocuments, OfTopics, Kept):
         return STATE.pack(self)
 
     def save(self, path: str | os.PathLike[str]) -> str:
-        self.digest = files.write(path, STATE, self.arrays(), self.meta, self.parents)
+        self.digest = container.write(path, STATE, self.arrays(), self.meta, self.parents)
         return self.digest
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> State:
         """Read a state file, every byte verified."""
-        return cls.from_file(files.read(path, STATE))
+        return cls.from_file(container.read(path, STATE))
 
     @classmethod
-    def from_file(cls, file: files.File) -> State:
+    def from_file(cls, file: container.File) -> State:
         """A state from a file that was read by its schema (or by that of checkpoints, which hold one)."""
         found = STATE.unpack(file.arrays)
         seeds = Seeds(*(found.pop(f"seeds.{name}") for name in ("words", "topics", "counts")))

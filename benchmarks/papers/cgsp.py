@@ -27,19 +27,19 @@ import numpy as np
 from cells import Runs
 from numpy.typing import NDArray
 
+from topicx.classes.lda_class import LDA
 from topicx.corpus.corpus import Corpus, take_rows
 from topicx.engines.threads import Threads
 from topicx.estimate import Conditionals, estimate
 from topicx.estimate import theta as theta_of
-from topicx.evaluate.infer import Documents, Inference
-from topicx.evaluate.likelihood import score
-from topicx.evaluate.rows import FixedTopics
+from topicx.evaluate.model_likelihood import score
 from topicx.interop import read_state
-from topicx.lda import LDA
 from topicx.models.definition import initial_state
+from topicx.predict.inference import Documents, Inference
+from topicx.predict.topic_rows import FixedTopics
 from topicx.sampling.chain import Chain
-from topicx.sampling.loop import Event
-from topicx.sampling.options import Options
+from topicx.sampling.run_options import Options
+from topicx.sampling.sweep_loop import Event
 from topicx.state import State
 from topicx.strings import Strings
 

@@ -27,15 +27,15 @@ from scipy.special import digamma
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.estimate import estimate
-from topicx.evaluate.infer import Documents, Inference
-from topicx.evaluate.likelihood import score
-from topicx.evaluate.rows import FixedTopics
+from topicx.evaluate.model_likelihood import score
 from topicx.model import Model
 from topicx.models.definition import initial_state
+from topicx.predict.inference import Documents, Inference
+from topicx.predict.topic_rows import FixedTopics
 from topicx.run import expected, expected_shares
 from topicx.sampling.chain import Chain
-from topicx.sampling.loop import Event
-from topicx.sampling.options import Options
+from topicx.sampling.run_options import Options
+from topicx.sampling.sweep_loop import Event
 
 METHODS = ("CGS", "CGSp", "CVB0", "VB")
 MARKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 400)

@@ -36,14 +36,14 @@ from numpy.typing import NDArray
 
 from topicx import datasets
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.split import with_tokens
+from topicx.corpus.corpus_split import with_tokens
 from topicx.engines.threads import Threads
 from topicx.evaluate.completion import completion
 from topicx.evaluate.predictive import Predictive
 from topicx.model import Model
 from topicx.run import Run
-from topicx.sampling.loop import Event
-from topicx.sampling.options import Options
+from topicx.sampling.run_options import Options
+from topicx.sampling.sweep_loop import Event
 from topicx.strings import Strings
 
 SPANS = [(1987, 1989), (1990, 1992), (1993, 1995), (1996, 1999)]
@@ -443,7 +443,7 @@ def _table(model: Model) -> dict[str, Any]:
 
 
 def antoniak(args: argparse.Namespace, runs: Runs) -> dict[str, Any]:
-    from topicx.sampling.tables import Occupancy
+    from topicx.sampling.updates.table_counts import Occupancy
 
     results = {}
     print("\nNumbers of tables, nanoseconds a draw, one thread, tables of chances included; beside NumPy")

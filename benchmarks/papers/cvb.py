@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus, take_rows
 from topicx.engines.threads import Threads
-from topicx.sampling import registry
-from topicx.sampling.options import Options
+from topicx.sampling import sampler_registry
+from topicx.sampling.run_options import Options
 from topicx.state import NONE, State
 
 METHODS = {"VB": "vb", "CVB": "cvb", "CVB0": "cvb0", "Gibbs": "dense"}
@@ -101,7 +101,7 @@ def run(split: Split, topics: int, method: str, start: int, sweeps: int, threads
     bounds, tests, seconds = [], [], []
     samples: list[tuple[int, NDArray[np.float64]]] = []
     with Threads(threads) as engine:
-        running = registry.find(sampler).load()(state, options, engine)
+        running = sampler_registry.find(sampler).load()(state, options, engine)
         running.start(random=True)
         wanted, spent = set(points(sweeps)), 0.0
         for sweep in range(1, sweeps + 1):

@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.estimate import estimate
-from topicx.evaluate.clusters import silhouettes, thinned
 from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion_perplexity
+from topicx.evaluate.silhouettes import silhouettes, thinned
 from topicx.run import Run
-from topicx.sampling.loop import Event
-from topicx.sampling.options import Options
+from topicx.sampling.run_options import Options
+from topicx.sampling.sweep_loop import Event
 from topicx.strings import Strings
 
 FOLDERS = {"reuters": "reuters-lda", "kos": "uci-kos", "nips": "nips0-12", "news": "news16-clda"}

@@ -36,15 +36,15 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.estimate import estimate
-from topicx.estimate.average import average
-from topicx.evaluate.infer import Inference
-from topicx.evaluate.labelling import Labeller
-from topicx.evaluate.labels import LabelMeasures, choose
+from topicx.estimate.averaging import average
+from topicx.evaluate.label_measures import LabelMeasures
 from topicx.model import Model
 from topicx.models.label_number import LabelNumber
-from topicx.models.registry import with_defaults
+from topicx.models.model_registry import with_defaults
+from topicx.predict.inference import Inference
+from topicx.predict.label_ranking import Labeller, chosen_labels
 from topicx.run import Run, pooled
-from topicx.sampling.options import Options
+from topicx.sampling.run_options import Options
 
 CORPORA = {"bibtex": "mulan-bibtex", "delicious": "mulan-delicious", "medical": "mulan-medical"}
 STOP = set("a an and are as at be but by for if in into is it no not of on or such that the".split()) | set(  # noqa: SIM905
@@ -117,7 +117,7 @@ def measured(scores: NDArray[Any], truth: NDArray[np.bool_], numbers: NDArray[np
     found = {}
     for name, each in (("meta", numbers), ("known", truth.sum(axis=1))):
         measures = LabelMeasures(truth.shape[1])
-        measures.add(wide, truth, choose(wide, each))
+        measures.add(wide, truth, chosen_labels(wide, each))
         found[name] = measures.result()
     return found
 

@@ -36,7 +36,7 @@ from cells import Runs
 from compound import plotting
 
 from topicx import LDA, Corpus, MedLDA
-from topicx.evaluate.prediction import of_values, predictions
+from topicx.evaluate.prediction_measures import of_values, predictions
 
 BINARY = ("alt.atheism", "talk.religion.misc")
 SHOWN = ("accuracy", "r2", "mae", "micro_f1", "macro_f1", "known_number_micro_f1", "known_number_macro_f1")

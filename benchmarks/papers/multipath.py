@@ -28,11 +28,11 @@ import numpy as np
 from topicx import datasets
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
-from topicx.hmm.learners import BaumWelch
-from topicx.hmm.model import Parameters, Sequences
-from topicx.hmm.options import HmmOptions
-from topicx.hmm.run import HmmRun
-from topicx.sampling.loop import Checkpoints
+from topicx.hmm.hmm_learners import BaumWelch
+from topicx.hmm.hmm_model import Parameters, Sequences
+from topicx.hmm.hmm_options import HmmOptions
+from topicx.hmm.hmm_run import HmmRun
+from topicx.sampling.sweep_loop import Checkpoints
 from topicx.strings import Strings
 
 CONFIGURATIONS = {
@@ -253,7 +253,7 @@ def hmmlearn(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _our_rounds(data: Sequences, start: Parameters, symbols: int, rounds: int) -> tuple[float, float]:
-    from topicx.hmm.learners import Layout
+    from topicx.hmm.hmm_learners import Layout
 
     options = HmmOptions(states=len(start.start), sampler="baum-welch", tolerance=0)
     with Threads(1) as engine:

@@ -34,14 +34,14 @@ from cells import Runs
 
 from topicx import datasets
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.tokenize import Tokenizer
+from topicx.corpus.text.tokenizer import Tokenizer
 from topicx.engines.threads import Threads
 from topicx.evaluate.completion import completion as completion_of
-from topicx.evaluate.time import TimeConcentration, time_concentration
+from topicx.evaluate.time_concentration import TimeConcentration, time_concentration
 from topicx.model import Model
 from topicx.run import Run
-from topicx.sampling.loop import Event
-from topicx.sampling.options import Options
+from topicx.sampling.run_options import Options
+from topicx.sampling.sweep_loop import Event
 from topicx.state import State
 from topicx.strings import Strings
 

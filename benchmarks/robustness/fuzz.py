@@ -55,12 +55,12 @@ class Cases:
     def __init__(self) -> None:
         import sources
 
-        from topicx import files
+        from topicx.files import container
 
-        paths = [path for path in sorted(Path().iterdir()) if path.is_file() and files.is_topicx(path)]
+        paths = [path for path in sorted(Path().iterdir()) if path.is_file() and container.is_topicx(path)]
         self.sources: dict[str, list[Any]] = {kind: [] for kind in sources.COMMANDS}
         for path in paths:
-            file = files.read(path)
+            file = container.read(path)
             self.sources[file.kind].append(file)
         self.foreign = {name: Path(name).read_bytes() for name in sorted(sources.FOREIGN) if Path(name).exists()}
         missing = set(sources.FOREIGN) - set(self.foreign) - sources.OPTIONAL
@@ -168,10 +168,10 @@ def outcome(name: str, data: bytes, line: str, further: bool = True, told: bool 
 
 def _read(_: str) -> None:
     """What every command does first."""
-    from topicx import files
-    from topicx.kinds import KINDS
+    from topicx.files import container
+    from topicx.files.file_kinds import KINDS
 
-    files.read(OURS, KINDS)
+    container.read(OURS, KINDS)
 
 
 def _step(line: str, do: Callable[[str], None] | None = None) -> str:
@@ -219,9 +219,9 @@ def plainly_wrong(path: str) -> str:
     """What is out of range in a file that was accepted; '' if nothing is. Plain comparisons, apart from the schemas."""
     import numpy as np
 
-    from topicx import files
+    from topicx.files import container
 
-    file = files.read(path)
+    file = container.read(path)
     a, wrong = file.arrays, _Wrong()
 
     def offsets(name: str, end: int) -> None:

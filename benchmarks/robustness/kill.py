@@ -22,8 +22,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from topicx import files
-from topicx.kinds import KINDS
+from topicx.files import container
+from topicx.files.file_kinds import KINDS
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 SAVED = "--checkpoint-interval 4 --threads 1 -q"
@@ -160,9 +160,9 @@ class Folder:
                 good = data == self.wanted["estimate"][name]
             else:
                 try:
-                    files.open_file(path, KINDS).close()
+                    container.open_file(path, KINDS).close()
                     good = True
-                except files.InputError:
+                except container.InputError:
                     good = False
             if not good:
                 broken.append(name)

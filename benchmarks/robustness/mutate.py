@@ -14,8 +14,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx import files
-from topicx.files import _content_digest, _with_header_digest
+from topicx.files import container
+from topicx.files.container import _content_digest, _with_header_digest
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -25,13 +25,13 @@ JSON_VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def mutated(source: files.File, rng: random.Random) -> bytes:
+def mutated(source: container.File, rng: random.Random) -> bytes:
     """The file with one to three lies in it."""
     with np.errstate(all="ignore"):
         return _mutated(source, rng)
 
 
-def _mutated(source: files.File, rng: random.Random) -> bytes:
+def _mutated(source: container.File, rng: random.Random) -> bytes:
     arrays = {name: array.copy() for name, array in source.arrays.items()}
     meta = json.loads(json.dumps(source.meta))
     how = rng.random()
@@ -139,7 +139,7 @@ def pack(kind: str, arrays: Arrays, meta: Any, parents: Any, rng: random.Random 
     for name in sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name)):
         data = np.ascontiguousarray(arrays[name]).tobytes()
         table[name] = {
-            "dtype": files._DTYPES[arrays[name].dtype.name], "shape": list(arrays[name].shape),
+            "dtype": container._DTYPES[arrays[name].dtype.name], "shape": list(arrays[name].shape),
             "data_offsets": [len(body), len(body) + len(data)],
         }  # fmt: skip
         body += data

@@ -270,8 +270,8 @@ def _runs() -> None:
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
     from topicx.run import Run
-    from topicx.sampling.loop import Checkpoints, Interrupted
-    from topicx.sampling.options import Options
+    from topicx.sampling.run_options import Options
+    from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 
     corpus = Corpus.load("good.corpus")
     runs: dict[str, dict[str, Any]] = {name: {"sampler": name, "topics": 3} for name in SAMPLERS} | MODELS

@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from topicx import files
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
-from topicx.files import Spool
-from topicx.kinds import CORPUS
+from topicx.files import container
+from topicx.files.container import Spool
+from topicx.files.file_kinds import CORPUS
 from topicx.run import Run
-from topicx.sampling.options import Options
+from topicx.sampling.run_options import Options
 from topicx.strings import Strings
 
 WORDS, TOPICS, LENGTH, BATCH = 1_000_000, 500, 250, 20_000
@@ -56,7 +56,7 @@ def make(path: Path, tokens: int, seed: int = 1) -> None:
     arrays = dict(empty.arrays())
     arrays |= {"offsets": np.arange(documents + 1, dtype=np.int64) * LENGTH, "words": spool}
     arrays |= {"word_frequencies": counts, "document_frequencies": seen}
-    files.write(path, CORPUS, arrays, {"dataset": "big", "columns": []})
+    container.write(path, CORPUS, arrays, {"dataset": "big", "columns": []})
     spool.close()
 
 

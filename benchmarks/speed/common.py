@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from topicx.corpus.corpus import Corpus
-from topicx.files import atomic_output
+from topicx.files.container import atomic_output
 
 MIN_COUNT = {"nips0-12": 5}
 """Words with fewer tokens in the corpus are pruned (elsewhere: none)."""

@@ -11,7 +11,7 @@ from typing import Any
 import common
 
 from topicx import datasets
-from topicx.report import bench, comparison
+from topicx.bench import bench_runs, comparison
 
 TOKENS = (500_000, 1_500_000, 5_000_000, 15_000_000, 50_000_000)
 LENGTH, WORDS, TOPICS, SWEEPS = 200, 50_000, 100, 30
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
                     clock=given.clock,
                     held_out=1e-3 if tokens > 10**5 else 0.1,
                 )
-                return bench.compare(corpus, [f"{sampler}:start=random"], settings).to_json()
+                return bench_runs.compare(corpus, [f"{sampler}:start=random"], settings).to_json()
 
             result = comparison.load_result(store.get(f"{sampler} {tokens}", run))
             late = result.runs[0].late

@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
-from topicx._kernels import infer as kernel
+from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.evaluate.completion import completion
-from topicx.evaluate.infer import document_keys
-from topicx.evaluate.likelihood import score
-from topicx.evaluate.rows import FixedTopics
+from topicx.evaluate.model_likelihood import score
+from topicx.predict.inference import document_keys
+from topicx.predict.topic_rows import FixedTopics
 from topicx.strings import Strings
 
 PEER = """

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from topicx import files
 from topicx.corpus.corpus import Corpus
+from topicx.files import container
 from topicx.model import Model
 from topicx.state import State
 from topicx.strings import Strings
@@ -32,18 +32,18 @@ def load(name: str) -> str:
     if kind in loaders:
         loaders[kind](name)
         return kind
-    if hasattr(files, "Schema"):
-        from topicx.kinds import KINDS
+    if hasattr(container, "Schema"):
+        from topicx.files.file_kinds import KINDS
 
-        State.from_file(files.read(name, KINDS[kind]))
+        State.from_file(container.read(name, KINDS[kind]))
     else:  # a version that has no schemas
-        State.from_file(files.read(name, kind))
+        State.from_file(container.read(name, kind))
     return kind
 
 
 def unchecked() -> None:
     """From now on values are not looked at."""
-    from topicx.schema import Check, Schema
+    from topicx.files.schema import Check, Schema
 
     Check.feed = lambda self, values: None  # type: ignore[method-assign]
     Check.finish = lambda self: None  # type: ignore[method-assign]
@@ -54,8 +54,8 @@ def make(directory: Path) -> None:
     """A corpus with words by a power law, and what a sweep over it leaves."""
     from topicx.engines.threads import Threads  # here, for old versions have other places
     from topicx.run import Run
-    from topicx.sampling.loop import Checkpoints
-    from topicx.sampling.options import Options
+    from topicx.sampling.run_options import Options
+    from topicx.sampling.sweep_loop import Checkpoints
 
     rng = np.random.default_rng(1)
     words = np.minimum(rng.pareto(1.0, TOKENS) * 20, WORDS - 1).astype(np.uint32)

@@ -12,10 +12,10 @@ from typing import Any
 
 import common
 
-from topicx.report import bench, comparison
+from topicx.bench import bench_runs, comparison
 
 CORPUS, TOPICS = "imdb", 1000
-IMPORTS = "import topicx.cli.train, topicx.models.lda, topicx.sampling.gibbs, topicx.estimate, scipy.special"
+IMPORTS = "import topicx.cli.train, topicx.models.lda, topicx.sampling.samplers.gibbs, topicx.estimate, scipy.special"
 
 
 _WATCH = """
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
         settings = comparison.Settings(topics=topics, iterations=sweeps, limit=1e9, evaluate=False, held_out=0.001)
         if given.quick:
             settings = comparison.Settings(topics=topics, iterations=sweeps, evaluate=False)
-        return bench.compare(corpus, ["auto", "sparse", "tomotopy"], settings).to_json()
+        return bench_runs.compare(corpus, ["auto", "sparse", "tomotopy"], settings).to_json()
 
     command = "python benchmarks/speed/memory.py --data DIR"
     found = store.get("train", whole)

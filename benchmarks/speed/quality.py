@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import common
 
-from topicx.report import bench, comparison
-from topicx.sampling import registry
+from topicx.bench import bench_runs, comparison
+from topicx.sampling import sampler_registry
 
 CORPUS, TOPICS = "nips0-12", 100
 
@@ -18,8 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
     seeds = given.seeds if given.quick else list(range(1, max(len(given.seeds), 5) + 1))
     entries = [
         e
-        for e in registry.ENTRIES.values()
-        if e.group != registry.VARIATIONAL and (given.wants(e.name) or e.name == "dense")
+        for e in sampler_registry.ENTRIES.values()
+        if e.group != sampler_registry.VARIATIONAL and (given.wants(e.name) or e.name == "dense")
     ]
     likelihoods: dict[str, list[float]] = {}
     perplexities: dict[str, list[float]] = {}
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
             )
 
             def run(name: str = entry.name, settings: comparison.Settings = settings) -> object:
-                return bench.compare(given.corpus(CORPUS), [f"{name}:start=random"], settings).to_json()
+                return bench_runs.compare(given.corpus(CORPUS), [f"{name}:start=random"], settings).to_json()
 
             result = comparison.load_result(store.get(f"{entry.name} seed={seed}", run)).runs[0]
             if result.problem:
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
     width = max(dense) - min(dense)
     for name, values in likelihoods.items():
         difference = sum(values) / len(values) - sum(dense) / len(dense)
-        exact = registry.ENTRIES[name].group == registry.EXACT
+        exact = sampler_registry.ENTRIES[name].group == sampler_registry.EXACT
         measured = (
             f"mean {difference:+.4f} from dense, whose seeds range over {width:.4f}; perplexity "
             f"{common.spread(perplexities[name], '.1f')}"

@@ -38,7 +38,7 @@ def train(name, sweeps, callbacks):
                      trace_interval=1_000_000, phi="cgs")
     return lda.fit(corpus, callbacks)
 if name == "infer":
-    from topicx.evaluate.infer import infer
+    from topicx.predict.inference import infer
     model = train("sparse", warm, []).model
     for _ in range(rounds):
         sys.stdin.readline()

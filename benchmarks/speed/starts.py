@@ -15,7 +15,7 @@ from typing import Any
 
 import common
 
-from topicx.report import bench, comparison, programs
+from topicx.bench import bench_runs, comparison, peer_programs
 from topicx.sampling import chain
 
 SCHEDULES: dict[str, tuple[tuple[float, int], ...] | None] = {
@@ -35,10 +35,10 @@ CASES = [
 SWEEPS = 200
 
 
-class Here(programs.Recorder):
+class Here(peer_programs.Recorder):
     """Judges at once, in this process."""
 
-    def __init__(self, task: programs.Task, test: Any, settings: comparison.Settings) -> None:
+    def __init__(self, task: peer_programs.Task, test: Any, settings: comparison.Settings) -> None:
         super().__init__(task, sys.stderr, sys.stdin)
         self.test, self.settings = test, settings
         self.rows: list[comparison.Row] = []
@@ -49,8 +49,8 @@ class Here(programs.Recorder):
     def at(
         self,
         sweep: int,
-        phi: programs.Phi | None,
-        assignments: programs.Assignments | None,
+        phi: peer_programs.Phi | None,
+        assignments: peer_programs.Assignments | None,
         *,
         work: float | None = None,
     ) -> None:
@@ -59,7 +59,7 @@ class Here(programs.Recorder):
             folder = Path(self.task.folder)
             phi(folder / "phi")
             row = {"sweep": sweep, "work": sweep if work is None else work, "seconds": seconds, "phi": "phi"}
-            self.rows.append(bench.judge(self.task, row, self.test, folder, self.settings))
+            self.rows.append(bench_runs.judge(self.task, row, self.test, folder, self.settings))
         self.skip(self.seconds - seconds)
 
 
@@ -68,7 +68,7 @@ def run(train: Any, test: Any, settings: comparison.Settings, growth: Any, sampl
     # A schedule has what it is timed to long before the end.
     points = [point for point in settings.points() if not growth or 4 * point <= 3 * settings.iterations]
     with tempfile.TemporaryDirectory() as folder:
-        task = programs.Task(
+        task = peer_programs.Task(
             sampler, {"start": "growing" if growth else "random"}, "", folder, settings.topics, settings.alpha,
             settings.beta, settings.seed, settings.threads, points, settings.limit, settings.clock,
         )  # fmt: skip
@@ -76,7 +76,7 @@ def run(train: Any, test: Any, settings: comparison.Settings, growth: Any, sampl
         chain.GROWTH = growth or before
         try:
             recorder = Here(task, test, settings)
-            programs.topicx(task, recorder, train)
+            peer_programs.topicx(task, recorder, train)
         finally:
             chain.GROWTH = before
     return [[row.sweep, row.work, row.seconds, row.perplexity or 0.0] for row in recorder.rows]
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
                 samples=10,
                 clock=given.clock,
             )
-            train, test = bench.split(given.corpus(name), settings)
+            train, test = bench_runs.split(given.corpus(name), settings)
             rows = {}
             for label, growth in SCHEDULES.items():
                 key = f"{name} K={topics} seed={seed} {label}"

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.tokenize import stopwords
+from topicx.corpus.text.tokenizer import stopwords
 
 PEER = """
 import json, re, sys, time, tomotopy as tp

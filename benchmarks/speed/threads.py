@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import common
 
-from topicx.report import bench, comparison
+from topicx.bench import bench_runs, comparison
 
 CORPUS = "nips0-12"
 SAMPLERS = ["auto", "dense"]
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
 
                     def run(sampler: str = sampler, settings: comparison.Settings = settings) -> object:
                         program = f"{sampler}:start=random"
-                        return bench.compare(given.corpus(CORPUS), [program], settings).to_json()
+                        return bench_runs.compare(given.corpus(CORPUS), [program], settings).to_json()
 
                     result = comparison.load_result(
                         store.get(f"{sampler} K={topics} seed={seed} threads={threads}", run)

@@ -22,9 +22,9 @@ from typing import Any
 import common
 import numpy as np
 
+from topicx.bench import bench_runs, comparison
 from topicx.corpus.corpus import Corpus
 from topicx.evaluate.completion import completion_perplexity
-from topicx.report import bench, comparison
 
 CORPORA = (
     "20news-3000", "imdb-3000", "uci-kos", "reuters21578", "nips0-12", "20news-bydate", "20news-lda", "imdb",
@@ -98,7 +98,7 @@ def read_counts(path: Path, topics: int, words: int, beta: float) -> np.ndarray[
 
 
 def judge(phi: np.ndarray[Any, Any], test: Corpus, settings: comparison.Settings) -> float:
-    """The perplexity, by the same call that judges every program (topicx.report.bench)."""
+    """The perplexity, by the same call that judges every program (topicx.bench.bench_runs)."""
     return completion_perplexity(
         phi, np.full(settings.topics, settings.alpha), test, share=settings.share, seed=settings.seed,
         burn_in=settings.burn_in, samples=settings.samples,
@@ -114,7 +114,7 @@ def library(name: str, train: Corpus, test: Corpus, settings: comparison.Setting
 def run_of(name: str, train: Corpus, test: Corpus, settings: comparison.Settings) -> comparison.Run:
     with tempfile.TemporaryDirectory() as folder:
         train.save(Path(folder) / "train.corpus")
-        return bench.run_program(name, train, test, Path(folder), settings, common.note)
+        return bench_runs.run_program(name, train, test, Path(folder), settings, common.note)
 
 
 def ours(
@@ -175,12 +175,12 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
             settings = replace(settings, iterations=20, burn_in=5, samples=5)
         elif topics >= 1000:
             settings = replace(settings, burn_in=30, samples=15)
-        train, test = bench.split(given.corpus(name), settings)
+        train, test = bench_runs.split(given.corpus(name), settings)
         key, peers = f"{name} K={topics}", {}
         for peer in own.peers.split(","):
             if peer == "mallet" and own.mallet:
                 peers[peer] = store.get(f"{key} mallet", lambda: mallet(own.mallet, train, test, settings))  # noqa: B023
-            elif peer != "mallet" and bench.installed(peer):
+            elif peer != "mallet" and bench_runs.installed(peer):
                 sparse = replace(settings, density=1e9)
                 peers[peer] = store.get(f"{key} {peer}", lambda: library(peer, train, test, sparse))  # noqa: B023
         if not peers:  # nothing to compare with: our own slowest

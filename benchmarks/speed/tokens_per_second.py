@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import common
 
-from topicx.report import bench, comparison
-from topicx.sampling import registry
+from topicx.bench import bench_runs, comparison
+from topicx.sampling import sampler_registry
 
 CORPUS = "nips0-12"
 MUST = {20: 1.1, 100: 1.7, 1000: 5.0}
@@ -21,16 +21,18 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
     given = common.start(__doc__ or "", arguments)
     store = given.store("tokens_per_second")
     exact = [
-        entry.name for entry in registry.ENTRIES.values() if entry.group == registry.EXACT and given.wants(entry.name)
+        entry.name
+        for entry in sampler_registry.ENTRIES.values()
+        if entry.group == sampler_registry.EXACT and given.wants(entry.name)
     ]
-    others = [entry.name for entry in registry.ENTRIES.values() if sampling(entry) and given.wants(entry.name)]
+    others = [entry.name for entry in sampler_registry.ENTRIES.values() if sampling(entry) and given.wants(entry.name)]
     command = "python benchmarks/speed/tokens_per_second.py --data DIR"
     figures = []
     best: dict[int, float] = {}
     for topics in (20, 100) if given.quick else (*MUST, LARGE):
         late: dict[str, list[float]] = {}
         early: dict[str, list[float]] = {}
-        names = [*exact, *others, *(["tomotopy"] if topics <= 1000 and bench.installed("tomotopy") else [])]
+        names = [*exact, *others, *(["tomotopy"] if topics <= 1000 and bench_runs.installed("tomotopy") else [])]
         if topics > 1000:
             names = [name for name in names if name not in SLOW_FOR_MANY]
         for seed in given.seeds:
@@ -46,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
                 program = name if name == "tomotopy" else f"{name}:start=random"
 
                 def run(program: str = program, settings: comparison.Settings = settings) -> object:
-                    return bench.compare(given.corpus(CORPUS), [program], settings).to_json()
+                    return bench_runs.compare(given.corpus(CORPUS), [program], settings).to_json()
 
                 result = comparison.load_result(store.get(f"K={topics} seed={seed} {program}", run)).runs[0]
                 if result.problem or not result.late or not result.early:
@@ -79,8 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
     return figures
 
 
-def sampling(entry: registry.Entry) -> bool:
-    return entry.group in (registry.MH, registry.APPROXIMATE)
+def sampling(entry: sampler_registry.Entry) -> bool:
+    return entry.group in (sampler_registry.MH, sampler_registry.APPROXIMATE)
 
 
 if __name__ == "__main__":

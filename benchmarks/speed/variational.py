@@ -92,15 +92,15 @@ def run_ours(
     from topicx.engines.threads import Threads
     from topicx.evaluate.completion import completion_perplexity
     from topicx.models.definition import initial_state
-    from topicx.sampling import registry
-    from topicx.sampling.options import Options
+    from topicx.sampling import sampler_registry
+    from topicx.sampling.run_options import Options
 
     held_out = Corpus.load(folder / "held-out.topicx")
     given = Options(sampler=name, **options)
     with Threads(threads) as engine:
         began = time.process_time()
         state = initial_state(Corpus.load(folder / "train.topicx"), given)
-        method = registry.find(name).load()(state, given, engine)
+        method = sampler_registry.find(name).load()(state, given, engine)
         method.start(random=True)
         seconds = time.process_time() - began
         path, memory = [], 0.0

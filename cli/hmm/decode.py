@@ -42,8 +42,8 @@ def command(model: str, corpus: str, output: str, method: str, tokens: bool, thr
 
     log p is that of path and symbols together (viterbi), or of the symbols (posterior).
     """
-    from topicx import files
     from topicx.engines.threads import Threads
+    from topicx.files import container
 
     check_outputs([output], [model, corpus])
     loaded, documents = load(model, corpus)
@@ -60,7 +60,7 @@ def command(model: str, corpus: str, output: str, method: str, tokens: bool, thr
         raise InputError(
             f"{corpus}: the model cannot produce document {impossible[0]} ({len(impossible):,} such in all)"
         )
-    with files.atomic_output(output, binary=False) as out:
+    with container.atomic_output(output, binary=False) as out:
         if tokens:
             states_of = range(loaded.n_states) if gamma is not None else ()
             out.write("\t".join(["document", "position", "symbol", "state", *(f"p_{s}" for s in states_of)]) + "\n")

@@ -10,7 +10,7 @@ from topicx.errors import InputError
 
 def load(model: str, corpus: str) -> Any:
     from topicx.corpus.corpus import Corpus
-    from topicx.hmm.model import HmmModel
+    from topicx.hmm.hmm_model import HmmModel
 
     if model == "-" and corpus == "-":
         raise InputError("MODEL and CORPUS: only one of them can be standard input")

@@ -28,8 +28,8 @@ from topicx.errors import InputError
 
 if TYPE_CHECKING:
     from topicx.cli.log import Log
-    from topicx.hmm.run import HmmRun
-    from topicx.sampling.loop import Checkpoints
+    from topicx.hmm.hmm_run import HmmRun
+    from topicx.sampling.sweep_loop import Checkpoints
 
 SAMPLERS = ("collapsed", "partial", "baum-welch")
 OPTIONS = (
@@ -81,9 +81,9 @@ def command(
     from topicx.cli.log import Log
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
-    from topicx.hmm.options import HmmOptions
-    from topicx.hmm.run import HmmRun
-    from topicx.sampling.loop import Checkpoints, Interrupted
+    from topicx.hmm.hmm_options import HmmOptions
+    from topicx.hmm.hmm_run import HmmRun
+    from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 
     given = on_command_line(context)
     check_outputs([output, trace_path, checkpoint if checkpoint != resume else None], [corpus, resume])
@@ -127,7 +127,7 @@ def command(
 def _train(run: HmmRun, checkpoints: Checkpoints, log: Log) -> None:
     """Train with progress; a signal ends it after the sweep, with a checkpoint."""
     from topicx.cli.training import Stopper
-    from topicx.sampling.loop import Event
+    from topicx.sampling.sweep_loop import Event
 
     o = run.options
     several = "".join(f", {n} {what}" for n, what in ((o.paths, "paths"), (o.restarts, "restarts")) if n > 1)
@@ -147,7 +147,7 @@ def _train(run: HmmRun, checkpoints: Checkpoints, log: Log) -> None:
 def _tell_stopped(run: HmmRun, checkpoints: Checkpoints, output: str, again: str, log: Log) -> None:
     """How to go on, and a model of what was done to read meanwhile."""
     from topicx.cli.training import unfinished, with_number
-    from topicx.hmm.model import HmmModel
+    from topicx.hmm.hmm_model import HmmModel
 
     done, resume = run.position, f"topicx hmm train --resume {shlex.quote(checkpoints.path)}"
     log.tell(f"stopped after {done} of {run.options.iterations} sweeps; the run is saved. To go on with it:\n"

@@ -114,7 +114,7 @@ def dispatch(arguments: Sequence[str]) -> None:
 def write_scripts(folder: str) -> None:
     """DIR/bin/mallet and mallet.bat: a MALLET home whose commands are topicx's."""
     from topicx.cli.common import say
-    from topicx.files import atomic_output
+    from topicx.files.container import atomic_output
 
     place = Path(folder) / "bin"
     try:

@@ -13,11 +13,11 @@ from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag, ine
 from topicx.cli.mallet.instances import Instances, sequences
 from topicx.cli.mallet.training import load_topics
 from topicx.evaluate.left_to_right import left_to_right
-from topicx.files import atomic_output
+from topicx.files.container import atomic_output
 from topicx.interop import mallet_write as write
 from topicx.interop.mallet_numbers import fixed, text
 from topicx.model import Model
-from topicx.sampling import streams
+from topicx.sampling import random_streams
 
 
 def run(parsed: Parsed) -> None:
@@ -62,7 +62,7 @@ def _word_by_word(
     for d in range(len(instances)):
         words = [word for word in corpus.document(d) if word in index]
         phi = model.phi_of([index[word] for word in words]) if words else np.zeros((0, model.n_topics))
-        logs = word_logs(phi, model.alpha[0], particles, resample, streams.generator(seed, d))
+        logs = word_logs(phi, model.alpha[0], particles, resample, random_streams.generator(seed, d))
         for word, value in zip(words, logs.tolist()):
             print(f"{word}\t{fixed(value, 6)}")
         values[d] = math.fsum(logs.tolist())

@@ -10,7 +10,7 @@ from topicx.cli.common import say
 from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag, java
 from topicx.cli.mallet.importing import PIPE_OPTIONS, TEXT_OPTIONS, batched, build, pipe_of
 from topicx.cli.mallet.instances import RawTexts
-from topicx.corpus.source import codec_of
+from topicx.corpus.formats.input_bytes import codec_of
 from topicx.errors import InputError
 
 UNQUOTED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/;:@&=+$,_-!.~'()*")

@@ -13,7 +13,7 @@ from topicx.cli.common import check_outputs, say
 from topicx.cli.mallet.arguments import Option, Parsed, file, flag
 from topicx.cli.mallet.instances import InstanceBuilder, Instances, RawTexts, load, printed
 from topicx.cli.mallet.pipe import DEFAULT_TOKENS, Pipe, read_rules, stopwords
-from topicx.corpus.source import Source
+from topicx.corpus.formats.input_bytes import Source
 from topicx.errors import InputError
 from topicx.interop.mallet_regex import java_pattern
 from topicx.progress import for_terminal
@@ -68,7 +68,7 @@ def stop_list(path: str, encoding: str) -> list[str]:
     place = Path(path.replace("\\", "/"))
     language = place.stem
     if not Path(path).exists() and place.parent.name == "stoplists" and place.suffix == ".txt":
-        from topicx.corpus.tokenize import stopwords as of_language
+        from topicx.corpus.text.tokenizer import stopwords as of_language
 
         if language == "en":
             return sorted(stopwords())

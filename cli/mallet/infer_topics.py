@@ -13,9 +13,9 @@ from topicx.cli.mallet.arguments import Command, Option, Parsed, file
 from topicx.cli.mallet.instances import sequences
 from topicx.cli.mallet.training import load_topics
 from topicx.errors import InputError
-from topicx.evaluate.infer import Documents, Inference
 from topicx.interop import mallet_write as write
 from topicx.model import Model
+from topicx.predict.inference import Documents, Inference
 from topicx.state import State
 from topicx.strings import Strings
 

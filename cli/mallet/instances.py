@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx import files
 from topicx.cli.mallet.pipe import Pipe, Tokens
 from topicx.corpus.corpus import MAP_FROM, Corpus
-from topicx.corpus.source import Source
+from topicx.corpus.formats.input_bytes import Source
 from topicx.errors import InputError
+from topicx.files import container
+from topicx.files.file_kinds import CORPUS
 from topicx.interop import mallet_numbers as numbers
-from topicx.kinds import CORPUS
 from topicx.strings import Strings
 
 JAVA = b"\xac\xed\x00\x05"
@@ -109,7 +109,7 @@ def load(path: str, option: str = "--input") -> Instances:
         start = source.peek(4)
         if start == JAVA:
             raise InputError(java_refused(path, "import-file or import-dir"))
-        corpus = Corpus.from_file(files.read(source.shown, CORPUS, source.blocks(), map_from=MAP_FROM))
+        corpus = Corpus.from_file(container.read(source.shown, CORPUS, source.blocks(), map_from=MAP_FROM))
     corpus.truth = {}  # of synthetic corpora: what is made of instances is no draw from it any more
     about = corpus.meta.get("mallet") or {}
     try:
@@ -160,7 +160,7 @@ class InstanceBuilder:
         self.pipe = pipe
         self.tokens = Tokens(pipe, like.corpus.vocabulary if like else ())
         self.labels = {label: number for number, label in enumerate(like.labels)} if like else {}
-        self._ids, self._lengths = files.Spool(np.uint32), files.Spool(np.int64)
+        self._ids, self._lengths = container.Spool(np.uint32), container.Spool(np.int64)
         self._names: list[str] = []
         self._sources: list[str] = []
         self._label_of: list[list[str]] = []
@@ -223,7 +223,7 @@ def _clean(names: Sequence[str]) -> list[str]:
     return [name if name.isascii() else name.encode("utf-8", "replace").decode() for name in names]
 
 
-def _tokens_of(spool: files.Spool) -> NDArray[np.uint32]:
+def _tokens_of(spool: container.Spool) -> NDArray[np.uint32]:
     tokens, at = np.empty(spool.size, np.uint32), 0
     for piece in spool.chunks(1 << 22):
         tokens[at : at + len(piece)] = piece

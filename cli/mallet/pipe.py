@@ -18,11 +18,11 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from topicx._kernels.tokens import Characters, Words
-from topicx.corpus.tokenize import characters_of
+from topicx._kernels.text.tokens import Characters, Words
+from topicx.corpus.text.tokenizer import characters_of
 from topicx.errors import InputError
+from topicx.files.schema import lists
 from topicx.interop.mallet_regex import java_pattern
-from topicx.schema import lists
 
 DEFAULT_TOKENS = r"\p{L}[\p{L}\p{P}]+\p{L}"
 CLASSES = regex.compile(r"[A-Za-z]+|[0-9]+|[!-/:-@\[-`{-~]")

@@ -14,7 +14,7 @@ from topicx.cli.mallet.instances import SOURCE, Instances, data, load
 from topicx.cli.mallet.pipe import Rule, read_rules, replaced
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
-from topicx.files import atomic_output
+from topicx.files.container import atomic_output
 from topicx.interop import read_state
 from topicx.strings import Strings
 

@@ -14,21 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from topicx import files
 from topicx.cli.mallet.instances import JAVA, Instances, java_refused
-from topicx.corpus.source import Source
+from topicx.corpus.formats.input_bytes import Source
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate
+from topicx.files import container
 from topicx.interop import read_state
 from topicx.model import Model
-from topicx.sampling import streams
+from topicx.sampling import random_streams
 from topicx.sampling.chain import Chain
-from topicx.sampling.hyper import rounded
-from topicx.sampling.likelihood import joint_log_likelihood
-from topicx.sampling.loop import Event, Interrupted
+from topicx.sampling.joint_likelihood import joint_log_likelihood
 from topicx.sampling.method import Update
-from topicx.sampling.options import Options
+from topicx.sampling.run_options import Options
+from topicx.sampling.sweep_loop import Event, Interrupted
+from topicx.sampling.updates.prior_fixed_points import rounded
 from topicx.state import Csr, State
 from topicx.strings import Strings
 
@@ -65,7 +65,7 @@ class MalletSettings:
 def first_state(instances: Instances, settings: MalletSettings) -> State:
     """Every token in a random topic, under the given priors."""
     corpus = instances.corpus
-    draw = streams.generator(settings.seed, 0, streams.START)
+    draw = random_streams.generator(settings.seed, 0, random_streams.START)
     z = draw.integers(0, settings.topics, corpus.n_tokens, dtype=np.uint16)
     alpha = np.full(settings.topics, settings.alpha_sum / settings.topics)
     return _state(instances, z, alpha, settings.beta)
@@ -321,7 +321,7 @@ def save_topics(path: str, state: State, settings: MalletSettings) -> None:
 def load_topics(path: str) -> Model:
     """Topics to infer with: a model file, or the state of an --output-model."""
     _refuse_java(path, "train-topics --inferencer-filename")
-    if files.kind_of(path) != "state":
+    if container.kind_of(path) != "state":
         return Model.load(path)
     state = State.load(path)
     model = estimate(state, theta="cgs", phi="cgs", examples=0)

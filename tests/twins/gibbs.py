@@ -215,7 +215,7 @@ class Document:
 
 
 def dense_sweep(cell, documents, block, key, factor=None) -> int:
-    """topicx._kernels.dense.sweep; factor: a row a document number (FixedFactor)."""
+    """topicx._kernels.gibbs.dense.sweep; factor: a row a document number (FixedFactor)."""
     cell = Cell(cell, documents, block)
     n_topics, changed, stream = cell.n_topics, 0, Stream(key)
     totals, rows = cell.totals, cell.rows
@@ -474,7 +474,7 @@ class Sparse:
 
 
 def sparse_sweep(cell, documents, block, key) -> int:
-    """topicx._kernels.sparse.sweep."""
+    """topicx._kernels.gibbs.sparse.sweep."""
     c = Cell(cell, documents, block)
     state = Sparse(c.rows, c.totals, c.beta, c.beta_sum)
     stream, current, since = Stream(key), -1, 0

@@ -41,7 +41,7 @@ class Table:
 
 
 def light_sweep(cell: Any, documents: Any, block: int, key: int) -> int:
-    """topicx._kernels.light.sweep."""
+    """topicx._kernels.gibbs.light.sweep."""
     c, stream, changed, group = Cell(cell, documents, block), Stream(key), 0, -1
     topics, totals = c.n_topics, c.totals
     inverses = [inverse(n, c.beta_sum) for n in totals]
@@ -157,7 +157,7 @@ def find_in_lanes(sums: Any, r: Any) -> int:
 
 
 def tree_sweep(cell: Any, documents: Any, block: int, key: int) -> int:
-    """topicx._kernels.tree.sweep."""
+    """topicx._kernels.gibbs.tree.sweep."""
     c, stream, changed = Cell(cell, documents, block), Stream(key), 0
     topics, totals = c.n_topics, c.totals
     tree = Tree((topics + 15) // 16 * 16)
@@ -278,7 +278,7 @@ def word_phase(
     records: Any, start: Any, places: Any, first: int, last: int, beta: Any, seed_start: Any, seed_topics: Any,
     seed_counts: Any, inverses: Any, moved: Any, key: int, tally: Any,
 ) -> int:  # fmt: skip
-    """topicx._kernels.warp.word_phase."""
+    """topicx._kernels.gibbs.warp.word_phase."""
     stream, topics, changed = Stream(key), len(inverses), 0
     for w in range(first, last):
         tokens = places[start[w] : start[w + 1]]
@@ -309,7 +309,7 @@ def word_phase(
 def document_phase(
     records: Any, offsets: Any, docs: Any, alpha: Any, groups: Any, inverses: Any, moved: Any, key: int, tally: Any
 ) -> int:
-    """topicx._kernels.warp.document_phase."""
+    """topicx._kernels.gibbs.warp.document_phase."""
     stream, topics, changed = Stream(key), len(inverses), 0
     for d in docs:
         tokens = range(offsets[d], offsets[d + 1])
@@ -344,7 +344,7 @@ def mixed(key: int, part: int) -> int:
 
 
 def alias_sweep(cell: Any, documents: Any, block: int, key: int) -> int:
-    """topicx._kernels.alias.sweep."""
+    """topicx._kernels.gibbs.alias.sweep."""
     changed, n = 0, len(documents)
     for batch in range(8):
         part = documents[batch * n // 8 : (batch + 1) * n // 8]

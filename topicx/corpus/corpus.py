@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx import files
-from topicx._kernels import counts as kernel
-from topicx.artefact import OfDocuments
+from topicx._kernels.estimate import counts as kernel
+from topicx.common_methods import OfDocuments
 from topicx.corpus.columns import rows_of
-from topicx.kinds import CORPUS
+from topicx.files import container
+from topicx.files.file_kinds import CORPUS
 from topicx.strings import Strings, same_arrays
 
 if TYPE_CHECKING:
     import pandas
     import scipy.sparse
 
-    from topicx.corpus.tokenize import Tokenizer
+    from topicx.corpus.text.tokenizer import Tokenizer
 
 
 class Labels(NamedTuple):
@@ -169,7 +169,7 @@ class Corpus(OfDocuments):
 
     def with_labels(self, labels: Iterable[str | Sequence[str] | None]) -> Corpus:
         """The same documents with these labels: for each a label, several, or None."""
-        from topicx.corpus.convert import with_labels
+        from topicx.corpus.build.python_forms import with_labels
 
         return with_labels(self, labels)
 
@@ -214,7 +214,7 @@ class Corpus(OfDocuments):
         """Write the corpus to a file and return its digest. `parents` maps a role to the digest of a file it
         is from."""
         meta = dict(self.meta) | {"columns": sorted(self.columns)}
-        self.digest = files.write(path, CORPUS, self.arrays(), meta, parents)
+        self.digest = container.write(path, CORPUS, self.arrays(), meta, parents)
         return self.digest
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -224,10 +224,10 @@ class Corpus(OfDocuments):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Corpus:
         """Read a corpus file, every byte verified."""
-        return cls.from_file(files.read(path, CORPUS, map_from=MAP_FROM))
+        return cls.from_file(container.read(path, CORPUS, map_from=MAP_FROM))
 
     @classmethod
-    def from_file(cls, file: files.File) -> Corpus:
+    def from_file(cls, file: container.File) -> Corpus:
         """A corpus from a file that was read by its schema."""
         return cls.from_arrays(file.arrays, file.meta, file.digest)
 
@@ -257,7 +257,7 @@ class Corpus(OfDocuments):
         **pruning: Any,
     ) -> Corpus:
         """A corpus of these texts. `pruning` takes min_count, min_doc_freq and max_doc_freq."""
-        from topicx.corpus.convert import from_texts
+        from topicx.corpus.build.python_forms import from_texts
 
         return from_texts(
             texts,
@@ -273,20 +273,20 @@ class Corpus(OfDocuments):
     def from_documents(cls, documents: Iterable[Sequence[str]], **about: Any) -> Corpus:
         """A corpus of documents that are already lists of words. `about` takes ids, labels, collections,
         times."""
-        from topicx.corpus.convert import from_documents
+        from topicx.corpus.build.python_forms import from_documents
 
         return from_documents(documents, **about)
 
     @classmethod
     def from_matrix(cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | NDArray[Any], vocabulary: Sequence[str] | None = None, **about: Any) -> Corpus:  # fmt: skip # noqa: E501
         """A corpus from a documents × words matrix of counts (any scipy sparse matrix or an array)."""
-        from topicx.corpus.convert import from_matrix
+        from topicx.corpus.build.python_forms import from_matrix
 
         return from_matrix(matrix, vocabulary, **about)
 
     def to_matrix(self) -> scipy.sparse.csr_array:
         """The documents × words counts as a scipy CSR array."""
-        from topicx.corpus.convert import to_matrix
+        from topicx.corpus.build.python_forms import to_matrix
 
         return to_matrix(self)
 
@@ -294,20 +294,20 @@ class Corpus(OfDocuments):
     def from_dataframe(cls, frame: pandas.DataFrame, text: str = "text", **fields: Any) -> Corpus:
         """A corpus from a pandas frame. `fields` names the columns: id, label, collection, time, and a
         tokenizer."""
-        from topicx.corpus.convert import from_dataframe
+        from topicx.corpus.build.python_forms import from_dataframe
 
         return from_dataframe(frame, text, **fields)
 
     def to_dataframe(self) -> pandas.DataFrame:
         """A pandas frame with a row a document: id, words, labels, collection, time and further columns."""
-        from topicx.corpus.convert import to_dataframe
+        from topicx.corpus.build.python_forms import to_dataframe
 
         return to_dataframe(self)
 
     def prune(self, **limits: Any) -> Corpus:
         """A corpus without words that are too rare or too common: min_count, min_doc_freq, max_doc_freq
         (share), words."""
-        from topicx.corpus.convert import prune
+        from topicx.corpus.build.python_forms import prune
 
         return prune(self, **limits)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
-from topicx.engines.memory import free_memory
+from topicx.engines.memory_limits import free_memory
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from topicx.estimate.cgsp import MAX_ENTRIES, Conditionals, DumpCounts
-from topicx.estimate.estimate import ESTIMATORS, estimate, theta, theta_rows
+from topicx.estimate.cgsp_counts import MAX_ENTRIES, Conditionals, DumpCounts
+from topicx.estimate.estimators import ESTIMATORS, estimate, theta, theta_rows
 
 __all__ = [
     "ESTIMATORS",

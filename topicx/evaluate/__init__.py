@@ -6,22 +6,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from topicx.evaluate import (
-        chib,
-        clusters,
-        coherence,
-        completion,
-        diagnostics,
-        heldout,
-        infer,
-        labels,
-        left_to_right,
-        likelihood,
-        prediction,
-        predictive,
-    )
+    from topicx.evaluate import chib as chib
+    from topicx.evaluate import coherence as coherence
+    from topicx.evaluate import completion as completion
+    from topicx.evaluate import diagnostics as diagnostics
+    from topicx.evaluate import held_out as heldout
+    from topicx.evaluate import label_measures as labels
+    from topicx.evaluate import left_to_right as left_to_right
+    from topicx.evaluate import model_likelihood as likelihood
+    from topicx.evaluate import prediction_measures as prediction
+    from topicx.evaluate import predictive as predictive
+    from topicx.evaluate import silhouettes as clusters
+    from topicx.predict import inference as infer
 
-# Imported on first use.
+_HOME = {
+    "chib": "topicx.evaluate.chib",
+    "clusters": "topicx.evaluate.silhouettes",
+    "coherence": "topicx.evaluate.coherence",
+    "completion": "topicx.evaluate.completion",
+    "diagnostics": "topicx.evaluate.diagnostics",
+    "heldout": "topicx.evaluate.held_out",
+    "infer": "topicx.predict.inference",
+    "labels": "topicx.evaluate.label_measures",
+    "left_to_right": "topicx.evaluate.left_to_right",
+    "likelihood": "topicx.evaluate.model_likelihood",
+    "prediction": "topicx.evaluate.prediction_measures",
+    "predictive": "topicx.evaluate.predictive",
+}
+"""Imported on first use. The short names are public; the modules' own say more."""
+
 __all__ = [
     "chib",
     "clusters",
@@ -39,6 +52,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return import_module(f"topicx.evaluate.{name}")
+    if name in _HOME:
+        return import_module(_HOME[name])
     raise AttributeError(f"module 'topicx.evaluate' has no attribute {name!r}")

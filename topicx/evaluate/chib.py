@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import infer as kernel
+from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.evaluate.heldout import HeldOut, held_out
+from topicx.evaluate.held_out import HeldOut, held_out
 from topicx.model import Model
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels.windows import count_windows
+from topicx._kernels.text.windows import count_windows
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.model import Model
@@ -102,7 +102,7 @@ class WindowCounts:
         self._pairs = np.zeros(len(keys), np.int64)
         self.windows = 0
         partners = (keys % max(n, 1)).astype(np.int32)
-        from topicx.evaluate.infer import runs
+        from topicx.predict.inference import runs
 
         for begin, end in runs(corpus.offsets, 1 << 22, 1 << 20):
             first, last = corpus.offsets[begin], corpus.offsets[end]

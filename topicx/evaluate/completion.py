@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import infer as kernel
+from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.evaluate.infer import document_keys, in_batches, priors
-from topicx.evaluate.likelihood import divisors
-from topicx.evaluate.rows import FixedTopics, known_tokens, match_vocabulary
-from topicx.mixing import GOLDEN, mix
+from topicx.evaluate.model_likelihood import divisors
 from topicx.model import Model
+from topicx.predict.inference import document_keys, in_batches, priors
+from topicx.predict.topic_rows import FixedTopics, known_tokens, match_vocabulary
+from topicx.splitmix import GOLDEN, mix
 
 
 @dataclass

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
-from topicx.evaluate.infer import Inference
-from topicx.evaluate.rows import match_vocabulary
 from topicx.model import Model
+from topicx.predict.inference import Inference
+from topicx.predict.topic_rows import match_vocabulary
 from topicx.state import NONE, Seeds, State
 
 if TYPE_CHECKING:

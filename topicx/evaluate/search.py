@@ -3,7 +3,7 @@
     perplexity   of documents kept out of training, by document completion (`topicx.evaluate.completion`)
     coherence    NPMI of the top words in the training corpus (`topicx.evaluate.coherence`), mean over topics
     exclusivity  φ_kw / Σ_k' φ_k'w of the top words, mean over words and topics: 1: no other topic has them
-    stability    1 - Hellinger's distance of two chains' topics, matched pair by pair (`topicx.estimate.align`), mean
+    stability    1 - Hellinger's distance of two chains' topics, matched (`topicx.estimate.topic_alignment`), mean
     umass        Mimno et al. 2011, Σ log (D(v_m, v_l) + 1) / D(v_l) over the top words, mean over topics
     cao_juan     Cao & Juan 2009: mean cosine of φ over all pairs of topics; the paper takes the K where it is least
     arun         Arun et al. 2010: symmetric Kullback-Leibler divergence of the singular values of φ (topics × words)
@@ -23,22 +23,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.corpus.any_documents import as_corpus
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.documents import as_corpus
-from topicx.corpus.split import random_parts
+from topicx.corpus.corpus_split import random_parts
 from topicx.declare import check_whole
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
-from topicx.estimate.align import align
+from topicx.estimate.topic_alignment import align
 from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion
+from topicx.files.schema import number as is_number
+from topicx.files.schema import whole as is_whole
 from topicx.model import Model
-from topicx.models import registry as models
+from topicx.models import model_registry as models
 from topicx.run import Run
-from topicx.sampling.loop import Interrupted, Stop, never
-from topicx.sampling.options import Options
-from topicx.schema import number as is_number
-from topicx.schema import whole as is_whole
+from topicx.sampling.run_options import Options
+from topicx.sampling.sweep_loop import Interrupted, Stop, never
 
 if TYPE_CHECKING:
     import pandas
@@ -79,7 +79,7 @@ class Search:
 
     def plot(self, figure: Any = None) -> Any:
         """Perplexity, coherence, exclusivity and stability by the number of topics; returns the four axes."""
-        from topicx.report.drawing import new_figure, search_panels
+        from topicx.views.topic_pictures import new_figure, search_panels
 
         return search_panels(new_figure((10, 6)) if figure is None else figure, self.rows)
 

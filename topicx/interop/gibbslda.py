@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from topicx.errors import InputError
-from topicx.interop.text import PairLines, number, positive, read_lines, shown
+from topicx.interop.text_parsing import PairLines, number, positive, read_lines, shown
 from topicx.state import MAX_TOPICS, State
 from topicx.strings import Strings
 

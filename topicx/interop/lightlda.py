@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.source import Source
+from topicx.corpus.formats.input_bytes import Source
 from topicx.errors import InputError
-from topicx.interop.text import PairLines, distinct, number, read_lines, shown
+from topicx.interop.text_parsing import PairLines, distinct, number, read_lines, shown
 from topicx.state import MAX_TOPICS, Csr, State, topic_totals, word_topics
 from topicx.strings import Strings
 

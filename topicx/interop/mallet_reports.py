@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.files import atomic_output
+from topicx.files.container import atomic_output
 from topicx.interop import mallet_numbers as numbers
 from topicx.interop.mallet_write import Ranked
 from topicx.state import State

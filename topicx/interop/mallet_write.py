@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
-from topicx.files import atomic_output
+from topicx.files.container import atomic_output
 from topicx.interop import mallet_numbers as numbers
-from topicx.interop.mallet import HEADER
-from topicx.interop.text import shown
+from topicx.interop.mallet_state import HEADER
+from topicx.interop.text_parsing import shown
 from topicx.model import Model
 from topicx.state import State, document_batches
 from topicx.strings import one_line as printable

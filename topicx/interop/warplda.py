@@ -16,8 +16,8 @@ from typing import IO
 import numpy as np
 
 from topicx.errors import InputError
-from topicx.files import atomic_output
-from topicx.interop.text import PairLines, decoded, distinct, number, positive, read_lines, shown
+from topicx.files.container import atomic_output
+from topicx.interop.text_parsing import PairLines, decoded, distinct, number, positive, read_lines, shown
 from topicx.state import MAX_TOPICS, State, word_topics
 
 

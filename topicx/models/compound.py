@@ -4,7 +4,7 @@ topics.
     π_j ~ Dirichlet(α, …, α),    θ_jd ~ Dirichlet(γ π_j),    φ_k ~ Dirichlet(β)
 
 A collection is a group of documents with α_j = γ π_j: any sampler that knows groups draws the topics of the words. π is
-renewed between sweeps (topicx.sampling.proportions, topicx.variational.vem).
+renewed between sweeps (topicx.sampling.updates.group_proportions, topicx.variational.vem).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from topicx.corpus.columns import told_time
 from topicx.corpus.corpus import Corpus
 from topicx.declare import choice, positive, whole
 from topicx.errors import InputError
-from topicx.kinds import COUNT, FINITE, HIGHEST, LOWEST
+from topicx.files.file_kinds import COUNT, FINITE, HIGHEST, LOWEST
+from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
-from topicx.sampling.hyper import LEAST, LearnScale
 from topicx.sampling.method import Update
-from topicx.sampling.options import Options
-from topicx.sampling.proportions import Auxiliary, Langevin
-from topicx.sampling.registry import BOUND, GROUPS, SAMPLES
-from topicx.schema import Array
+from topicx.sampling.run_options import Options
+from topicx.sampling.sampler_registry import BOUND, GROUPS, SAMPLES
+from topicx.sampling.updates.group_proportions import Auxiliary, Langevin
+from topicx.sampling.updates.prior_fixed_points import LEAST, LearnScale
 from topicx.state import State
 
 if TYPE_CHECKING:

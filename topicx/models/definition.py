@@ -1,6 +1,6 @@
 """What a model is: a value that says what it takes from the corpus, what it begins with, what happens between sweeps,
 and what it leaves and predicts. The chain, the files, the command line and the Python classes learn of a model here.
-A new one is a file of this package with a subclass of `Definition`, and a line in `topicx.models.registry`.
+A new one is a file of this package with a subclass of `Definition`, and a line in `topicx.models.model_registry`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from topicx.corpus.columns import columns_of
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_all, check_positive, check_whole
 from topicx.errors import InputError
-from topicx.sampling import registry
-from topicx.sampling.hyper import LearnPriors
+from topicx.files.schema import Array
 from topicx.sampling.method import Update
-from topicx.sampling.options import Options
-from topicx.schema import Array
+from topicx.sampling.run_options import Options
+from topicx.sampling.updates.prior_fixed_points import LearnPriors
 from topicx.state import Seeds, State, unplaced
 from topicx.strings import Strings
 
@@ -64,7 +63,7 @@ class Definition:
     Own: ClassVar[type] = NoOptions
     """A frozen dataclass of declared options (topicx.declare); the command line lists them under the model's name."""
     capabilities: ClassVar[frozenset[str]] = frozenset()
-    """What a sampler must be able to do (topicx.sampling.registry)."""
+    """What a sampler must be able to do (topicx.sampling.sampler_registry)."""
     unfit: ClassVar[Mapping[str, str]] = {}
     """General options that mean nothing to this model, each with the reason."""
     defaults: ClassVar[Mapping[str, Any]] = {}
@@ -105,8 +104,8 @@ class Definition:
 
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
-        """What the side arrays of a state (or, finished, of a model) must be, in the sizes of `topicx.kinds`; sizes
-        that begin with a dot are the model's own. Files are verified by it."""
+        """What the side arrays of a state (or, finished, of a model) must be, in the sizes of
+        `topicx.files.file_kinds`; sizes that begin with a dot are the model's own. Files are verified by it."""
         return ()
 
     def notes(self, state: State) -> list[str]:
@@ -255,4 +254,4 @@ def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
     return corpus.collection.astype(np.uint32), list(corpus.collection_names)
 
 
-__all__ = ["Definition", "NewDocuments", "NoOptions", "Priors", "collections_of", "initial_state", "registry"]
+__all__ = ["Definition", "NewDocuments", "NoOptions", "Priors", "collections_of", "initial_state"]

@@ -18,18 +18,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import infer as kernel
+from topicx._kernels.infer import infer as kernel
 from topicx.declare import whole
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate
-from topicx.kinds import HIGHEST, LOWEST, SMALLEST
+from topicx.files.file_kinds import HIGHEST, LOWEST, SMALLEST
+from topicx.files.schema import Array
 from topicx.model import Model
 from topicx.models.label_number import require
 from topicx.models.labeled import LabelIndex, PriorLDA, PriorOptions
 from topicx.sampling.chain import Chain
-from topicx.sampling.options import Options
-from topicx.schema import Array
+from topicx.sampling.run_options import Options
 from topicx.state import MAX_TOPICS, NONE, State
 from topicx.strings import Strings
 

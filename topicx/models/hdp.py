@@ -1,7 +1,7 @@
 """The hierarchical Dirichlet process (Teh, Jordan, Beal & Blei 2006): as many topics as the corpus asks for.
 
 The sampler draws the topics of words under α_k = α π_k over the topics there are and some spare ones; between sweeps
-topics die and are born (topicx.sampling.franchise).
+topics die and are born (topicx.sampling.updates.hdp_topics).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 from topicx.corpus.corpus import Corpus
 from topicx.declare import flag, positive
 from topicx.errors import InputError
-from topicx.kinds import HIGHEST, LOWEST
+from topicx.files.file_kinds import HIGHEST, LOWEST
+from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
-from topicx.sampling.franchise import Franchise
-from topicx.sampling.hyper import LearnPriors
 from topicx.sampling.method import Update
-from topicx.sampling.options import Options
-from topicx.sampling.registry import NEW_TOPICS
-from topicx.schema import Array
+from topicx.sampling.run_options import Options
+from topicx.sampling.sampler_registry import NEW_TOPICS
+from topicx.sampling.updates.hdp_topics import Franchise
+from topicx.sampling.updates.prior_fixed_points import LearnPriors
 from topicx.state import NONE, State
 
 if TYPE_CHECKING:

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import positive, whole
 from topicx.errors import InputError
-from topicx.kinds import COUNT, FINITE, FLOAT, HIGHEST, LOWEST
+from topicx.files.file_kinds import COUNT, FINITE, FLOAT, HIGHEST, LOWEST
+from topicx.files.schema import Array, texts
 from topicx.model import Model
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.label_number import LabelNumber, require
 from topicx.sampling.method import Update
-from topicx.sampling.options import Options
-from topicx.sampling.registry import ALLOWED
-from topicx.schema import Array, texts
+from topicx.sampling.run_options import Options
+from topicx.sampling.sampler_registry import ALLOWED
 from topicx.state import MAX_TOPICS, State
 from topicx.strings import Strings
 

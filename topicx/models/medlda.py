@@ -19,17 +19,17 @@ from topicx.corpus.corpus import Corpus
 from topicx.declare import choice, declarations, declare, number, positive, whole
 from topicx.errors import InputError
 from topicx.estimate.side_by_side import MOST_TOPICS, beside
-from topicx.kinds import FLOAT, HIGHEST
-from topicx.models.calibrate import chosen_documents, comparable, shares_as_new
+from topicx.files.file_kinds import FLOAT, HIGHEST
+from topicx.files.schema import Array, require, texts
+from topicx.files.schema import whole as whole_number
 from topicx.models.definition import Definition, Priors, initial_state
+from topicx.models.label_calibration import chosen_documents, comparable, shares_as_new
 from topicx.models.targets import TASKS, classes_of, read_targets
-from topicx.sampling import registry
-from topicx.sampling.classifier import Classifier, Tasks, padded
-from topicx.sampling.hyper import LearnPriors
+from topicx.sampling import sampler_registry
 from topicx.sampling.method import Update
-from topicx.sampling.options import Options
-from topicx.schema import Array, require, texts
-from topicx.schema import whole as whole_number
+from topicx.sampling.run_options import Options
+from topicx.sampling.updates.classifier_draws import Classifier, Tasks, padded
+from topicx.sampling.updates.prior_fixed_points import LearnPriors
 from topicx.state import State
 from topicx.strings import Strings
 
@@ -106,7 +106,7 @@ class Medlda(Definition):
     name: ClassVar[str] = "medlda"
     summary: ClassVar[str] = "topics that predict classes, labels or numbers (Zheng, Yu & Xing 2015)"
     Own: ClassVar[type] = MedldaOptions
-    capabilities: ClassVar[frozenset[str]] = frozenset({registry.FACTOR})
+    capabilities: ClassVar[frozenset[str]] = frozenset({sampler_registry.FACTOR})
     defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
     unfit: ClassVar[Mapping[str, str]] = {"paths": "its samplers have one assignment of the corpus"}
     elsewhere: ClassVar[str] = "'train --model medlda --folds 5 --try-topics 10,20,40' chooses what predicts best"
@@ -122,7 +122,7 @@ class Medlda(Definition):
         unsaid = MedldaOptions()
         said = self.own.proposals != unsaid.proposals or self.own.gibbs_steps != unsaid.gibbs_steps
         proposes = said or options.mh_steps != declarations(options)["mh_steps"][1]
-        return self.capabilities | (frozenset({registry.PROPOSALS}) if proposes else frozenset())
+        return self.capabilities | (frozenset({sampler_registry.PROPOSALS}) if proposes else frozenset())
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
         own = self.own
@@ -180,7 +180,7 @@ class Medlda(Definition):
     def tasks(self, state: State, options: Options) -> Tasks:
         """What the classifiers learn, from a state's side arrays."""
         own, side = self.own, state.side
-        sampler = registry.choose(options.sampler, self.needs(options), topics=state.n_topics)
+        sampler = sampler_registry.choose(options.sampler, self.needs(options), topics=state.n_topics)
         task = task_of(side)
         targets = side["targets"]
         if self._alone(task):  # each chain has a class of its own

@@ -1,5 +1,5 @@
 """A chain of a topic model: a plan of steps, the updates after each sweep, the trace's columns, what checkpoints keep.
-The loop itself is `topicx.sampling.loop`. Samplers and models add nothing here: they are Methods and updates.
+The loop itself is `topicx.sampling.sweep_loop`. Samplers and models add nothing here: they are Methods and updates.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from topicx import files
 from topicx.engines.threads import Engine
 from topicx.errors import InputError, TopicxError
-from topicx.kinds import CHECKPOINT
-from topicx.sampling import registry, streams
-from topicx.sampling.hyper import LearnPriors
-from topicx.sampling.loop import Step, Trace, Training
-from topicx.sampling.memory import fitting_memory
+from topicx.files import container
+from topicx.files.file_kinds import CHECKPOINT
+from topicx.files.schema import Inconsistent, require
+from topicx.sampling import random_streams, sampler_registry
+from topicx.sampling.memory_needed import fitting_memory
 from topicx.sampling.method import Method, Update
-from topicx.sampling.options import Options
+from topicx.sampling.run_options import Options
 from topicx.sampling.starts import choose_start, hot_beta, hot_sweeps, soft_method, soft_sweeps
-from topicx.schema import Inconsistent, require
+from topicx.sampling.sweep_loop import Step, Trace, Training
+from topicx.sampling.updates.prior_fixed_points import LearnPriors
 from topicx.state import NONE, State
 
 GROWTH = ((0.02, 100), (0.04, 60), (0.08, 50), (0.16, 40), (0.32, 20), (0.6, 10))
@@ -76,13 +76,13 @@ class Chain(Training):
         model = model or Plain()
         self.options = options
         self.engine = engine
-        needs = model.needs(options) | ({registry.GROUPS} if len(state.alpha) > 1 else frozenset())
-        needs |= {registry.ALLOWED} if state.allowed is not None else frozenset()
+        needs = model.needs(options) | ({sampler_registry.GROUPS} if len(state.alpha) > 1 else frozenset())
+        needs |= {sampler_registry.ALLOWED} if state.allowed is not None else frozenset()
         if options.paths != state.paths:
             raise InputError(f"paths: {options.paths} is not what the state has, {state.paths}")
         if state.paths > 1 and options.sampler == "auto":
-            needs |= {registry.PATHS}  # one that was named is refused beside the option, below
-        self.sampler = registry.choose(options.sampler, needs, f"the model {options.model}", state.n_topics)
+            needs |= {sampler_registry.PATHS}  # one that was named is refused beside the option, below
+        self.sampler = sampler_registry.choose(options.sampler, needs, f"the model {options.model}", state.n_topics)
         options.check_sampler(self.sampler)
         self.start = choose_start(state, options, self.sampler, needs)
         self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
@@ -115,7 +115,7 @@ class Chain(Training):
     def _harden(self) -> None:
         """The end of a soft start: every token's topic is drawn, and the sampler takes over."""
         state = self.method.state
-        state.z = self.method.drawn(streams.key(self.options.seed, self.options.chain, streams.HARDEN))
+        state.z = self.method.drawn(random_streams.key(self.options.seed, self.options.chain, random_streams.HARDEN))
         del self.method  # its assignments are larger than all that the sampler needs
         self.method = self._method_of(state)
         self.method.start(random=True)
@@ -165,7 +165,7 @@ class Chain(Training):
     def _update(self, step: Step, position: int) -> None:
         for number, update in enumerate(self.updates):
             if update.due(step.sweep):
-                key = streams.key(self.options.seed, self.options.chain, streams.UPDATE, position, number)
+                key = random_streams.key(self.options.seed, self.options.chain, random_streams.UPDATE, position, number)
                 self.figures |= update(self.method, key)
 
     def record(self, step: Step, figures: dict[str, float], last: bool) -> float | None:
@@ -213,7 +213,7 @@ class Chain(Training):
             "notes": self.notes,
             "state": state.meta,
         }
-        files.write(path, CHECKPOINT, arrays, meta, state.parents)
+        container.write(path, CHECKPOINT, arrays, meta, state.parents)
 
     @classmethod
     def load(
@@ -224,7 +224,7 @@ class Chain(Training):
         model_of: Callable[[Options], Trained | None] = lambda options: None,
     ) -> Chain:
         """Continue from a checkpoint, perhaps to another number of sweeps. `model_of` knows the options' model."""
-        file = files.read(path, CHECKPOINT)
+        file = container.read(path, CHECKPOINT)
         try:
             return cls._restored(file, engine, iterations, model_of)
         except Inconsistent as problem:
@@ -234,7 +234,7 @@ class Chain(Training):
 
     @classmethod
     def _restored(
-        cls, file: files.File, engine: Engine, iterations: int | None, model_of: Callable[[Options], Trained | None]
+        cls, file: container.File, engine: Engine, iterations: int | None, model_of: Callable[[Options], Trained | None]
     ) -> Chain:
         meta = file.meta
         try:
@@ -274,7 +274,7 @@ class Chain(Training):
             update.restore(_under(f"update.{update.name}.", file.arrays))
         return chain
 
-    def _restore_samples(self, file: files.File) -> None:
+    def _restore_samples(self, file: container.File) -> None:
         """The samples that the file has, or the last state, if it is one now."""
         options, state = self.options, self.state
         done = max((step.sweep for step in self.steps[: self.position]), default=0)

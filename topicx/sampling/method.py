@@ -11,9 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.engines.threads import Engine
-from topicx.sampling.hyper import CountedDocuments, CountedWords, DocumentStatistics, WordStatistics
-from topicx.sampling.options import Options
-from topicx.schema import Array, Schema
+from topicx.files.schema import Array, Schema
+from topicx.sampling.run_options import Options
+from topicx.sampling.updates.prior_fixed_points import (
+    CountedDocuments,
+    CountedWords,
+    DocumentStatistics,
+    WordStatistics,
+)
 from topicx.state import Csr, State
 
 
@@ -22,7 +27,7 @@ class Method(ABC):
 
     `state` holds the corpus, the current priors and the model's side arrays. They change between sweeps only (the
     priors by `set_priors`). A method draws every random number from a stream derived from (seed, chain, step,
-    cell): see `topicx.sampling.streams`. What a method can do stands in the registry (`Entry.capabilities`).
+    cell): see `topicx.sampling.random_streams`. What a method can do stands in the registry (`Entry.capabilities`).
     """
 
     objective: ClassVar[str] = "joint log-likelihood per token"

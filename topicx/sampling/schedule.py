@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import counts, layout
+from topicx._kernels.estimate import counts
+from topicx._kernels.gibbs import layout
 from topicx.engines.threads import Engine, Threads
-from topicx.sampling import streams
+from topicx.sampling import random_streams
 from topicx.state import document_batches, over_paths
 
 _PIECE = 1 << 20
@@ -61,7 +62,7 @@ class Schedule:
         self.shards: list[NDArray[np.uint32]] = []
         for shard in range(partitions):
             order = np.arange(bounds[shard], bounds[shard + 1], dtype=np.uint32)
-            streams.generator(seed, chain, streams.SHUFFLE, shard).shuffle(order)
+            random_streams.generator(seed, chain, random_streams.SHUFFLE, shard).shuffle(order)
             self.shards.append(order[lengths[order] > 0])
         self.block_of_word = np.zeros(n_words, np.uint16)
         # Tokens of each word (of one path).

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
-from topicx.sampling import registry
+from topicx.sampling import sampler_registry
 from topicx.sampling.method import Method
-from topicx.sampling.options import Options
-from topicx.sampling.special import exp, log
+from topicx.sampling.run_options import Options
+from topicx.sampling.special_functions import exp, log
 from topicx.state import State
 
 GROWING_FROM = (1_000_000, 500, 10_000)
@@ -48,7 +48,7 @@ SOFT_ROOM = 2 << 30
 """Bytes that the assignments of a soft start may take."""
 
 
-def choose_start(state: State, options: Options, sampler: registry.Entry, needs: Iterable[str] = ()) -> str:
+def choose_start(state: State, options: Options, sampler: sampler_registry.Entry, needs: Iterable[str] = ()) -> str:
     """The start that `auto` means for this corpus, this method, and a model that needs this of its sampler."""
     if state.placed:
         return "state"  # assignments came with it
@@ -56,20 +56,25 @@ def choose_start(state: State, options: Options, sampler: registry.Entry, needs:
         check_soft(state, needs, options.model)
     if options.start != "auto":
         return options.start
-    if registry.SOFTENS in sampler.capabilities and not set(needs) and state.paths == 1 and hot_pays(state, options):
+    if (
+        sampler_registry.SOFTENS in sampler.capabilities
+        and not set(needs)
+        and state.paths == 1
+        and hot_pays(state, options)
+    ):
         return "soft" if soft_pays(state, options) else "hot"
     tokens, a_document, a_topic = GROWING_FROM
     pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
-    return "growing" if registry.GROWS in sampler.capabilities and pays else "random"
+    return "growing" if sampler_registry.GROWS in sampler.capabilities and pays else "random"
 
 
 def soft_method(topics: int) -> type[Method]:
     """What makes these sweeps."""
     if topics > SOFT_TOPICS:
-        from topicx.variational.divided import Divided
+        from topicx.variational.divided_start import Divided
 
         return Divided
-    from topicx.variational.opening import Opening
+    from topicx.variational.soft_start import Opening
 
     return Opening
 
@@ -114,7 +119,7 @@ def check_soft(state: State, needs: Iterable[str], model: str) -> None:
     """InputError if a soft start is not for this model."""
     if state.paths > 1:
         raise InputError("start: soft is for one path: several would begin at the same place")
-    if registry.NEW_TOPICS in needs:
+    if sampler_registry.NEW_TOPICS in needs:
         raise InputError(f"start: soft has a fixed number of topics, which the model {model} has not")
 
 
@@ -127,6 +132,6 @@ def hot_pays(state: State, options: Options) -> bool:
 
 def soft_pays(state: State, options: Options) -> bool:
     """Whether a soft start, which is better still, has room."""
-    from topicx.variational.opening import room_for
+    from topicx.variational.soft_start import room_for
 
     return room_for(state, soft_topics(state.n_topics)) <= SOFT_ROOM

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import soft
+from topicx._kernels.soft import soft
+from topicx.files.schema import Array
 from topicx.sampling.schedule import Cell
-from topicx.schema import Array
-from topicx.variational.base import Rows
 from topicx.variational.cvb0 import Stored
+from topicx.variational.soft_method import Rows
 
 
 class Cvb(Stored):

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import bounds, pairs, soft
+from topicx._kernels.soft import bounds, pairs, soft
+from topicx.files.schema import Array
 from topicx.sampling.schedule import Cell
-from topicx.schema import Array
-from topicx.variational.base import Rows, Soft, require_memory
-from topicx.variational.warm import warm_start
+from topicx.variational.first_assignments import warm_start
+from topicx.variational.soft_method import Rows, Soft, require_memory
 
 RECOUNT = 16
 """Sweeps between sums of the words' counts from the assignments, in double precision: rounding does not pile up."""

@@ -12,17 +12,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import bounds, scvb0, soft
+from topicx._kernels.soft import bounds, scvb0, soft
 from topicx.corpus.corpus import take_rows
-from topicx.corpus.stored import StoredCorpus
+from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.declare import check_positive, check_whole
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.sampling import streams
-from topicx.sampling.options import Options
+from topicx.sampling import random_streams
+from topicx.sampling.run_options import Options
 from topicx.state import Seeds
-from topicx.variational.base import WORD_PARTS, Rows, pair_up
-from topicx.variational.statistics import document_cost
+from topicx.variational.expected_statistics import document_cost
+from topicx.variational.soft_method import WORD_PARTS, Rows, pair_up
 
 SLICES = 8
 """Parts of a minibatch that are worked on at once: a fixed number, so that results do not depend on threads."""
@@ -257,7 +257,7 @@ class Loop:
     def sweep(self, step: int, each: Callable[[int], None] | None = None) -> None:
         """Learn from every document once. `each` is told after each minibatch how many documents have been seen."""
         options, learner = self.options, self.learner
-        draw = streams.generator(options.seed, options.chain, streams.CELL, step)
+        draw = random_streams.generator(options.seed, options.chain, random_streams.CELL, step)
         gains = options.optimize_interval > 0
         self.fit, self.gain, self.cost = 0.0, np.zeros_like(learner.alpha), np.zeros(len(learner.alpha))
         runs = draw.permutation(-(-self.source.n_documents // RUN))

@@ -23,24 +23,25 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import pairs, soft
+from topicx._kernels.soft import pairs, soft
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.stored import StoredCorpus
+from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.declare import check_positive
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
+from topicx.files.schema import Array, require
 from topicx.model import Model
-from topicx.sampling import hyper, streams
-from topicx.sampling.hyper import DocumentStatistics
-from topicx.sampling.loop import Interrupted, Step, Stop, Trace, Training, never
+from topicx.sampling import random_streams
 from topicx.sampling.method import Method
-from topicx.sampling.options import Options
-from topicx.schema import Array, require
+from topicx.sampling.run_options import Options
+from topicx.sampling.sweep_loop import Interrupted, Step, Stop, Trace, Training, never
+from topicx.sampling.updates import prior_fixed_points
+from topicx.sampling.updates.prior_fixed_points import DocumentStatistics
 from topicx.state import Csr, State
 from topicx.strings import Strings
-from topicx.variational.base import Rows, dense_csr
+from topicx.variational.expected_statistics import ExpectedWords, Observed
 from topicx.variational.minibatches import InMemory, Learner, Loop, OnDisk, Rate
-from topicx.variational.statistics import ExpectedWords, Observed
+from topicx.variational.soft_method import Rows, dense_csr
 
 
 class Scvb0(Method):
@@ -67,7 +68,7 @@ class Scvb0(Method):
             self.learner.totals = soft.column_sums(self.learner.nw, state.n_topics)
             return
         frequencies = np.bincount(state.words, minlength=state.n_words)
-        self.learner.start(frequencies, streams.key(options.seed, options.chain, streams.START))
+        self.learner.start(frequencies, random_streams.key(options.seed, options.chain, random_streams.START))
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         self.loop.sweep(step)
@@ -139,7 +140,9 @@ class Passes(Training):
         self.options, self.each = options, each
         alpha, beta = options.alpha_vector()[None, :], np.full(len(corpus.vocabulary), float(options.beta))
         self.learner = Learner(options.topics, len(corpus.vocabulary), alpha, beta, Rate.of(options), engine)
-        self.learner.start(corpus.word_frequencies, streams.key(options.seed, options.chain, streams.START))
+        self.learner.start(
+            corpus.word_frequencies, random_streams.key(options.seed, options.chain, random_streams.START)
+        )
         self.loop = Loop(OnDisk(corpus), np.zeros(0, np.uint32), options, self.learner)
         self.trace = Trace({name: [] for name in ("sweep", "score", "alpha_sum", "beta", "rate")})
 
@@ -216,10 +219,12 @@ def _learn_priors(loop: Loop, sweep: int) -> None:
     what = set(options.optimize.split("+"))
     alpha, beta = learner.alpha, learner.beta
     if what & {"alpha", "symmetric-alpha"}:
-        alpha = hyper.rounded(hyper.learn_alpha(Observed(loop.gain, loop.cost), alpha, "symmetric-alpha" in what))
+        alpha = prior_fixed_points.rounded(
+            prior_fixed_points.learn_alpha(Observed(loop.gain, loop.cost), alpha, "symmetric-alpha" in what)
+        )
     if "beta" in what:
         words = ExpectedWords(learner.counts, learner.totals, beta)
-        beta = hyper.rounded(hyper.learn_beta(words, beta, learner.seeds))
+        beta = prior_fixed_points.rounded(prior_fixed_points.learn_beta(words, beta, learner.seeds))
     learner.set_priors(alpha, beta)
 
 
@@ -266,7 +271,7 @@ class StochasticLDA:
             rate or Rate(),
             Threads(threads),
         )
-        self._key = streams.key(seed, 0, streams.START)
+        self._key = random_streams.key(seed, 0, random_streams.START)
         self._options = options
 
     def partial_fit(self, corpus: Corpus) -> StochasticLDA:

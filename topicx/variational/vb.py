@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import bounds, soft
+from topicx._kernels.soft import bounds, soft
+from topicx.files.schema import Array
 from topicx.sampling.schedule import Cell
-from topicx.schema import Array
-from topicx.variational.base import Rows, Soft
+from topicx.variational.soft_method import Rows, Soft
 
 
 class Vb(Soft):

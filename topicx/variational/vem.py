@@ -19,11 +19,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels import bounds
-from topicx.sampling.hyper import LEAST, learn_beta, rounded, usable
+from topicx._kernels.soft import bounds
+from topicx.files.schema import require
 from topicx.sampling.method import Method
-from topicx.sampling.special import gammaln, log, polygamma, psi
-from topicx.schema import require
+from topicx.sampling.special_functions import gammaln, log, polygamma, psi
+from topicx.sampling.updates.prior_fixed_points import LEAST, learn_beta, rounded, usable
 from topicx.variational.vb import Vb
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,186 @@
+"""No command without documentation, and no documentation that does not run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.conftest import run_topicx
+from tests.places import ROOT
+from topicx.cli import COMMANDS, cli, mallet
+from topicx.cli.reading import NAMES
+
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+def commands_of(name: str) -> list[click.Command]:
+    command = cli.get_command(None, name)  # type: ignore[arg-type]
+    assert command is not None
+    return list(getattr(command, "commands", {}).values()) or [command]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_page_with_every_option(name: str) -> None:
+    page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    elsewhere = NAMES if "[options of reading](import.md)" in page else ()  # the page of import has them
+    missing = [
+        option.opts[0] if option.opts[0].startswith("--") else option.opts[-1]
+        for command in commands_of(name)
+        for option in command.params
+        if isinstance(option, click.Option)
+        and option.name not in elsewhere
+        and not any(spelling in page for spelling in option.opts)
+    ]
+    assert not missing, f"docs/{name}.md does not mention {', '.join(missing)}"
+
+
+def test_pages_call_only_commands_and_options_that_exist() -> None:
+    for page in [ROOT / "README.md", *PAGES]:
+        for line in page.read_text(encoding="utf-8").splitlines():
+            called = re.match(r"\s*(?:\$ )?topicx ([a-z]+)\b(.*)", line)
+            if not called or "topicx " + called[1] + " is" in line:
+                continue
+            assert called[1] in COMMANDS, f"{page.name}: {line.strip()!r}"
+            known = {"--help"}
+            for command in commands_of(called[1]):
+                for option in command.params:
+                    known.update(option.opts + option.secondary_opts)
+            if called[1] == "mallet" and (name := called[2].split()[0]) in mallet.COMMANDS:
+                known |= {f"--{option.name}" for option in mallet.find(name).options}
+            for word in re.findall(r"(?<=\s)--[a-z][a-z-]+", called[2].split(" | ")[0]):
+                assert word in known, f"{page.name}: {word} in {line.strip()!r}"
+
+
+def test_the_index_has_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    missing = [page.name for page in PAGES if f"]({page.name})" not in index and page.name != "README.md"]
+    assert not missing
+
+
+def test_no_page_has_gaps() -> None:
+    for page in [ROOT / "README.md", *PAGES]:
+        gaps = re.findall(
+            r"to be (?:measured|filled)|TODO|TBD|\{\{|\b(?:FIGURES|WORTH)\b", page.read_text(encoding="utf-8")
+        )
+        assert not gaps, f"{page.name}: {gaps[0]}"
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]:
+        text = re.sub(r"(?sm)```.*?```|`[^`]*`|^    .*?$", "", page.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)#:]+)\)", text):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def session(text: str) -> list[str]:
+    """The topicx commands of the README's session: lines that begin with `$ topicx`."""
+    return [line[2:] for line in text.splitlines() if line.startswith("$ topicx ")]
+
+
+def test_the_readme_session_runs_and_prints_what_it_says(tmp_path: Path) -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").split("```\n")[1].splitlines()
+    calls = session("\n".join(lines))
+    assert len(calls) >= 5
+    for call in calls:
+        done = run_topicx(*shlex.split(call)[1:], cwd=tmp_path)
+        assert done.returncode == 0, f"{call}: {done.stderr}"
+        begin = lines.index(f"$ {call}") + 1
+        end = next((i for i in range(begin, len(lines)) if lines[i].startswith("$ ")), len(lines))
+        # Results (standard output) are the same everywhere; messages hold times.
+        assert done.stdout.splitlines() == (lines[begin:end] if done.stdout else [])
+
+
+# -- the commands of the pages ---------------------------------------------------------------------------------------
+
+SHORTER = (
+    (r"(?<=-k )\d+", "4"),
+    (r"--iterations \d+", "--iterations 3"),
+    (r"--documents \d+", "--documents 60"),
+    (r"--samples 30 --lag 5", "--samples 2 --lag 1"),
+    (r"--label-topics 20", "--label-topics 3 --label-sweeps 3"),
+    (r"--checkpoint-interval \d+", "--checkpoint-interval 2"),
+    (r"-t 17", "-t 1"),
+)
+"""What makes a page's command short, without changing what it says."""
+PREPARE = """
+topicx datasets texts -o texts.tsv -q
+topicx import texts.tsv -o texts.corpus --collection-field collection --time-field year --remove-stopwords -q
+topicx split texts.corpus -o texts --fractions 0.9,0.1 --names train,test -q
+topicx train texts.train.corpus -k 4 --iterations 3 -o news.model --state news.state -q
+topicx train texts.train.corpus -k 4 --iterations 3 --samples 2 --lag 1 -o new.model -q
+topicx train texts.train.corpus -k 4 --iterations 4 -o old.model --state sample.2.state -q
+topicx train texts.train.corpus --model medlda --target collection -k 4 --iterations 3 -o news.medlda -q
+topicx export news.state --format mallet-state -o mallet-state.gz -q
+topicx export news.state --format warplda -o train.z.estimate -q
+topicx datasets texts -o new.jsonl --format jsonl -q
+topicx export texts.corpus --format lines -o texts.txt -q
+topicx export texts.test.corpus --format lines -o new.txt -q
+echo one > seen.txt
+topicx train --model dependency texts.train.corpus --iterations 3 --label-sweeps 3 -o tags.model -q
+"""
+COPIES = {
+    "news.corpus": "texts.train.corpus", "heldout.corpus": "texts.test.corpus", "new.corpus": "texts.test.corpus",
+    "sample.1.state": "news.state", "reuters.corpus": "texts.corpus", "run.state": "news.state",
+    "big.corpus": "texts.corpus", "news.tsv": "texts.tsv", "mean.model": "news.model",
+}  # fmt: skip
+
+
+def page_commands(page: Path) -> list[str]:
+    """The topicx commands of a page: indented or behind `$`, without the words that explain them; no usage lines."""
+    found = []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        called = re.match(r"(?:    |\$ |    \$ )((?:topicx|zcat \S+ \| topicx) [a-z].*)", line)
+        if called:
+            command = re.split(r"   +| +#", called[1])[0]
+            if not re.search(r"\b[A-Z]{3,}\b", command):  # `topicx info FILE` shows the form, not a call
+                found.append(command)
+    return found
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command line as a user would type it."""
+    for pattern, shorter in SHORTER:
+        command = re.sub(pattern, shorter, command)
+    ours = f"{shlex.quote(sys.executable)} -m topicx"
+    command = re.sub(r"(?:^|(?<=\| ))topicx ", ours + " ", command)
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, text=True, capture_output=True, timeout=120, check=False
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the pages speak of."""
+    folder = tmp_path_factory.mktemp("docs")
+    for command in PREPARE.strip().splitlines():
+        done = shell(command, folder)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+    for copy, original in COPIES.items():
+        shutil.copy(folder / original, folder / copy)
+    rows = [json.loads(line) for line in (folder / "new.jsonl").read_text(encoding="utf-8").splitlines()[:30]]
+    (folder / "new.jsonl").write_text("".join(json.dumps({"body": row["text"]}) + "\n" for row in rows))
+    (folder / "letters").mkdir()
+    for number, row in enumerate(rows):
+        (folder / "letters" / f"{number}.txt").write_text("\n".join([row["text"]] * 4), encoding="utf-8")
+    with gzip.open(folder / "2026-01.txt.gz", "wt", encoding="utf-8") as out:
+        out.write("\n".join(row["text"].replace("\n", " ") for row in rows) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("page", [page.name for page in PAGES if page_commands(page)])
+def test_the_commands_of_a_page_run(page: str, prepared: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    shutil.copytree(prepared, folder)
+    for command in page_commands(ROOT / "docs" / page):
+        if not command.startswith("topicx bench") and "benchmarks/" not in command:  # its own tests run it
+            done = shell(command, folder)
+            assert done.returncode == 0, f"{command}: {done.stderr}"

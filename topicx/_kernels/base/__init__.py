@@ -1,0 +1,1 @@
+"""Kernels: lanes, vectors, random numbers, special functions."""

@@ -1,0 +1,1 @@
+"""Kernels: counts, and estimates from a state."""

@@ -1,0 +1,1 @@
+"""Kernels: Gibbs samplers, and the rows they work on."""

@@ -1,0 +1,1 @@
+"""Kernels: hidden Markov models."""

@@ -1,0 +1,1 @@
+"""Kernels: documents under fixed topics."""

@@ -1,0 +1,1 @@
+"""Kernels: soft assignments (CVB0, CVB, VB)."""

@@ -1,0 +1,1 @@
+"""Kernels: text, records and windows of words."""

@@ -1,0 +1,1 @@
+"""Kernels: draws between sweeps."""

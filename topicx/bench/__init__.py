@@ -1,0 +1,1 @@
+"""This package beside other programs: speed, quality, memory."""

@@ -1,0 +1,1 @@
+"""The classes that Python programs use: thin, over `topicx.run`."""

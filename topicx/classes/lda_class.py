@@ -1,0 +1,268 @@
+"""The class that Python programs use: a thin front of `topicx.run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Never, Self, Unpack
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from topicx.classes.fit_session import Callback, Fitting
+from topicx.corpus.any_documents import Reading, as_corpus, like_model
+from topicx.corpus.corpus import Corpus
+from topicx.declare import check_known, check_whole, declarations
+from topicx.engines.threads import Threads
+from topicx.errors import InputError
+from topicx.model import Model
+from topicx.models.definition import Priors
+from topicx.run import Result, Run
+from topicx.sampling.run_options import Options
+from topicx.state import State
+
+FURTHER = ("threads", "theta", "phi", "seed_words", "seed_weight", "word_prior", "verbose")
+"""Arguments of the classes that are no declared options."""
+
+
+ELSEWHERE = {
+    **dict.fromkeys(("components_", "get_topics", "topic_word_", "word_topic"), "topic_word"),
+    **dict.fromkeys(("show_topics", "print_topics", "show_topic", "get_topic", "get_topic_words"), "top_words(number)"),
+    **dict.fromkeys(("doc_topic_", "get_document_topics"), "document_topic"),
+    **dict.fromkeys(("predict", "infer"), "transform(documents), or model.infer(documents)"),
+    "loglikelihood": "trace['score']", "ll_per_word": "trace['score']", "train": "fit(documents)",
+    **dict.fromkeys(
+        ("perplexity", "log_perplexity"), "topicx.evaluate.completion.completion(lda.model, None, heldout).perplexity"
+    ),
+    **dict.fromkeys(("coherence", "get_coherence"), "topicx.evaluate.coherence.coherence(lda.model, corpus)"),
+}  # fmt: skip
+"""What other libraries call what `LDA` has."""
+
+
+class LDA:
+    """Latent Dirichlet allocation.
+
+    >>> lda = LDA(topics=100, seed=1).fit(texts)             # doctest: +SKIP
+    >>> lda.topic_word, lda.top_words(10)                    # doctest: +SKIP
+
+    The arguments are those of `topicx train`, where `--help` tells more:
+
+    topics: number of topics (up to 65,535).
+    sampler: how assignments are found ("auto": the fastest exact one; see docs/samplers.md, docs/variational.md).
+    iterations: sweeps over the whole corpus.
+    start: "soft" (topics drawn from what CVB0 finds), "hot" (first sweeps with a larger β), "growing" (from a few
+        documents to all), "progressive", "random", or "auto" (see docs/performance.md).
+    alpha: α of each topic, a number or a number a topic (default 0.1); or alpha_sum: Σα over all topics.
+    beta: β of each word.
+    optimize_interval: re-estimate the priors every so many sweeps (0: never); optimize_burn_in: sweeps before the first
+        time; optimize: what is re-estimated, joined by +: alpha, symmetric-alpha, beta.
+    samples: average the model over so many states at the chain's end, lag sweeps apart.
+    paths: assignments of the corpus that share their counts.
+    icm: last sweeps, in which tokens take their best topic.
+    partitions: shards and blocks of the schedule, part of the result (0: by the size of the corpus).
+    trace_interval: sweeps between records of the likelihood.
+    seed, chain: of every random choice; chain tells runs with one seed apart.
+    mh_steps (samplers alias, light, warp), sparse_phi (partial), batch_documents, document_passes, rate_scale,
+        rate_delay, rate_power (scvb0): see the sampler.
+    model, own: the name of another model's definition (docs/compound.md, docs/hdp.md), and options of its own.
+    theta, phi: estimators of θ ("cgsp", "cgs") and φ ("auto", "cgs", "cgsp").
+    seed_words: words that a topic should have, {topic: words}; seed_weight: how many tokens each counts for.
+    word_prior: β of single words, {word: β}.
+    threads: 0 is all cores. No result depends on it.
+    verbose: True or False; None shows progress on a terminal and in a notebook.
+    """
+
+    def __init__(
+        self, topics: int = 100, *, sampler: str = "auto", iterations: int = 1000, start: str = "auto",
+        alpha: float | Sequence[float] | NDArray[np.floating] | None = None, alpha_sum: float | None = None,
+        beta: float = 0.01, optimize_interval: int = 0, optimize_burn_in: int = 50, optimize: str = "alpha+beta",
+        mh_steps: int = 2, sparse_phi: bool = False, batch_documents: int = 256, document_passes: int = 2,
+        rate_scale: float = 1.0, rate_delay: float = 4.0, rate_power: float = 0.6, icm: int = 0,
+        partitions: int = 0, samples: int = 1, lag: int = 10, paths: int = 1, trace_interval: int = 10,
+        seed: int = 1, chain: int = 0, model: str = "lda", own: Mapping[str, Any] | None = None, threads: int = 0,
+        theta: str = "cgsp", phi: str = "auto", seed_words: Mapping[int, Iterable[str]] | None = None,
+        seed_weight: int = 50, word_prior: Mapping[str, float] | None = None, verbose: bool | int | None = None,
+        **unknown: Never,
+    ) -> None:  # fmt: skip
+        given = dict(locals())
+        check_known(type(self).__name__, Options, unknown, FURTHER)
+        self._parameters = {name: given[name] for name in given if name not in ("self", "unknown")}
+        declared = {name: given[name] for name in declarations(Options)}
+        self.options = Options(**declared, model=model, own=dict(own or {}))
+        check_whole("threads", threads, 0, None)
+        self.threads, self.verbose = threads, verbose
+        for name, value, known in (("theta", theta, ("cgs", "cgsp")), ("phi", phi, ("auto", "cgs", "cgsp"))):
+            if value not in known:
+                raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+        self.theta, self.phi = theta, phi
+        self._priors = Priors(seed_words or {}, seed_weight, word_prior or {})
+        self._run: Run | None = None
+        self._result: Result | None = None
+
+    def __repr__(self) -> str:
+        default = type(self)()._parameters
+        shown = {name: value for name, value in self._parameters.items() if not _same(value, default.get(name))}
+        shown = {name: self._parameters[name] for name in ("topics",) if name in self._parameters} | shown
+        made = ", ".join(f"{name}={value!r}" for name, value in shown.items())
+        trained = "not trained"
+        if self._result is not None:
+            state = self._result.state
+            trained = f"trained on {state.n_documents:,} documents, {state.n_tokens:,} tokens"
+        return f"{type(self).__name__}({made}), {trained}"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments that this object was made with; `deep` means nothing here (scikit-learn gives it)."""
+        return dict(self._parameters)
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change some arguments, for the next `fit`; what was learnt stays until then."""
+        other = type(self)(**{**self._parameters, **parameters})
+        self.__dict__.update({name: value for name, value in other.__dict__.items() if name not in ("_run", "_result")})
+        return self
+
+    def fit(
+        self,
+        documents: Any,
+        callbacks: Sequence[Callback] = (),
+        *,
+        verbose: bool | int | None = None,
+        **reading: Unpack[Reading],
+    ) -> Self:
+        """Train and return self.
+
+        `documents`: a `Corpus`, texts, lists of words, a data frame (its column `text=`, or one column of counts a
+        word), or a documents × words matrix of counts (`vocabulary=` names its columns). What is no corpus yet is read
+        with `reading`: text, stopwords ("en"), tokenizer, vocabulary, min_count, min_doc_freq, max_doc_freq.
+
+        `callbacks` are called with an Event after every sweep; one that returns True ends the training. So does
+        Ctrl-C, after the sweep: the model is then that of the sweeps done.
+        """
+        corpus = as_corpus(documents, **reading)
+        with Threads(self.threads) as engine, Fitting(callbacks, self._verbosity(verbose)) as fitting:
+            run = Run.start(corpus, self.options, engine, self._priors)
+            run.check_phi(self.phi)
+            self._run, self._result = self._learn(run, fitting)
+        self.__dict__.pop("document_topic", None)
+        return self
+
+    def _learn(self, run: Run, fitting: Fitting) -> tuple[Run, Result]:
+        """Train; returns what was trained last, and the result."""
+        return run, fitting.train(run).result(theta=self.theta, phi=self.phi)
+
+    def _verbosity(self, verbose: bool | int | None) -> bool | int | None:
+        return self.verbose if verbose is None else verbose
+
+    def fit_transform(
+        self,
+        documents: Any,
+        callbacks: Sequence[Callback] = (),
+        *,
+        verbose: bool | int | None = None,
+        **reading: Unpack[Reading],
+    ) -> NDArray[np.float32]:
+        """What `fit(documents).transform(documents)` gives: θ with the topics held fixed. (`document_topic` is θ of the
+        training's own last states.)"""
+        corpus = as_corpus(documents, **reading)
+        return self.fit(corpus, callbacks, verbose=verbose).transform(corpus)
+
+    def _trained(self) -> Result:
+        if self._result is None:
+            raise InputError("the model is not trained yet: call fit(corpus) first")
+        return self._result
+
+    @property
+    def model(self) -> Model:
+        """The trained model: save it, or give it to `infer` and `evaluate`."""
+        return self._trained().model
+
+    @property
+    def state(self) -> State:
+        """The last state of the chain: every token's topic. Estimators and other programs start from it."""
+        return self._trained().state
+
+    @property
+    def topic_word(self) -> NDArray[np.float64]:
+        """φ: topics × words; each row is a distribution over the vocabulary."""
+        return self.model.topic_word
+
+    @cached_property
+    def document_topic(self) -> NDArray[np.float64]:
+        """θ: documents × topics of the training corpus, by the estimator `theta`; each row sums to 1."""
+        self._trained()
+        assert self._run is not None
+        return np.concatenate([rows for _, rows in self._run.theta_rows(self.theta)])
+
+    @property
+    def topic_word_counts(self) -> scipy.sparse.csr_array:
+        """n_kw: a sparse topics × words array of counts."""
+        indptr, topics, counts = self.state.word_topics()
+        shape = (self.state.n_words, self.state.n_topics)
+        return scipy.sparse.csr_array((counts, topics.astype(np.int32), indptr), shape=shape).T.tocsr()
+
+    @property
+    def document_topic_counts(self) -> scipy.sparse.csr_array:
+        """n_dk: a sparse documents × topics array of counts."""
+        indptr, topics, counts = self.state.document_topics()
+        shape = (self.state.n_documents, self.state.n_topics)
+        return scipy.sparse.csr_array((counts, topics.astype(np.int32), indptr), shape=shape)
+
+    @property
+    def alpha(self) -> NDArray[np.float64]:
+        """α of each topic, learnt or given (a row a group, where documents have groups)."""
+        return self.model.alpha[0] if len(self.model.alpha) == 1 else self.model.alpha
+
+    @property
+    def beta(self) -> NDArray[np.float64]:
+        """β of each word, learnt or given."""
+        return self.model.beta
+
+    @property
+    def trace(self) -> dict[str, NDArray[np.float64]]:
+        """The chain's history: sweep, score (joint log-likelihood per token), alpha_sum, beta, changed."""
+        return self.model.trace
+
+    def top_words(self, number: int = 10) -> list[list[tuple[str, float]]]:
+        """Each topic's most probable words with their probabilities."""
+        return self.model.top_words(number)
+
+    @property
+    def iterations_done(self) -> int:
+        """The sweeps of the training: fewer than `iterations` if it was stopped."""
+        return int(self.model.meta.get("stopped_after", self.model.meta["iterations"]))
+
+    def transform(self, documents: Any, *, text: str = "text", **sampling: Any) -> NDArray[np.float32]:
+        """θ of new documents in any form that `fit` takes: documents × topics (see `Model.transform`)."""
+        return self.model.transform(documents, text=text, **{"threads": self.threads, **sampling})
+
+    def _read(self, documents: Any) -> Corpus:
+        """New documents in any form, as a corpus that is read as the model's own was."""
+        return as_corpus(documents, like=like_model(self.model.vocabulary, self.model.meta))
+
+    def plot_topics(self, topics: Sequence[int] | None = None, *, words: int = 10, axes: Any = None) -> Any:
+        """The words of topics as bars; see `topicx.plots.plot_topics`."""
+        return import_module("topicx.plots").plot_topics(self, topics, words=words, axes=axes)
+
+    def plot_trace(self, *, axes: Any = None) -> Any:
+        """The objective after each sweep; see `topicx.plots.plot_trace`."""
+        return import_module("topicx.plots").plot_trace(self, axes=axes)
+
+    def plot_over_time(self, documents: Any = None, topics: Sequence[int] | None = None, **settings: Any) -> Any:
+        """Shares of topics over time, with intervals; see `topicx.plots.plot_over_time`."""
+        return import_module("topicx.plots").plot_over_time(self, documents, topics, **settings)
+
+    if not TYPE_CHECKING:  # so that a type checker knows which attributes there are
+
+        def __getattr__(self, name: str) -> Any:
+            found = ELSEWHERE.get(name)
+            hint = f"; {found} is it here" if found else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+
+    def save(self, path: str) -> None:
+        """Write the model to a file that the command line and `topicx.Model.load` read."""
+        self.model.save(path)
+
+
+def _same(value: Any, other: Any) -> bool:
+    return value is other or (type(value) is type(other) and bool(np.array_equal(value, other)))

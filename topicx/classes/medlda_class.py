@@ -1,0 +1,105 @@
+"""The class for supervised topic models: fit, predict, decision_function, transform."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.classes.fit_session import Fitting
+from topicx.classes.lda_class import FURTHER, LDA
+from topicx.corpus.corpus import Corpus
+from topicx.declare import check_known, check_whole
+from topicx.errors import InputError
+from topicx.models import model_registry as models
+from topicx.models.medlda import Medlda, MedldaOptions, decision
+from topicx.models.targets import classes_of
+from topicx.run import Result, Run, pooled
+from topicx.sampling.run_options import Options
+
+
+class MedLDA(LDA):
+    """Topics and classifiers over them, learnt together.
+
+    >>> model = MedLDA(topics=20, iterations=50, alpha_sum=6.4).fit(corpus)      # doctest: +SKIP
+    >>> model.predict(new)                                                       # doctest: +SKIP
+
+    The arguments are those of `LDA`, and the model's own: task, target, loss, lambda_, nu, epsilon, gibbs_steps,
+    proposals, class_weight, bias, weight_samples … (`topicx.models.medlda.MedldaOptions`). `fit` takes a corpus
+    with targets; documents without a target shape topics only. Of several `chains` all topics are kept, side by side,
+    and scores are averaged; `strategy="one-vs-all"` trains a chain for each class.
+    """
+
+    def __init__(self, topics: int = 100, *, chains: int = 1, **options: Any) -> None:
+        given = dict(options, chains=chains)
+        check_whole("chains", chains, 1, 1000)
+        self.chains = chains
+        names = {each.name for each in fields(MedldaOptions)}
+        theirs = {each.name: each.default for each in fields(MedldaOptions)}
+        own = {name: value for name, value in options.items() if name in names and value != theirs[name]}
+        rest = {name: value for name, value in options.items() if name not in names}
+        check_known("MedLDA", Options, rest, [*FURTHER, *names])
+        Medlda(MedldaOptions(**own))  # what is wrong with them is said now
+        super().__init__(topics, model="medlda", own=own, **models.with_defaults("medlda", rest))
+        self._parameters = {name: self._parameters[name] for name in self._parameters if name not in ("model", "own")}
+        self._parameters |= theirs | given
+
+    def _learn(self, run: Run, fitting: Fitting) -> tuple[Run, Result]:
+        joined, number = None, 0
+        while joined is None or number < self.chains * run.definition.parts(run.chain.state):
+            run = run if number == 0 else run.next(number)
+            result = fitting.train(run).result(theta=self.theta, phi=self.phi)
+            joined = pooled(joined, number, result.model)
+            number += 1
+            if fitting.stopped:
+                break
+        return run, replace(result, model=joined)
+
+    @cached_property
+    def document_topic(self) -> NDArray[np.float64]:
+        """θ of the training documents; where models stand side by side each has its own: see `transform`."""
+        if self.model.meta["chains"] > 1:
+            raise InputError("document_topic: each of the chains has its own; transform(corpus) gives θ in all of them")
+        assert self._run is not None
+        return np.concatenate([rows for _, rows in self._run.theta_rows(self.theta)])
+
+    @property
+    def task(self) -> str:
+        """binary, multiclass, multilabel or regression."""
+        return str(self.model.meta["task"])
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes or labels, in the order of the scores' columns (binary: the second is positive)."""
+        return classes_of(self.model.side)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """η, averaged: topics × tasks. The bias is not in it."""
+        return np.asarray(self.model.side["eta"][:-1])
+
+    def decision_function(self, corpus: Corpus, **options: Any) -> NDArray[np.float64]:
+        """The score of each document and task; of two classes one number a document, above 0 for the second (of two
+        classifiers half their difference), and of a regression the value. See `transform`."""
+        scores = decision(self.model, self.transform(corpus, **options))
+        if self.task == "multiclass" and scores.shape[1] == 2:
+            return np.asarray((scores[:, 1] - scores[:, 0]) / 2)
+        return scores[:, 0] if scores.shape[1] == 1 and self.task != "multilabel" else scores
+
+    def predict(self, corpus: Corpus, **options: Any) -> Any:
+        """A class a document (an array of str), a list of labels each, or an array of values; see `transform`."""
+        empty = np.zeros(0, np.uint32), np.zeros(1, np.int64)
+        first = Medlda(MedldaOptions(**self.options.own)).predict(
+            self.model, *empty, self.transform(corpus, **options)
+        )[0]
+        return list(first) if self.task == "multilabel" else np.array(first)
+
+    def score(self, corpus: Corpus, **options: Any) -> float:
+        """Accuracy; of a regression the predictive R²; of several labels the micro-averaged F1."""
+        from topicx.evaluate.prediction_measures import predictions
+
+        found = predictions(self.model, corpus, threads=self.threads, **options)
+        return float(found[{"regression": "r2", "multilabel": "micro_f1"}.get(self.task, "accuracy")])

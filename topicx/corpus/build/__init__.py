@@ -1,0 +1,1 @@
+"""The builder of corpora, and what waits on disk while one is built."""

@@ -1,0 +1,399 @@
+"""Corpora from and to Python's own forms, all through the one builder; and pruning."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.text.bigrams import BigramOptions
+from topicx.corpus.build.corpus_builder import Builder, BuildOptions
+from topicx.corpus.corpus import Corpus, take_rows
+from topicx.corpus.formats.document_reader import Batch, Counts, plain
+from topicx.corpus.text.tokenizer import Tokenizer
+from topicx.errors import InputError
+from topicx.strings import Strings
+
+if TYPE_CHECKING:
+    import pandas
+    import scipy.sparse
+
+_BATCH = 1000
+
+
+def from_texts(
+    texts: Iterable[str],
+    *,
+    ids: Iterable[str] | None = None,
+    labels: Iterable[Any] | None = None,
+    collections: Iterable[str | None] | None = None,
+    times: Iterable[Any] | None = None,
+    columns: dict[str, Iterable[Any]] | None = None,
+    tokenizer: Tokenizer | None = None,
+    stopwords: str | Iterable[str] | None = "auto",
+    like: Corpus | None = None,
+    bigrams: BigramOptions | bool = False,
+    snippet: int = 80,
+    **limits: Any,
+) -> Corpus:
+    """A corpus of these texts. `limits`: min_count, min_doc_freq, max_doc_freq, drop_empty.
+
+    `stopwords` is for the default tokenizer: "auto" (those of the language that the texts are found to be in),
+    languages ("en", "de,en"), words, or None.
+    `like` takes the tokenizer and the vocabulary of another corpus; words that it does not have are left out
+    and counted in `meta["counts"]["unknown_tokens"]`.
+    """
+    if isinstance(texts, str):
+        raise InputError("texts must be several texts, not one string")
+    find = tokenizer is None and stopwords == "auto"
+    if tokenizer is None:
+        tokenizer = Tokenizer(stopwords=() if stopwords is None or find else stopwords)  # type: ignore[arg-type]
+    vocabulary = None
+    if like is not None:
+        if limits or bigrams:
+            raise InputError("like fixes the words: leave the limits and bigrams out")
+        tokenizer, vocabulary = Tokenizer.from_meta(like.meta.get("tokenizer")), like.vocabulary
+    options = replace(_options(limits, snippet, bigrams), find_stopwords=find and like is None)
+    with Builder(tokenizer, options, like=vocabulary) as builder:
+        for texts_part, batch in _batches(texts, "texts", ids, labels, collections, times, columns):
+            for i, text in enumerate(texts_part):
+                if not isinstance(text, str):
+                    raise InputError(f"texts[{builder.n_documents + i}] is not a string but a {type(text).__name__}")
+            batch.texts = texts_part
+            builder.add(batch)
+        return builder.corpus()
+
+
+def from_documents(
+    documents: Iterable[Sequence[str]],
+    *,
+    ids: Iterable[str] | None = None,
+    labels: Iterable[Any] | None = None,
+    collections: Iterable[str | None] | None = None,
+    times: Iterable[Any] | None = None,
+    columns: dict[str, Iterable[Any]] | None = None,
+    vocabulary: Sequence[str] | None = None,
+    **limits: Any,
+) -> Corpus:
+    """A corpus of documents that are lists of words. `vocabulary` fixes the words and their order."""
+    if vocabulary is not None and limits:
+        raise InputError("a vocabulary fixes the words: leave the limits out")
+    like = vocabulary if vocabulary is None else _words(vocabulary, "vocabulary")
+    with Builder(None, _options(limits, 0), like=like) as builder:
+        for part, batch in _batches(documents, "documents", ids, labels, collections, times, columns):
+            plain = [_words(words, "documents", builder.n_documents + i) for i, words in enumerate(part)]
+            builder.add_words(plain, batch)
+        return builder.corpus()
+
+
+def _words(words: Any, name: str, number: int | None = None) -> Sequence[str]:
+    """Words as the kernels take them: NumPy's strings, and other kinds of str, as plain ones."""
+    listed = isinstance(words, Sequence | np.ndarray) and not isinstance(words, str)
+    if not listed or not all(isinstance(word, str) for word in words):
+        raise InputError(f"{name}{'' if number is None else f'[{number}]'} is not a list of words")
+    return words if all(type(word) is str for word in words) else [str.__str__(word) for word in words]
+
+
+def from_matrix(
+    matrix: Any,
+    vocabulary: Sequence[str] | None = None,
+    *,
+    ids: Iterable[str] | None = None,
+    labels: Iterable[Any] | None = None,
+    collections: Iterable[str | None] | None = None,
+    times: Iterable[Any] | None = None,
+    columns: dict[str, Iterable[Any]] | None = None,
+) -> Corpus:
+    """A corpus from a documents × words matrix of counts; the vocabulary keeps the order of the columns.
+
+    A document's tokens stand in the order of the columns. Without `vocabulary`, words are named by their
+    column: its name in a pandas frame (whose index names the documents), else its number.
+    """
+    import scipy.sparse
+
+    if hasattr(matrix, "columns") and hasattr(matrix, "index"):  # a frame of pandas: it has names
+        vocabulary = [plain(name) for name in matrix.columns] if vocabulary is None else vocabulary
+        ids = [plain(name) for name in matrix.index] if ids is None else ids
+        matrix = matrix.to_numpy()
+    if scipy.sparse.issparse(matrix):
+        table = scipy.sparse.csr_array(matrix, copy=True)
+        table.sum_duplicates()
+    else:
+        dense = np.asarray(matrix)
+        if dense.ndim != 2 or dense.dtype.kind not in "iufb":
+            raise InputError(f"matrix must be documents × words of numbers, not {dense.dtype} of shape {dense.shape}")
+        table = scipy.sparse.csr_array(dense)
+    n_documents, n_words = table.shape
+    names = [str(i) for i in range(n_words)] if vocabulary is None else list(_words(vocabulary, "vocabulary"))
+    if len(names) != n_words:
+        raise InputError(f"vocabulary has {len(names)} words, but the matrix has {n_words} columns")
+    values = np.asarray(table.data)
+    wrong = ~(np.isfinite(values) & (values >= 0) & (values == np.floor(values)) & (values < 2**32))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        row = int(np.searchsorted(table.indptr, at, side="right")) - 1
+        raise InputError(f"matrix[{row}, {table.indices[at]}] is {values[at]}, not a count")
+    with Builder(None, BuildOptions(snippet=0), like=names) as builder:
+        rows = np.arange(n_documents)
+        for part, batch in _batches(rows, "rows", ids, labels, collections, times, columns, size=50_000):
+            first, last = table.indptr[part[0]], table.indptr[part[-1] + 1]
+            lengths = np.diff(table.indptr[part[0] : part[-1] + 2]).astype(np.int64)
+            indices = table.indices[first:last].astype(np.int64)
+            batch.counts = Counts(indices, values[first:last].astype(np.int64), lengths, names)
+            builder.add(batch)
+        return builder.corpus()
+
+
+def with_labels(corpus: Corpus, labels: Iterable[Any]) -> Corpus:
+    """The same documents with these labels: for each a label, several, or None."""
+    chosen = _labels(list(labels))
+    if len(chosen) != corpus.n_documents:
+        raise InputError(f"labels has {len(chosen)} values, but there are {corpus.n_documents} documents")
+    names = sorted({label for one in chosen for label in one})
+    number = {name: i for i, name in enumerate(names)}
+    offsets = np.zeros(len(chosen) + 1 if names else 0, dtype=np.int64)
+    if names:
+        np.cumsum([len(one) for one in chosen], out=offsets[1:])
+    ids = np.array([number[label] for one in chosen for label in one], dtype=np.uint32)
+    return replace(corpus, label_names=Strings.of(names), label_offsets=offsets, label_ids=ids, digest="")
+
+
+def to_matrix(corpus: Corpus) -> scipy.sparse.csr_array:
+    """The documents × words counts (int64) as a CSR array with sorted indices."""
+    import scipy.sparse
+
+    ones = np.ones(corpus.n_tokens, dtype=np.int64)
+    shape = (corpus.n_documents, corpus.n_words)
+    matrix = scipy.sparse.csr_array((ones, corpus.words.astype(np.int64), corpus.offsets.copy()), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def from_dataframe(
+    frame: pandas.DataFrame,
+    text: str = "text",
+    *,
+    id: str | None = None,
+    label: str | None = None,
+    collection: str | None = None,
+    time: str | None = None,
+    columns: Sequence[str] = (),
+    **options: Any,
+) -> Corpus:
+    """A corpus from a pandas frame; the arguments name its columns (`columns`: further ones to keep).
+
+    Without `id` documents are named by the frame's index. A cell of `label` is a label or a list of labels. A
+    cell of `text` may also be a list of words. `options` go to `from_texts`.
+    """
+    for name in (text, id, label, collection, time, *columns):
+        if name is not None and name not in frame.columns:
+            there = ", ".join(map(str, frame.columns[:12]))
+            raise InputError(f"the frame has no column {name!r}; there are: {there}")
+
+    def column(name: str | None) -> list[Any] | None:
+        if name is None:
+            return None
+        return [None if _missing(value) else value for value in frame[name].tolist()]
+
+    collections = column(collection)
+    about: dict[str, Any] = {
+        "ids": [plain(value) for value in (frame.index.tolist() if id is None else frame[id].tolist())],
+        "labels": column(label),
+        "collections": None
+        if collections is None
+        else [None if value is None else plain(value) for value in collections],
+        "times": column(time),
+        "columns": {name: column(name) or [] for name in columns},
+    }
+    texts = ["" if value is None else value for value in column(text) or []]
+    if texts and all(isinstance(value, (list, tuple, np.ndarray)) for value in texts):
+        return from_documents([list(value) for value in texts], **about, **options)
+    return from_texts(texts, **about, **options)
+
+
+def to_dataframe(corpus: Corpus) -> pandas.DataFrame:
+    """A pandas frame with a row a document. `words` holds lists of words."""
+    import pandas
+
+    vocabulary = np.array(list(corpus.vocabulary), dtype=object)
+    documents = [
+        vocabulary[corpus.words[begin:end]].tolist() for begin, end in itertools.pairwise(corpus.offsets.tolist())
+    ]
+    frame: dict[str, Any] = {"id": list(corpus.ids), "words": documents}
+    if len(corpus.label_offsets):
+        frame["labels"] = [corpus.labels(i) for i in range(len(corpus))]
+    if len(corpus.collection):
+        frame["collection"] = [corpus.collection_of(i) for i in range(len(corpus))]
+    if len(corpus.time):
+        times: Any = corpus.time
+        if corpus.meta.get("time") == "date":
+            times = pandas.to_datetime(corpus.time, unit="D", origin="unix")
+        frame["time"] = times
+    for name, values in corpus.columns.items():
+        if name not in frame:
+            frame[name] = list(values) if isinstance(values, Strings) else values
+    return pandas.DataFrame(frame)
+
+
+def prune(
+    corpus: Corpus,
+    *,
+    min_count: int = 1,
+    min_doc_freq: int = 1,
+    max_doc_freq: float = 1.0,
+    stopwords: Iterable[str] = (),
+    words: Iterable[str] | None = None,
+    keep_most: int | None = None,
+    drop_most: int = 0,
+    min_length: int = 1,
+    drop_numbers: bool = False,
+    drop_empty: bool = False,
+) -> Corpus:
+    """A corpus without the words beyond these limits. The words that stay keep their order.
+
+    `words` keeps only these. Of the words that pass the rest, `drop_most` drops the most frequent; `keep_most` keeps
+    the most frequent that are then left (ties by their order). `min_length` drops words of fewer characters,
+    `drop_numbers` words without a letter.
+    """
+    options = _options({"min_count": min_count, "min_doc_freq": min_doc_freq, "max_doc_freq": max_doc_freq}, 0)
+    tokens, documents = corpus.word_frequencies, corpus.document_frequencies
+    keep = (tokens >= max(options.min_count, 1)) & (documents >= options.min_doc_freq)
+    keep &= documents <= math.floor(options.max_doc_freq * corpus.n_documents + 1e-9)
+    dropped = frozenset(stopwords)
+    wanted = None if words is None else frozenset(words)
+    form = Tokenizer(min_length=min_length, keep_numbers=not drop_numbers)
+    if dropped or wanted is not None or form.drops_noise:
+        names = list(corpus.vocabulary)
+        keep &= np.array([not form.is_noise(name) for name in names], dtype=bool)
+        keep &= np.array([name not in dropped and (wanted is None or name in wanted) for name in names], dtype=bool)
+    chosen = np.flatnonzero(keep)
+    if drop_most or keep_most is not None:
+        chosen = np.sort(chosen[np.argsort(-tokens[chosen], kind="stable")[drop_most:][:keep_most]])
+    mapping = np.full(corpus.n_words, -1, dtype=np.int64)
+    mapping[chosen] = np.arange(len(chosen))
+    final = mapping[corpus.words]
+    kept = final >= 0
+    if not kept.any():
+        raise InputError("nothing is left: no word is within the limits")
+    sums = np.concatenate([[0], np.cumsum(kept)])
+    bytes_, offsets = take_rows(corpus.vocabulary.data, corpus.vocabulary.offsets, chosen)
+    result = replace(
+        corpus,
+        words=final[kept].astype(np.uint32),
+        offsets=sums[corpus.offsets].astype(np.int64),
+        vocabulary=Strings(bytes_, offsets),
+        meta=dict(corpus.meta),
+        digest="",
+        truth=_pruned_truth(corpus, kept, chosen),
+        extra={},
+    )
+    counts = dict(corpus.meta.get("counts", {}))
+    empty = int((result.lengths == 0).sum())
+    counts["dropped_words"] = counts.get("dropped_words", 0) + int((tokens > 0).sum()) - len(chosen)
+    counts["dropped_tokens"] = counts.get("dropped_tokens", 0) + corpus.n_tokens - result.n_tokens
+    if drop_empty and empty:
+        result = result.select(result.lengths > 0)
+        counts["dropped_documents"] = counts.get("dropped_documents", 0) + empty
+    result.meta["counts"] = counts | recount(result)
+    return result
+
+
+def _pruned_truth(corpus: Corpus, kept: NDArray[np.bool_], words: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """What is known of a synthetic corpus, for the tokens and words that stay; what goes by word numbers otherwise is
+    dropped."""
+    truth = {name: array for name, array in corpus.truth.items() if name != "topic_slots"}
+    if "z" in truth:
+        truth["z"] = truth["z"][kept]
+    for name in ("topic_word", "emissions"):
+        if name in truth:
+            truth[name] = truth[name][:, words]
+    return truth
+
+
+def recount(corpus: Corpus) -> dict[str, int]:
+    """The counts of a corpus that its metadata repeats."""
+    return {
+        "documents": corpus.n_documents,
+        "empty_documents": int((corpus.lengths == 0).sum()),
+        "tokens": corpus.n_tokens,
+        "words": corpus.n_words,
+    }
+
+
+def _options(limits: dict[str, Any], snippet: int, bigrams: BigramOptions | bool = False) -> BuildOptions:
+    unknown = set(limits) - {"min_count", "min_doc_freq", "max_doc_freq", "drop_empty"}
+    if unknown:
+        raise TypeError(f"unknown arguments: {', '.join(sorted(unknown))}")
+    for name, low in (("min_count", 1), ("min_doc_freq", 1)):
+        if name in limits and not (limits[name] == int(limits[name]) and limits[name] >= low):
+            raise InputError(f"{name} must be a whole number of at least {low}, not {limits[name]}")
+    if not 0 < limits.get("max_doc_freq", 1.0) <= 1:
+        raise InputError(f"max_doc_freq must be a share above 0 and at most 1, not {limits['max_doc_freq']}")
+    chosen = BigramOptions() if bigrams is True else (bigrams or None)
+    return BuildOptions(snippet=snippet, bigrams=chosen, **limits)
+
+
+def _batches(
+    main: Iterable[Any],
+    name: str,
+    ids: Iterable[Any] | None,
+    labels: Iterable[Any] | None,
+    collections: Iterable[Any] | None,
+    times: Iterable[Any] | None,
+    columns: dict[str, Iterable[Any]] | None,
+    size: int = _BATCH,
+) -> Iterable[tuple[list[Any], Batch]]:
+    """The documents in batches with what goes along with them; all must be equally many."""
+    streams: dict[str, Any] = {"ids": ids, "labels": labels, "collections": collections, "times": times}
+    streams = {key: iter(value) for key, value in streams.items() if value is not None}
+    further = {key: iter(value) for key, value in (columns or {}).items()}
+    documents = iter(main)
+    start = 0
+    while part := list(itertools.islice(documents, size)):
+        batch = Batch("", range(start, start + len(part)))
+        for key, stream in (streams | further).items():
+            values = list(itertools.islice(stream, len(part)))
+            if len(values) < len(part):
+                raise InputError(f"{key} has {start + len(values)} values, but there are more {name}")
+            if key in further:
+                batch.columns[key] = values
+            else:
+                setattr(batch, key, _labels(values) if key == "labels" else values)
+        if batch.ids is not None:
+            batch.ids = [plain(value) for value in batch.ids]
+        yield part, batch
+        start += len(part)
+    for key, stream in (streams | further).items():
+        if next(stream, stream) is not stream:
+            raise InputError(f"{key} has more values than there are {name} ({start})")
+
+
+def _labels(values: list[Any]) -> list[tuple[str, ...]]:
+    """A label, several, or None a document."""
+    result: list[tuple[str, ...]] = []
+    for value in values:
+        if value is None:
+            result.append(())
+        elif isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+            parts = sorted(value) if isinstance(value, (set, frozenset)) else value
+            result.append(tuple(dict.fromkeys(plain(part) for part in parts)))
+        else:
+            result.append((plain(value),))
+    return result
+
+
+def _missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    if value is None:
+        return True
+    if isinstance(value, (str, list, tuple, set, dict, np.ndarray)):
+        return False
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return True

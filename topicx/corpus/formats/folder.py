@@ -1,0 +1,155 @@
+"""A document a file: all files of a folder (`dir`, the folder a file lies in is its label), or files that are named
+one by one (`files`)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import regex
+
+from topicx.corpus.formats.compressed import unpacked_name
+from topicx.corpus.formats.document_reader import Batch, ReadOptions
+from topicx.corpus.formats.input_bytes import BLOCK, LONG_LINE, Source, _after_space
+from topicx.errors import InputError
+
+TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".ldac", ".svm", ".svmlight", ".libsvm", ".arff")
+"""Endings of files that hold many documents each."""
+
+_HEADER_END = re.compile(r"\r?\n[ \t]*\r?\n")
+
+Named = tuple[str, str, tuple[str, ...]]
+"""The file, the document's name, its labels."""
+
+
+def read(root: str, options: ReadOptions, say: Callable[[str], None] = lambda _: None) -> Iterator[tuple[Batch, int]]:
+    """Batches of the files of a folder and their sizes. Files are read in the order of their names; hidden
+    ones are left out, and so are links that lead out of the folder."""
+    found = list(walk(root, options.follow_links, say))
+    if not found:
+        raise InputError(f"{root}: has no files in it")
+    yield from documents(((str(path), inside, _label(inside)) for path, inside in found), root, options)
+
+
+def files(names: list[str], options: ReadOptions) -> Iterator[tuple[Batch, int]]:
+    """The same for files that are named; their folders are their labels where they differ."""
+    parents = {Path(name).parent.as_posix() for name in names}
+    labels = (lambda name: _label(Path(name).as_posix())) if len(parents) > 1 else (lambda _: ())
+    yield from documents(((name, Path(name).as_posix(), labels(name)) for name in names), "files", options)
+
+
+def _label(inside: str) -> tuple[str, ...]:
+    parent = Path(inside).parent.as_posix()
+    return () if parent == "." else (parent,)
+
+
+def documents(named: Iterable[Named], shown: str, options: ReadOptions) -> Iterator[tuple[Batch, int]]:
+    """A document a file, many of them a batch with its size; a long one in pieces."""
+    ids: list[str | None] = []
+    texts: list[str] = []
+    labels: list[tuple[str, ...]] = []
+    size = 0
+    dated = _times(options)
+    for name, document, label in named:
+        with Source(name) as source:
+            continues = False
+            for text, is_open in _pieces(source, options):
+                ids.append(document)
+                texts.append(text)
+                labels.append(() if label and label[0] in options.no_label else label)
+                size += len(text)
+                if is_open or continues or size >= BLOCK or len(texts) >= 10_000:
+                    times = dated(ids)
+                    yield Batch(shown, None, texts, ids, labels, times=times, continues=continues, open=is_open), size
+                    ids, texts, labels, size = [], [], [], 0
+                continues = is_open
+    if texts:
+        yield Batch(shown, None, texts, ids, labels, times=dated(ids)), size
+
+
+def _times(options: ReadOptions) -> Callable[[list[Any]], list[str | None] | None]:
+    """Says the times of documents by their names: what the first group of a pattern finds there."""
+    if options.time_regex is None:
+        return lambda names: None
+    try:
+        pattern = regex.compile(options.time_regex)
+    except regex.error as error:
+        raise InputError(f"--time-regex {options.time_regex!r}: {error}") from None
+
+    def time(name: str) -> str | None:
+        found = pattern.search(name)
+        return found[min(pattern.groups, 1)] if found else None
+
+    return lambda names: [time(name) for name in names]
+
+
+def _pieces(source: Source, options: ReadOptions) -> Iterator[tuple[str, bool]]:
+    """The text of a file, and whether more of it comes; nothing where the file is to be left out."""
+    held, first = "", True
+    for text in source.texts(options.encoding, options.encoding_errors, options.faults):
+        held += text
+        while len(held) > LONG_LINE:
+            end = _after_space(held, LONG_LINE)
+            yield _ready(held[:end], source, options, first, whole=False) or "", True
+            held, first = held[end:], False
+    last = _ready(held, source, options, first, whole=first)
+    if last is not None:
+        yield last, False
+
+
+def _ready(text: str, source: Source, options: ReadOptions, first: bool, whole: bool) -> str | None:
+    if first and options.skip_header:
+        found = _HEADER_END.search(text)
+        text = text[found.end() :] if found else ""
+    cleaned = options.faults.clean(text, source.shown) if options.faults.policy != "stop" else text
+    if cleaned is None and not whole:
+        return text.replace("\0", " ").replace("\udfff", "\ufffd")
+    return cleaned
+
+
+def walk(root: str, follow: bool, say: Callable[[str], None]) -> Iterator[tuple[Path, str]]:
+    """The files of a folder and their names in it."""
+    place = Path(root).resolve()
+    left_out: list[Path] = []
+    for path in _walk(Path(root)):
+        if path.is_symlink() and not follow and not path.resolve().is_relative_to(place):
+            left_out.append(path)
+            continue
+        yield path, path.relative_to(root).as_posix()
+    if left_out:
+        many = f"{len(left_out):,} links lead" if len(left_out) > 1 else "1 link leads"
+        say(f"{root}: {many} out of the folder and left out ({left_out[0]}; --follow-links reads them)")
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror or error}") from None
+    for name, is_folder in names:
+        if name.startswith("."):
+            continue
+        path = folder / name
+        if is_folder:
+            yield from _walk(path)
+        elif path.is_file():
+            yield path
+
+
+def tables(root: str, options: ReadOptions) -> list[str] | None:
+    """The files of a folder where each holds many documents (JSON lines, tables): None where they are texts."""
+    found = [(path, inside) for path, inside in walk(root, options.follow_links, lambda _: None)]
+    parts = [path for path, _ in found if Path(unpacked_name(path.name)).suffix.lower() in TABLES]
+    if not parts:
+        return None
+    others = [path for path, inside in found if path not in set(parts) and not path.name.startswith("_")]
+    if others:
+        raise InputError(
+            f"{root}: has tables ({parts[0].name}) and other files ({others[0].name}): name the files to read, or say "
+            "--format dir for a document a file"
+        )
+    return [str(path) for path in parts]

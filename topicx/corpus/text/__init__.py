@@ -1,0 +1,1 @@
+"""Text to words: tokenizer, stop words, stems, bigrams, chunks."""

@@ -1,0 +1,115 @@
+"""Averages over samples of a chain, and over chains.
+
+The mean of expected counts (or of θ) over samples is a better estimate than one sample, if topic k means the same in
+all of them (Papanikolaou et al. 2017, sections 3.3.1 and 4; Griffiths & Steyvers 2004 warn of it). It does with φ
+fixed, and for most of the time in samples of one chain that are not far apart. It never does across chains: their
+numbering of topics is arbitrary. So the topics are compared first: where the best matching of a model's topics to the
+first's is not the identity, the average is refused, or made after renumbering if the caller asks for that
+(`align=True`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.errors import InputError
+from topicx.estimate.topic_alignment import align as aligned
+from topicx.model import Model
+
+
+def order_of(first: Model, model: Model, names: tuple[str, str], *, align: bool = False) -> NDArray[np.int64]:
+    """The model's topics in the order of the first model's: the identity unless `align`; refused with the reason."""
+    _compatible(first, model, *names)
+    chains = [_chain(m) for m in (first, model)]
+    if not align and None not in chains and chains[0] != chains[1]:
+        raise InputError(
+            f"{names[1]} and {names[0]} are of different chains, whose numbering of topics is arbitrary: an average "
+            "would mix unlike topics. --align renumbers them first"
+        )
+    order = np.array([pair.b for pair in aligned(first, model)], np.int64)
+    moved = np.flatnonzero(order != np.arange(first.n_topics))
+    if len(moved) and not align:
+        k = int(moved[0])
+        raise InputError(
+            f"{names[1]} and {names[0]} do not number their topics alike ({len(moved)} of {first.n_topics} differ; "
+            f"topic {k} of the latter is most like topic {order[k]} of the former): an average would mix unlike "
+            "topics. --align renumbers them first"
+        )
+    return order
+
+
+def permutations(models: Sequence[Model], *, align: bool = False) -> list[NDArray[np.int64]]:
+    """`order_of` for every model, the first one's being the identity."""
+    orders: list[NDArray[np.int64]] = [np.arange(models[0].n_topics)]
+    for at, model in enumerate(models[1:], 2):
+        orders.append(order_of(models[0], model, ("model 1", f"model {at}"), align=align))
+    return orders
+
+
+def _chain(model: Model) -> Any:
+    """What tells chains apart, where it is known: all options with the seed."""
+    meta = model.meta
+    if "seed" not in meta or "options" not in meta:
+        return None
+    return {k: v for k, v in meta["options"].items() if k != "iterations"}, meta["seed"], meta.get("chain", 0)
+
+
+def _compatible(first: Model, model: Model, first_name: str, name: str) -> None:
+    if model.n_topics != first.n_topics:
+        raise InputError(f"{name} has {model.n_topics} topics and {first_name} {first.n_topics}: they have no average")
+    if model.vocabulary != first.vocabulary:
+        raise InputError(f"{name} and {first_name} have different vocabularies: they have no average")
+    if len(model.alpha) != len(first.alpha):
+        raise InputError(f"{name} has {len(model.alpha)} groups of documents and {first_name} {len(first.alpha)}")
+
+
+def average(
+    models: Sequence[Model], orders: Sequence[NDArray[np.int64]], weights: Sequence[int] | None = None
+) -> Model:
+    """The model of the mean expected counts, α and β; `orders` as from `permutations`. `weights`: how many samples each
+    model stands for (None: one)."""
+    import scipy.sparse
+
+    if not models:
+        raise InputError("there is no model to average")
+    weights = weights or [1] * len(models)
+    first, number = models[0], sum(weights)
+    topics = first.n_topics
+    total: Any = None
+    remainder = np.zeros(first.n_words if any(len(m.remainder) for m in models) else 0)
+    share = np.zeros(topics)
+    for model, order, weight in zip(models, orders, weights):
+        back = np.empty(topics, np.int32)
+        back[order] = np.arange(topics)  # its topic order[k] is topic k here
+        shape = (first.n_words, topics)
+        values = model.values.astype(np.float64) * weight
+        counts = scipy.sparse.csr_array((values, back[model.topics], model.indptr), shape=shape)
+        total = counts if total is None else total + counts
+        if len(model.remainder):
+            remainder += model.remainder * weight
+            share += model.remainder.sum() * model.remainder_share[order] * weight
+    total = total.tocsr()
+    total.sort_indices()
+    mean = Model(
+        vocabulary=first.vocabulary,
+        alpha=_mean([m.alpha[:, order] for m, order in zip(models, orders)], weights),
+        beta=_mean([m.beta for m in models], weights),
+        indptr=total.indptr.astype(np.int64),
+        topics=total.indices.astype(np.uint16),
+        values=total.data / number,
+        remainder=remainder / number,
+        remainder_share=share / share.sum() if share.sum() > 0 else np.zeros(0),
+        meta=dict(first.meta),
+    )
+    mean.meta["estimator"] = dict(first.meta.get("estimator", {})) | {"samples": number}
+    return mean
+
+
+def _mean(arrays: Sequence[NDArray[np.float64]], weights: Sequence[int]) -> NDArray[np.float64]:
+    if set(weights) == {1}:
+        return np.asarray(np.mean(arrays, axis=0))
+    return np.asarray(np.average(arrays, axis=0, weights=weights))

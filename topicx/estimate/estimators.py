@@ -1,0 +1,161 @@
+"""One entrance to the estimators: a state goes in; a model and the documents' topics come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.engines.threads import Engine, engine_of
+from topicx.errors import InputError
+from topicx.estimate import cgs_counts
+from topicx.estimate.cgsp_counts import MAX_ENTRIES, Conditionals, DumpCounts, ThetaRows
+from topicx.estimate.path_estimates import PathConditionals, joined
+from topicx.estimate.restricted_counts import RestrictedConditionals
+from topicx.estimate.restricted_counts import theta_rows as restricted_rows
+from topicx.model import Model
+from topicx.state import Csr, State, document_batches
+
+ESTIMATORS = ("cgs", "cgsp")
+AUTO_ENTRIES = 10_000_000
+"""What φ "auto" means: cgsp up to so many numbers; beyond, cgs, which is sparse and costs no memory by token."""
+AUTO_TOKENS = 100_000_000
+"""And up to so many tokens: cgsp keeps 34 bytes for each while it works."""
+PART = 1 << 24
+"""Tokens of the documents whose θ^p is made at a time."""
+
+
+def _check(name: str, value: str) -> None:
+    if value not in ESTIMATORS:
+        raise InputError(f"{name}: {value!r} is not an estimator; there are {' and '.join(ESTIMATORS)}")
+
+
+def estimate(
+    state: State,
+    *,
+    theta: str = "cgsp",
+    phi: str = "cgsp",
+    threads: int | Engine = 0,
+    max_entries: int = MAX_ENTRIES,
+    examples: int = 20,
+    documents: Callable[[int, NDArray[np.float64]], Any] | None = None,
+    counts: DumpCounts | None = None,
+    word_rows: Csr | None = None,
+) -> Model:
+    """A model from a state. `phi` makes its topics; `theta` makes the documents' topics, here and when it infers.
+
+    `documents` is called with the first document's number and a batch of rows of θ, in order: both come from one pass.
+    A φ^p of more than `max_entries` numbers keeps its largest entries and, for each word, the mass of the others
+    (`Model.remainder`). The result never depends on `threads`: how many (0: all cores), or an engine.
+
+    `counts` are for a state without assignments (every z is 65535), whose counts a dump gives: cgsp then leaves no
+    token's own count out, and cgs takes the dump's counts. `word_rows`: n_kw, where the caller has it.
+    """
+    _check("theta", theta)
+    if phi == "auto":
+        small = state.n_words * state.n_topics <= AUTO_ENTRIES and state.n_tokens <= AUTO_TOKENS
+        phi = "cgsp" if small else "cgs"
+    _check("phi", phi)
+    if max_entries < 1:
+        raise InputError(f"max_entries: {max_entries} must be at least 1")
+    soft = conditionals(state, threads, counts) if phi == "cgsp" else None
+    if documents is not None:
+        if theta == "cgs":
+            batches = count_rows(state, counts)
+        elif soft is not None:
+            batches = soft.documents()
+        else:
+            batches = soft_rows(state, threads, counts, word_rows)
+        for begin, rows in batches:
+            documents(begin, rows)
+    if phi == "cgsp":
+        assert soft is not None
+        expected = soft.words(max_entries)
+        model = Model(
+            vocabulary=state.vocabulary, alpha=state.alpha.copy(), beta=state.beta.copy(), indptr=expected.indptr,
+            topics=expected.topics, values=expected.values, remainder=expected.remainder,
+            remainder_share=expected.remainder_share,
+        )  # fmt: skip
+    else:
+        indptr, topics, values = counts.word_rows if counts else word_rows or state.word_topics()
+        model = Model(
+            vocabulary=state.vocabulary, alpha=state.alpha.copy(), beta=state.beta.copy(), indptr=indptr,
+            topics=topics, values=values,
+        )  # fmt: skip
+    model.meta = dict(state.meta) | {
+        "estimator": {"theta": theta, "phi": phi},
+        "tokens": state.n_tokens,
+        "documents": state.n_documents,
+    }
+    if len(state.seeds):
+        model.meta["seed_counts"] = state.seeds.by_topic(state.n_topics)
+    if state.digest:
+        model.parents = {"state": state.digest}
+    if examples and counts is None:
+        model.add_examples(state, examples, engine_of(threads))
+    return model
+
+
+def theta_rows(
+    state: State, estimator: str = "cgsp", *, threads: int | Engine = 0, path: int | None = None
+) -> Iterator[ThetaRows]:
+    """θ of the state's own documents in batches: the number of the first document, and a row a document.
+
+    Of a state with several paths it is their average, or that of one `path` (counted from 0).
+    """
+    _check("estimator", estimator)
+    if path is not None and not 0 <= path < state.paths:
+        raise InputError(f"path: {path} is not one of the state's {state.paths}, which are counted from 0")
+    if estimator == "cgsp":
+        yield from soft_rows(state, threads, path=path)
+        return
+    yield from count_rows(state, path=path)
+
+
+def soft_rows(
+    state: State, threads: int | Engine, counts: DumpCounts | None = None, word_rows: Csr | None = None,
+    *, path: int | None = None,
+) -> Iterator[ThetaRows]:  # fmt: skip
+    """θ^p in batches of documents. A plain state is taken in parts: what a part needs of the others are n_kw alone."""
+    if state.allowed is not None or state.paths > 1 or counts is not None or state.n_tokens <= PART:
+        yield from conditionals(state, threads, counts, path=path).documents(for_words=False)
+        return
+    words = word_rows or state.word_topics()
+    for first, last in document_batches(state.offsets, PART):
+        part = Conditionals(state.part(first, last), threads, word_rows=words)
+        for begin, rows in part.documents(for_words=False):
+            yield first + begin, rows
+
+
+def conditionals(
+    state: State, threads: int | Engine, counts: DumpCounts | None = None, *, path: int | None = None
+) -> Conditionals | RestrictedConditionals:
+    """The full conditionals of a state; those of one whose documents have topics of their own keep to these."""
+    if state.allowed is not None:
+        return RestrictedConditionals(state, threads)
+    if state.paths > 1:
+        return PathConditionals(state, threads, path)
+    return Conditionals(state, threads, counts)
+
+
+def count_rows(
+    state: State, counts: DumpCounts | None = None, *, path: int | None = None
+) -> Iterator[ThetaRows]:  # fmt: skip
+    """θ from counts, in batches of documents."""
+    if state.allowed is not None:
+        return restricted_rows(state)
+    if state.paths > 1:
+        return joined(cgs_counts.theta_rows(state.spread()), state.paths, path)
+    return cgs_counts.theta_rows(state, counts.document_rows if counts else None)
+
+
+def theta(
+    state: State, estimator: str = "cgsp", *, threads: int | Engine = 0, path: int | None = None
+) -> NDArray[np.float64]:
+    """θ as one array, documents × topics; of several paths the average, or that of one `path` (counted from 0)."""
+    rows = np.empty((state.n_documents, state.n_topics))
+    for begin, batch in theta_rows(state, estimator, threads=threads, path=path):
+        rows[begin : begin + len(batch)] = batch
+    return rows

@@ -1,0 +1,88 @@
+"""What the estimators of log p(w | φ, α) share: documents in batches, words by name, figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import Engine
+from topicx.errors import InputError
+from topicx.evaluate.model_likelihood import divisors
+from topicx.model import Model
+from topicx.predict.inference import document_keys, in_batches, priors
+from topicx.predict.topic_rows import FixedTopics, known_tokens, match_vocabulary
+
+
+@dataclass
+class HeldOut:
+    """log p(w) of each document under fixed topics."""
+
+    documents: NDArray[np.float64]
+    tokens: int
+    unknown: int
+    further: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Other estimates of the same, by name."""
+
+    @property
+    def log_likelihood(self) -> float:
+        return math.fsum(self.documents)
+
+    @property
+    def per_token(self) -> float:
+        return self.log_likelihood / self.tokens
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(-self.per_token)
+
+
+Kernel = Callable[..., tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]]
+
+
+def held_out(
+    phi: Model | NDArray[Any],
+    alpha: Any,
+    corpus: Corpus,
+    kernel: Kernel,
+    *,
+    seed: int,
+    groups: NDArray[np.uint32] | None,
+    threads: int | Engine,
+) -> HeldOut:
+    """Run `kernel(words, offsets, keys, rows, alpha, groups)` over all documents; rows' divisors are added here."""
+    if isinstance(phi, Model) and alpha is None and groups is None:
+        alpha, groups = priors(phi, corpus)
+    topics = FixedTopics(phi, alpha)
+    if isinstance(phi, Model):
+        match = match_vocabulary(phi.vocabulary, corpus.vocabulary)
+    elif corpus.n_words != topics.n_words:
+        raise InputError(f"phi has {topics.n_words} words, but the corpus has {corpus.n_words}")
+    else:
+        match = np.arange(corpus.n_words, dtype=np.int64)
+    rows_of_alpha = np.zeros(corpus.n_documents, np.uint32) if groups is None else groups.astype(np.uint32)
+
+    def work(begin: int, end: int) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]], int, int]:
+        bounds = corpus.offsets[begin : end + 1]
+        words, offsets, unknown = known_tokens(corpus.words[bounds[0] : bounds[-1]], bounds, match)
+        numbers, rows, logs = topics.rows_for(words)
+        keys = document_keys(words, offsets, seed)
+        values, further = kernel(numbers, offsets, keys, rows, topics.alpha32, rows_of_alpha[begin:end])
+        add = divisors(logs, numbers, offsets)
+        more = {name: value + add for name, value in further.items()}
+        return values + add, more, len(words), int(unknown.sum())
+
+    parts = list(in_batches(work, corpus.offsets, topics, threads, tokens=1 << 13))
+    tokens = sum(part[2] for part in parts)
+    if not tokens:
+        raise InputError("there is no token to score: the model knows none of the words")
+    names = parts[0][1]
+    return HeldOut(
+        np.concatenate([part[0] for part in parts]), tokens, sum(part[3] for part in parts),
+        {name: np.concatenate([part[1][name] for part in parts]) for name in names},
+    )  # fmt: skip

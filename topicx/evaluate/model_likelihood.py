@@ -1,0 +1,102 @@
+"""The joint likelihood of a state, and the plug-in likelihood of words under a model.
+
+joint      log p(w, z | α, β) per token (Griffiths & Steyvers 2004, eq. 2-3)
+training   Σ_d Σ_i log Σ_k θ_dk φ_kw per token, θ estimated from the same tokens (Papanikolaou et al. 2017, eq. 55)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels.infer import infer as kernel
+from topicx.corpus.corpus import Corpus
+from topicx.errors import InputError
+from topicx.model import Model
+from topicx.predict.inference import Inference
+from topicx.predict.topic_rows import FixedTopics, known_tokens, match_vocabulary
+from topicx.sampling import joint_likelihood as joint
+from topicx.sampling.samplers import restricted_gibbs
+from topicx.state import State
+
+
+def joint_log_likelihood(state: State) -> float:
+    """log p(w, z | α, β) per placed token; each document under its group's α, over the topics that it may have; seed
+    words as part of the prior. Paths are documents that are there more than once."""
+    if state.allowed is not None:
+        return restricted_gibbs.joint_log_likelihood(state)
+    state = state.spread()
+    return joint.joint_log_likelihood(
+        state.z, state.offsets, state.word_topics(), state.topic_totals(), state.alpha, state.groups, state.beta,
+        state.seeds,
+    )  # fmt: skip
+
+
+@dataclass
+class Likelihood:
+    """A sum of log probabilities of words."""
+
+    log_likelihood: float
+    tokens: int
+    unknown: int
+    documents: NDArray[np.float64]
+    """Each document's part."""
+
+    @property
+    def per_token(self) -> float:
+        return self.log_likelihood / self.tokens if self.tokens else math.nan
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(-self.per_token) if self.tokens else math.nan
+
+
+def training_likelihood(model: Model, documents: Corpus | State, *, theta: str = "cgsp", **options: Any) -> Likelihood:
+    """Σ log Σ_k θ_dk φ_kw over all tokens that the model knows. Since θ has seen the tokens it is scored on, this
+    flatters; it measures the fit. A State gives θ by its own topics, a Corpus by inference (`options` of `Inference`).
+    """
+    if isinstance(documents, State):
+        from topicx.estimate.estimators import theta_rows
+
+        state = documents
+        topics = FixedTopics(model)
+        match = match_vocabulary(model.vocabulary, state.vocabulary)
+        if topics.n_topics != state.n_topics:
+            raise InputError(f"the model has {topics.n_topics} topics, but the state has {state.n_topics}")
+        parts, tokens, unknown = [], 0, 0
+        for begin, rows in theta_rows(state, theta):
+            bounds = state.offsets[begin : begin + len(rows) + 1]
+            words, offsets, missing = known_tokens(state.words[bounds[0] : bounds[-1]], bounds, match)
+            parts.append(score(topics, words, offsets, np.ascontiguousarray(rows, np.float32)))
+            tokens, unknown = tokens + len(words), unknown + int(missing.sum())
+    else:
+        inference = Inference(model, theta=theta, **options)
+        parts, tokens, unknown = [], 0, 0
+        for part in inference.stream(inference.corpus(documents)):
+            parts.append(score(inference.topics, part.documents.words, part.documents.offsets, part.theta))
+            tokens, unknown = tokens + len(part.documents.words), unknown + int(part.documents.unknown.sum())
+    if not tokens:
+        raise InputError("there is no token to score: the model knows none of the words")
+    values = np.concatenate(parts)
+    return Likelihood(math.fsum(values), tokens, unknown, values)
+
+
+def score(
+    topics: FixedTopics, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Σ_i log Σ_k θ_dk φ_kw of each document."""
+    numbers, rows, logs = topics.rows_for(words)
+    result = np.zeros(len(offsets) - 1)
+    kernel.score(numbers, offsets, theta, rows, result)
+    return result + divisors(logs, numbers, offsets)
+
+
+def divisors(logs: NDArray[np.float64], numbers: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The logarithms of what the rows were divided by, summed over each document, one after the other (`bincount`
+    adds in order, so that a document's sum does not depend on its neighbours)."""
+    documents = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.bincount(documents, weights=logs[numbers], minlength=len(offsets) - 1).astype(np.float64)

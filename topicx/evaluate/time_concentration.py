@@ -1,0 +1,224 @@
+"""How concentrated topics are in time (Kozdoba & Mannor, "Interdependent Gibbs Samplers", section 4.2.2, appendix A).
+
+θ_d(k) is the share of a document's tokens that topic k has, and θ_y(k) its mean over the documents of a span of time
+(a year): the topic's weight there. From these come
+
+    the entropy of each span        -Σ_k θ_y(k) log θ_y(k): low where few topics make up a span
+    a topic's whole weight          w_k = Σ_y θ_y(k)                                                     (eq. 7)
+    a topic's buckets               consecutive intervals that have the share γ of w_k each: short where it is dense
+
+The buckets of a topic cover all of the time, so that their mean length is γ times the number of spans, whatever the
+topic does: what tells is how they are spread about it. Within a span a topic's weight is taken as even. Spans without
+documents are no time at all: they have no length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.errors import InputError
+from topicx.model import Model
+from topicx.predict.inference import Inference
+from topicx.state import NONE, State
+from topicx.strings import Strings
+
+Floats = NDArray[np.float64]
+Shares = tuple[int, Any, NDArray[np.int64]]
+"""The number of the first of some documents, their θ_d as rows, and their lengths."""
+UNITS = {"day": "D", "month": "M", "year": "Y"}
+"""Spans of the calendar, as NumPy calls them."""
+
+
+@dataclass
+class TimeConcentration:
+    """Spans in the order of time, topics in the model's order."""
+
+    begins: Floats
+    """When each span begins, in the corpus's unit (years as numbers, say, or days since 1970)."""
+    names: list[str]
+    """The spans as people write them."""
+    documents: NDArray[np.int64]
+    """Documents of each span that have a token."""
+    weights: Floats
+    """θ_y(k): spans × topics; each row sums to 1."""
+    entropy: Floats
+    """Of each span, in nats."""
+    edges: Floats
+    """Topics × (buckets + 1): where the buckets begin and end, counted in spans from the first one's beginning; NaN for
+    topics without weight."""
+    untimed: int
+    """Documents without a time, or without a token: they are left out."""
+    dates: bool = False
+    """Whether the unit is days since 1970."""
+
+    @property
+    def totals(self) -> Floats:
+        """w_k of each topic."""
+        whole: Floats = self.weights.sum(axis=0)
+        return whole
+
+    @property
+    def lengths(self) -> Floats:
+        """Topics × buckets: how many spans each bucket is long."""
+        return np.diff(self.edges, axis=1)
+
+    def densest(self, share: float = 0.5) -> tuple[Floats, Floats]:
+        """Of each topic, the shortest run of buckets that has this share of its weight: where it begins, and ends."""
+        width = max(round(share * (self.edges.shape[1] - 1)), 1)
+        lengths = self.edges[:, width:] - self.edges[:, :-width]
+        best = np.argmin(lengths, axis=1)[:, None]
+        begin, end = (np.take_along_axis(self.edges, at, axis=1)[:, 0] for at in (best, best + width))
+        return begin, end
+
+    def between(self, begin: float, end: float) -> tuple[str, str]:
+        """The first and the last span of an interval on the edges' scale."""
+        return self.names[min(int(begin), len(self.names) - 1)], self.names[max(int(np.ceil(end)) - 1, int(begin))]
+
+    def quartiles(self, weighted: bool = False) -> list[float]:
+        """Of the lengths of all buckets; weighted: each counts as much as its topic weighs."""
+        lengths = self.lengths
+        some = self.totals > 0
+        if not some.any() or not lengths.shape[1]:
+            return []
+        weight = np.repeat(self.totals[some] if weighted else np.ones(some.sum()), lengths.shape[1])
+        values = lengths[some].reshape(-1)
+        order = np.argsort(values, kind="stable")
+        sums = np.cumsum(weight[order])
+        at = np.searchsorted(sums, sums[-1] * np.array([0.25, 0.5, 0.75]))
+        found: list[float] = values[order][at].tolist()
+        return found
+
+
+def time_concentration(
+    model: Model, fit: Corpus | State, times: Corpus | None = None, *, span: str | float | None = None,
+    buckets: int = 20, path: int | None = None, **sampling: Any,
+) -> TimeConcentration:  # fmt: skip
+    """The concentration of a model's topics over the documents of a corpus, whose topics are inferred (`sampling`: the
+    options of `topicx.predict.inference.Inference`), or of a state (whose documents' times the corpus `times` may
+    give).
+
+    `span`: day, month or year where times are dates, else a width (None: a year, or 1). `buckets`: 1/γ. `path`: of a
+    state with several, this one (the paper takes the first); None: all of them.
+    """
+    if buckets < 2:
+        raise InputError(f"buckets: {buckets} must be at least 2")
+    if isinstance(fit, State):
+        _check_fit(model, fit, times)
+    time, dates = _times(fit, times)
+    known = np.isfinite(time)
+    begins, names, numbers = spans(time[known], dates, span)
+    rows: Iterable[Shares] = [_of_state(fit, path)] if isinstance(fit, State) else _inferred(model, fit, **sampling)
+    of_document = np.full(len(known), -1)
+    of_document[known] = numbers
+    weights, documents = np.zeros((len(begins), model.n_topics)), np.zeros(len(begins), np.int64)
+    for first, shares, lengths in rows:
+        at = of_document[first : first + len(lengths)]
+        used = np.flatnonzero((at >= 0) & (lengths > 0))
+        documents += np.bincount(at[used], minlength=len(begins))
+        chosen = (np.ones(len(used)), (at[used], used))
+        weights += scipy.sparse.csr_array(chosen, shape=(len(begins), len(lengths))) @ shares
+    some = documents > 0
+    if not some.any():
+        raise InputError("time: no document has a time and a token that the model knows")
+    weights = weights[some] / documents[some, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.where(weights > 0, weights * np.log(weights), 0.0).sum(axis=1)
+    return TimeConcentration(
+        begins[some], [name for name, there in zip(names, some) if there], documents[some], weights, entropy,
+        quantiles(weights, buckets), len(time) - int(documents.sum()), dates,
+    )  # fmt: skip
+
+
+def _check_fit(model: Model, state: State, times: Corpus | None) -> None:
+    """InputError unless the state is one of the model's topics, and the corpus the one that it is of."""
+    if state.n_topics != model.n_topics:
+        raise InputError(f"the model has {model.n_topics} topics, but the state has {state.n_topics}")
+    if times is not None and list(times.ids) != list(state.ids):
+        raise InputError("time: the documents of the corpus with the times are not those of the state")
+
+
+def _times(fit: Corpus | State, other: Corpus | None) -> tuple[Floats, bool]:
+    """The time of each document, NaN where it is not known; and whether these are days since 1970."""
+    fit = other if other is not None else fit
+    if isinstance(fit, State):
+        column = fit.columns.get("time")
+        if column is None:
+            raise InputError("time: the state holds no times; name the corpus that has them")
+        if not isinstance(column, Strings):
+            return column, False
+        days = np.array([text or "NaT" for text in column], "datetime64[D]")
+        return np.where(np.isnat(days), np.nan, days.astype(np.float64)), True
+    if not len(fit.time):
+        raise InputError("time: no document of the corpus has a time: import it with --time-field")
+    return fit.time, fit.meta.get("time") == "date"
+
+
+def spans(times: Floats, dates: bool, span: str | float | None) -> tuple[Floats, list[str], NDArray[np.int64]]:
+    """When the spans begin that have documents, their names, and the span of each document."""
+    span = ("year" if dates else 1.0) if span is None else span
+    if isinstance(span, str):
+        if span not in UNITS:
+            raise InputError(f"span: {span!r} is neither a width nor one of {', '.join(UNITS)}")
+        if not dates:
+            raise InputError(f"span: {span} is for dates, and the corpus has numbers; give a width")
+        unit = np.floor(times).astype("datetime64[D]").astype(f"datetime64[{UNITS[span]}]")
+        found, of_document = np.unique(unit, return_inverse=True)
+        begins = found.astype("datetime64[D]").astype(np.float64)
+        return begins, [str(value) for value in found], of_document.reshape(-1)
+    if not (np.isfinite(span) and span > 0):
+        raise InputError(f"span: {span} must be above 0")
+    first = np.floor(times.min())
+    number, of_document = np.unique(np.floor((times - first) / span), return_inverse=True)
+    begins = first + number * span
+    names = [str(np.datetime64(int(begin), "D")) if dates else f"{begin:.10g}" for begin in begins]
+    return begins, names, of_document.reshape(-1)
+
+
+def quantiles(weights: Floats, buckets: int) -> Floats:
+    """Where each topic's weight, summed over time, reaches 0, 1/buckets, 2/buckets …: topics × (buckets + 1). The first
+    is the beginning of all and the last its end, so that the buckets cover all spans."""
+    length, topics = weights.shape
+    total = weights.sum(axis=0)
+    edges = np.full((topics, buckets + 1), np.nan)
+    for k in np.flatnonzero(total > 0):
+        sums = np.concatenate([[0.0], np.cumsum(weights[:, k])])
+        wanted = sums[-1] * np.arange(1, buckets) / buckets
+        at = np.searchsorted(sums, wanted, side="left")  # sums[at - 1] < wanted <= sums[at]
+        edges[k, 1:-1] = at - 1 + (wanted - sums[at - 1]) / (sums[at] - sums[at - 1])
+        edges[k, 0], edges[k, -1] = 0, length
+    return edges
+
+
+def _of_state(state: State, path: int | None) -> Shares:
+    """θ_d: the shares of each document's tokens, over all paths together or one."""
+    chosen = state if path is None else state.path(path)
+    if np.any(chosen.z == NONE):
+        raise InputError("time: some tokens have no topic yet")
+    indptr, topics, counts = chosen.document_topics()
+    shares = counts / np.repeat(chosen.paths * state.lengths, np.diff(indptr))
+    shape = (state.n_documents, state.n_topics)
+    return 0, scipy.sparse.csr_array((shares, topics.astype(np.int32), indptr), shape=shape), state.lengths
+
+
+def _inferred(model: Model, corpus: Corpus, **sampling: Any) -> Iterator[Shares]:
+    """The same by inference: θ without its prior, (θ (N + Σα) - α) / N, where N is the number of known words."""
+    inference = Inference(model, **sampling)
+    begin = 0
+    for part in inference.stream(inference.corpus(corpus)):
+        documents, lengths = part.documents, np.diff(part.documents.offsets)
+        if len(part.own):
+            counts = part.own.astype(np.float64)
+        else:
+            groups = documents.groups if len(documents.groups) else np.zeros(len(documents), np.uint32)
+            alpha = inference.topics.alpha[groups]
+            counts = part.theta * (lengths[:, None] + alpha.sum(axis=1, keepdims=True)) - alpha
+        counts = np.maximum(counts, 0)
+        yield begin, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300), lengths
+        begin += len(documents)

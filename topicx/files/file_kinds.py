@@ -1,0 +1,322 @@
+"""The kinds of files that topicx writes: every array of each, declared. `topicx.files.schema` says what the words mean.
+
+Sizes that appear in several places: documents, tokens, words, topics, groups (rows of α), paths (assignments of the
+corpus that a state holds one after another), labels, collections, examples (documents that a model keeps a topic).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from topicx.errors import InputError
+from topicx.files.schema import (
+    Array,
+    Inconsistent,
+    Many,
+    Part,
+    Ragged,
+    Schema,
+    Texts,
+    lists,
+    members,
+    number,
+    require,
+    texts,
+    whole,
+)
+
+LOWEST, HIGHEST = 9.99e-31, 1.001e30
+"""Limits of a prior weight: those of the training options, and what rounding to single precision may add."""
+FINITE = 1.7976931348623157e308
+FLOAT, SMALLEST = 3.4028234663852886e38, 1.401298464324817e-45
+"""The largest and the smallest positive number of single precision."""
+COUNT = 1 << 53
+"""Counts that a double holds exactly."""
+SEED = 1 << 24
+"""Pseudo-counts of a seed word in a topic: its weight is at most a million, and readers make room for each."""
+SOFT = 1_000_000
+"""Sweeps of a soft start, as of a run."""
+LONGEST = 1_000_000
+"""Characters that a tokenizer may want of a word."""
+ANY = "uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64 bool"
+
+_WORDS = (
+    Array("words", "uint32", "tokens", below="words"),
+    Array("offsets", "int64", "documents@1", ends="tokens"),
+)
+_VOCABULARY = Texts("vocabulary", "words")
+_PRIORS = (
+    Array("alpha", "float64", "groups topics", low=LOWEST, high=HIGHEST),
+    Array("beta", "float64", "words", low=LOWEST, high=HIGHEST),
+)
+_TRACE = Many("trace.", "trace", (Array("trace.*", "float64", "records"),))
+_SIDE = Many("side.", "side", (Array("side.*", ANY, None),))
+_SIZES = {"topics": (1, 0xFFFF), "groups": (1, 1 << 31), "paths": (1, 1 << 16)}
+
+
+def _tokenizer(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("pattern"), str)
+        and isinstance(value.get("lowercase"), bool)
+        and lists(value.get("stopwords", []))
+        and lists(value.get("phrases", []), list)
+        and all(lists(pair) and len(pair) == 2 for pair in value.get("phrases", []))
+        and isinstance(value.get("stem"), str | None)
+        and (value.get("min_length") is None or whole(value["min_length"], 1, LONGEST))
+    )
+
+
+def _options(value: Any) -> bool:
+    own, model = (value.get("own", {}), value.get("model", "")) if isinstance(value, dict) else (None, None)
+    return isinstance(own, dict) and isinstance(model, str)
+
+
+def _or_nothing(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or rule(value)
+
+
+def _mallet(value: Any) -> bool:
+    """What `topicx mallet` keeps of an instance list, a model or topics."""
+    if not isinstance(value, dict):
+        return value is None
+    kinds: dict[str, Any] = {"form": str, "hidden": bool, "pipe": dict | None}
+    return (
+        all(isinstance(value[name], kind) for name, kind in kinds.items() if name in value)
+        and all(lists(value[name]) for name in ("labels", "columns") if value.get(name) is not None)
+        and whole(value.get("seed", 0), -(1 << 63), 1 << 63)
+    )
+
+
+_ADDED = ("dropped_words", "dropped_tokens", "dropped_documents", "unknown_tokens")
+"""Counts to which others are added."""
+_META = {
+    "tokenizer": _tokenizer,
+    "columns": lists,
+    "groups": lists,
+    "notes": lists,
+    "time": lambda value: value in ("number", "date"),
+    "counts": lambda value: isinstance(value, dict) and all(whole(value.get(name, 0)) for name in _ADDED),
+    "options": _options,
+    "mallet": _mallet,
+    "model": lambda value: isinstance(value, str),
+    "own": lambda value: isinstance(value, dict),
+    "estimator": lambda value: isinstance(value, dict),
+    "documents": whole,
+    "tokens": whole,
+    "types_without_tokens": whole,
+    "seed_counts": lambda value: isinstance(value, list) and all(number(one, 0, COUNT) for one in value),
+}
+"""What members of the metadata are, where code relies on them."""
+_META |= {
+    name: _or_nothing(_META[name])
+    for name in ("tokenizer", "time", "model", "documents", "tokens", "types_without_tokens", "seed_counts")
+}
+
+
+def sides(name: Any, meta: Mapping[str, Any], finished: bool, *prefixes: str) -> tuple[Array, ...]:
+    """The side arrays that the definition of this model declares, under each of these prefixes; those of the first
+    must be there, if any is."""
+    if name in (None, "", "lda"):
+        return ()
+    from topicx.models import model_registry  # when such a file is read: what belongs to a model stands in its module
+
+    require(_options(meta.get("options", {})), "the metadata 'options' in a form that topicx does not write")
+    try:
+        declared = model_registry.side_arrays(str(name), meta, finished)
+    except (InputError, TypeError, ValueError) as error:
+        raise Inconsistent(f"options that its model refuses: {error}") from None
+    return tuple(one.under(prefix, required=at == 0) for at, prefix in enumerate(prefixes) for one in declared)
+
+
+def _state_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
+    return sides(meta.get("model"), meta, False, "side.")
+
+
+def _model_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
+    return sides(meta.get("model"), meta, True, "side.")
+
+
+def _checkpoint_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
+    options, state = meta.get("options"), meta.get("state")
+    if not isinstance(options, dict) or not isinstance(state, dict):
+        return ()  # which is refused soon
+    return sides(options.get("model"), state | {"options": options}, False, "side.", "start.side.", "side_sample.*.")
+
+
+_RUN = ("options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
+
+
+def _common(*names: str) -> Any:
+    def check(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+        members(_META, names, meta)
+        counted = meta.get("seed_counts") if "seed_counts" in names else None
+        require(counted is None or len(counted) == sizes["topics"], "the metadata 'seed_counts' of other topics")
+
+    return check
+
+
+CORPUS = Schema(
+    "corpus",
+    (
+        _VOCABULARY,
+        *_WORDS,
+        Texts("ids", "documents"),
+        Texts("label_names", "labels"),
+        Array("label_offsets", "int64", "documents@1", ends="label_ids", empty=0),
+        Array("label_ids", "uint32", "label_ids", below="labels"),
+        Texts("collection_names", "collections"),
+        Array("collection", "int32", "documents", low=-1, below="collections", empty=0),
+        Array("time", "float64", "documents", low=-FINITE, high=FINITE, nan=True, empty=0),
+        Array("word_frequencies", "int64", "words", low=0, high=COUNT, total="tokens"),
+        Array("document_frequencies", "int64", "words", low=0, high=COUNT),
+        Many("column.", "columns", (*texts("column.*", "documents"), Array("column.*", "float64", "documents"))),
+        Many(
+            "truth.",
+            "truth",
+            (
+                Array("truth.z", ANY, "tokens"),
+                Array("truth.document_topic", ANY, "documents ?"),
+                Array("truth.topic_word", ANY, "? words"),
+                Array("truth.*", ANY, None),
+            ),
+        ),
+    ),
+    meta=_common("tokenizer", "columns", "counts", "time", "mallet"),
+)
+
+_STATE: tuple[Part, ...] = (
+    _VOCABULARY,
+    *_WORDS,
+    *_PRIORS,
+    Array("z", "uint16", "paths*tokens", below="topics", none=True),
+    Array("groups", "uint32", "documents", below="groups", empty=0),
+    Array("seed_words", "uint32", "seeds", below="words", attribute="seeds.words"),
+    Array("seed_topics", "uint16", "seeds", below="topics", attribute="seeds.topics"),
+    Array("seed_counts", "int64", "seeds", low=1, high=SEED, attribute="seeds.counts"),
+    Texts("ids", "documents"),
+    Texts("snippets", "documents", empty=True),
+    Texts("group_names", "groups", empty=True, since=2),
+    Many("column.", "columns", (*texts("column.*", "documents"), Array("column.*", "float64", "documents"))),
+    Ragged("allowed", Array("allowed.topics", "uint16", "allowed.topics", below="topics"), "documents"),
+    _SIDE,
+)
+STATE = Schema(
+    "state",
+    _STATE,
+    _SIZES,
+    _common("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", *_RUN),
+    _state_sides,
+)
+
+_EXAMPLES = "example_documents"
+MODEL = Schema(
+    "model",
+    (
+        _VOCABULARY,
+        *_PRIORS,
+        Array("indptr", "int64", "words@1", ends="entries"),
+        Array("topics", "uint16", "entries", below="topics"),
+        Array("values", "int64 float32 float64", "entries", low=0, high=1e30),
+        Array("remainder", "float64", "words", low=0, high=1e30, empty=0),
+        Array("remainder_share", "float64", "topics", low=0, high=1.000001, empty=0, partner="remainder"),
+        Array("example_documents", "int64", "topics examples", low=-1, high=COUNT, empty=0),
+        Array("example_weights", "float64", "topics examples", low=0, high=1.000001, empty=0, partner=_EXAMPLES),
+        Texts("example_ids", "topics*examples", empty=True, partner=_EXAMPLES),
+        Texts("example_snippets", "topics*examples", empty=True),
+        Texts("example_columns", "topics*examples", empty=True, since=3),
+        Texts("group_names", "groups", empty=True, since=2),
+        Texts("topic_names", "topics", empty=True, since=2),
+        Array("hidden", "uint8", "topics", low=0, high=1, empty=0, since=3, required=False),
+        Array("merged", "uint16", "topics", below="topics", empty=0, since=3, required=False),
+        _TRACE,
+        _SIDE,
+    ),
+    _SIZES,
+    _common("tokenizer", "seed_counts", *_RUN),
+    _model_sides,
+)
+
+
+def _checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+    for name in ("options", "state", "notes"):
+        require(isinstance(meta.get(name), dict), f"the metadata {name!r}, which must be a map")
+    for name in ("sampler", "start"):
+        require(isinstance(meta.get(name), str), f"the metadata {name!r}, which must be a text")
+    figures = meta.get("figures", {})
+    require(isinstance(figures, dict) and all(number(one) for one in figures.values()), "the metadata 'figures'")
+    require(_options(meta["options"]), "the metadata 'options' in a form that topicx does not write")
+    require(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
+    require(lists(meta.get("trace", [])), "the metadata 'trace', which must be a list of names")
+    require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
+    for name in ("soft", "hot"):
+        require(whole(meta.get(name, 0), 0, SOFT), f"the metadata {name!r}, which must be a number of sweeps")
+    require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
+    if STATE.meta is not None:
+        STATE.meta(meta["state"], sizes)
+
+
+CHECKPOINT = Schema(
+    "checkpoint",
+    (
+        *_STATE,
+        _TRACE,
+        Array("sample.*.alpha", "float64", "groups topics", low=LOWEST, high=HIGHEST, required=False),
+        Array("sample.*.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
+        Array("sample.*.z", "uint16", "paths*tokens", below="topics", required=False),
+        Array("start.alpha", "float64", "groups start.topics", low=LOWEST, high=HIGHEST, required=False),
+        Array("start.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
+        Many(
+            "method.", "method", (Array("method.*", ANY, None, low=-FINITE, high=FINITE),)
+        ),  # each method says what its own must be
+        Array("update.proportions.step", "float64", "groups", low=LOWEST, high=HIGHEST, empty=0, required=False),
+        Many("update.", "updates", (Array("update.*", ANY, None),)),
+        Many("start.", "start", (Array("start.*", ANY, None),)),  # what the next chain begins with
+        Many("side_sample.", "side_samples", (Array("side_sample.*", ANY, None),)),
+    ),
+    _SIZES,
+    _checkpoint,
+    _checkpoint_sides,
+)
+"""A state, and what its chain needs beyond it."""
+
+
+def _hmm_checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+    require(isinstance(meta.get("options"), dict), "the metadata 'options', which must be a map")
+    require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
+    require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
+
+
+_SWEEPS = (
+    Array("trace.sweep", "int64", "records", low=0, high=COUNT),
+    Array("trace.log_likelihood", "float64", "records restarts", empty=0, nan=True),
+)
+HMM = Schema(
+    "hmm",
+    (
+        _VOCABULARY,
+        Array("startprob", "float64", "states", low=0, high=1.000001, shares=True),
+        Array("transmat", "float64", "states states", low=0, high=1.000001, shares=True),
+        Array("emissionprob", "float64", "states words", low=0, high=1.000001, shares=True),
+        Many("trace.", "trace", _SWEEPS),
+    ),
+    {"states": (1, 256)},
+)
+HMM_CHECKPOINT = Schema(
+    "hmm-checkpoint",
+    (
+        _VOCABULARY,
+        *_WORDS,
+        Array("restart.*.z", "uint8", "paths tokens", required=False),  # whose states the options count
+        Array("restart.*.start", "float64", "states", low=0, high=1.000001, required=False),
+        Array("restart.*.trans", "float64", "states states", low=0, high=1.000001, required=False),
+        Array("restart.*.emit", "float64", "words states", low=0, high=1.000001, required=False),
+        Array("restart.*.last", "float64", "2", required=False),
+        Many("trace.", "trace", _SWEEPS),
+    ),
+    {"states": (1, 256)},
+    _hmm_checkpoint,
+)
+
+KINDS = {schema.kind: schema for schema in (CORPUS, STATE, MODEL, CHECKPOINT, HMM, HMM_CHECKPOINT)}

@@ -1,0 +1,74 @@
+"""Which models there are: a line each. The definition is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from topicx.declare import check_known
+from topicx.errors import InputError
+from topicx.files.schema import Array
+from topicx.models.definition import Definition
+from topicx.sampling.run_options import Options
+
+HOMES: dict[str, str] = {
+    "lda": "topicx.models.lda:LatentDirichletAllocation",
+    "labeled": "topicx.models.labeled:Labeled",
+    "prior": "topicx.models.labeled:PriorLDA",
+    "dependency": "topicx.models.dependency:DependencyLDA",
+    "compound": "topicx.models.compound:Compound",
+    "hdp": "topicx.models.hdp:HierarchicalDirichletProcess",
+    "medlda": "topicx.models.medlda:Medlda",
+}
+"""name → module:class."""
+
+
+def names() -> list[str]:
+    return list(HOMES)
+
+
+def find(name: str) -> type[Definition]:
+    """The definition of this name, or InputError listing the names."""
+    if name not in HOMES:
+        raise InputError(f"there is no model {name!r}; choose one of {', '.join(HOMES)}")
+    module, _, found = HOMES[name].partition(":")
+    definition: type[Definition] = getattr(import_module(module), found)
+    return definition
+
+
+def make(name: str, own: dict[str, Any]) -> Definition:
+    """The model of this name with these options of its own."""
+    definition = find(name)
+    check_known(f"the model {name}", definition.Own, own)
+    return definition(definition.Own(**own))
+
+
+def of(options: Options) -> Definition:
+    """The model that the options name."""
+    return make(options.model, options.own)
+
+
+def of_meta(meta: Mapping[str, Any]) -> Definition:
+    """The definition that a model or a state remembers; that of LDA for those of other programs."""
+    options = meta.get("options", {})
+    own = options.get("own", {}) if isinstance(options, dict) else {}
+    return make(str(meta.get("model", "lda")), dict(own))
+
+
+def side_arrays(name: str, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
+    """What the side arrays of a state (or, finished, of a model) must be; of a model that a later version has, any."""
+    if name not in HOMES:
+        return ()
+    definition = find(name)
+    return definition.side_arrays(of_meta(dict(meta) | {"model": name}).own, meta, finished)
+
+
+def with_defaults(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The general options that were given, and those of the model's defaults that they leave open."""
+    same = {"alpha": "alpha_sum", "alpha_sum": "alpha"}  # two ways to say one thing
+    return {
+        option: value
+        for option, value in find(name).defaults.items()
+        if option not in given and same.get(option) not in given
+    } | given

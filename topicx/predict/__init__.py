@@ -1,0 +1,1 @@
+"""What a document means under a model."""

@@ -1,0 +1,85 @@
+"""What a model says of new documents, whatever form they come in: the values behind `Model.infer`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.any_documents import as_corpus, like_model
+from topicx.corpus.columns import columns_of, values_of
+from topicx.errors import InputError
+from topicx.model import Model
+from topicx.predict.inference import Inference
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(eq=False)
+class DocumentTopics:
+    """Documents with their topics."""
+
+    ids: list[str]
+    theta: NDArray[np.float32]
+    """Documents × topics; each row sums to 1."""
+    unknown: NDArray[np.int64]
+    """Tokens of each document whose word the model does not have (of texts, those are dropped before)."""
+    predicted: dict[str, list[Any]] = field(default_factory=dict)
+    """What the model predicts beside topics (class, score, value …), a value a document."""
+    metadata: dict[str, list[Any]] = field(default_factory=dict)
+    """What the documents carry (label, collection, time, further columns), a value a document."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        more = f", with {', '.join(self.predicted)}" if self.predicted else ""
+        return f"DocumentTopics({len(self):,} documents, {self.theta.shape[1]} topics{more})"
+
+    @property
+    def main_topic(self) -> NDArray[np.int64]:
+        """The topic with the largest share in each document."""
+        return self.theta.argmax(axis=1)
+
+    def top(self, number: int = 3) -> list[list[tuple[int, float]]]:
+        """Each document's largest topics with their shares."""
+        order = np.argsort(-self.theta, axis=1, kind="stable")[:, :number]
+        return [[(int(k), float(row[k])) for k in best] for row, best in zip(self.theta, order)]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A pandas frame with a row a document: id, what it carries (but for names that are taken), main topic, its
+        share, what is predicted, and all of θ."""
+        try:
+            import pandas
+        except ImportError:
+            raise InputError("data frames need pandas: pip install 'topicx[dataframe]'") from None
+
+        columns: dict[str, Any] = {"id": self.ids, "main_topic": self.main_topic, "share": self.theta.max(axis=1)}
+        columns |= self.predicted
+        columns |= {f"topic{k}": self.theta[:, k] for k in range(self.theta.shape[1])}
+        carried = {name: values for name, values in self.metadata.items() if name not in columns}
+        return pandas.DataFrame({"id": columns.pop("id"), **carried, **columns})
+
+
+def theta_of(model: Model, documents: Any, *, text: str = "text", **sampling: Any) -> DocumentTopics:
+    """Infer the topics of documents in any of the forms that `topicx.corpus.any_documents.as_corpus` takes."""
+    corpus = as_corpus(documents, text=text, like=like_model(model.vocabulary, model.meta))
+    inference = Inference(model, **sampling)
+    names = list(inference.definition.columns(model))
+    found = DocumentTopics(
+        list(corpus.ids), np.zeros((len(corpus), model.n_topics), np.float32), np.zeros(len(corpus), np.int64),
+        {name: [] for name in names}, {name: values_of(name, one) for name, one in columns_of(corpus).items()},
+    )  # fmt: skip
+    begin = 0
+    for part in inference.stream(inference.corpus(corpus)):
+        end = begin + len(part.documents)
+        found.theta[begin:end], found.unknown[begin:end] = part.theta, part.documents.unknown
+        if names and not inference.definition.labelled:
+            values = inference.definition.predict(model, part.documents.words, part.documents.offsets, part.theta)
+            for name, column in zip(names, values, strict=True):
+                found.predicted[name] += list(column)
+        begin = end
+    return found

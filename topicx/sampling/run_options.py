@@ -1,0 +1,168 @@
+"""Everything that decides a training run's result, declared in one place. Threads are not here: they decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.declare import (
+    check_all,
+    check_positive,
+    choice,
+    declarations,
+    declare,
+    flag,
+    number,
+    positive,
+    whole,
+)
+from topicx.errors import InputError
+from topicx.sampling import sampler_registry
+from topicx.sampling.sampler_registry import GROWS, MODES, PARTITIONS, PATHS, SAMPLES, SOFTENS
+from topicx.state import MAX_TOPICS
+
+STARTS = ("auto", "growing", "hot", "progressive", "random", "soft")
+START_NEEDS = {"auto": "", "random": "", "soft": SOFTENS, "hot": SAMPLES}
+"""What a sampler must be able to do for a start (others: GROWS)."""
+LEARNABLE = ("alpha", "symmetric-alpha", "beta")
+
+
+def _check_alpha(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        raise InputError(
+            f"{name} must be a number, or a number for each topic, not {value!r}: optimize_interval=10 learns it"
+        )
+    for one in value if isinstance(value, tuple) else (value,):
+        check_positive(name, one)
+
+
+def _check_sampler(name: str, value: Any) -> None:
+    if value != "auto":
+        sampler_registry.find(value)  # those that a program has added, too
+
+
+def _check_optimize(name: str, value: Any) -> None:
+    unknown = set(str(value).split("+")) - set(LEARNABLE)
+    if unknown:
+        raise InputError(f"{name}: {', '.join(sorted(unknown))!r} is not alpha, symmetric-alpha or beta")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a training run, as the command line and the Python API name them."""
+
+    topics: int = whole(100, 1, MAX_TOPICS, help="Number of topics.", flags=("--topics", "-k"))
+    sampler: str = choice(
+        "auto", sampler_registry.names(), metavar="NAME", check=_check_sampler,
+        help="How assignments are found. "
+        + "; ".join(f"{group}: {', '.join(members)}" for group, members in sampler_registry.groups().items())
+        + ". auto is sparse, the fastest exact one in our benchmarks at every number of topics, or the first that the "
+        "model can use.",
+    )  # fmt: skip
+    iterations: int = whole(1000, 0, 1_000_000, help="Sweeps over the whole corpus.")
+    start: str = choice(
+        "auto", STARTS, capability=GROWS,
+        help="soft: sweeps of cvb0, then every token's topic drawn from what they found, and (short documents) sweeps "
+        "with a larger beta that cools to its own; hot: random topics and such sweeps; growing: from a few documents "
+        "to all of them; progressive: each token given those before it; random. auto: what gives the best topics "
+        "soonest for a corpus like this and so many topics.",
+    )  # fmt: skip
+    alpha: float | Sequence[float] | None = declare(
+        None, str, "α of each topic (not their sum): one number, or a file with one number a topic.",
+        optional=True, shown="0.1", check=_check_alpha, metavar="NUMBER|FILE",
+    )  # fmt: skip
+    alpha_sum: float | None = positive(
+        None, optional=True, help="Σα over all topics, spread evenly (MALLET's --alpha)."
+    )
+    beta: float = positive(0.01, help="β of each word.")
+    optimize_interval: int = whole(
+        0, 0, help="Re-estimate the priors every N sweeps (0: never). MALLET users often take 10."
+    )
+    optimize_burn_in: int = whole(50, 0, help="Sweeps before the first re-estimation.")
+    optimize: str = declare(
+        "alpha+beta", str, check=_check_optimize, metavar="WHAT",
+        help="What is re-estimated, joined by +: alpha (a weight a topic), symmetric-alpha, beta.",
+    )  # fmt: skip
+    mh_steps: int = whole(2, 1, 64, samplers=("alias", "light", "warp"), help="Proposals a token (alias, light, warp).")
+    sparse_phi: bool = flag(samplers=("partial",), help="Draw φ sparsely, by Poisson variables (partial).")
+    batch_documents: int = whole(256, 1, samplers=("scvb0",), help="Documents in a minibatch (scvb0).")
+    document_passes: int = whole(2, 1, 1000, samplers=("scvb0",), help="Passes over a document (scvb0).")
+    rate_scale: float = positive(1.0, samplers=("scvb0",), help="Learning rate: scale·(delay+batch)^-power (scvb0).")
+    rate_delay: float = positive(4.0, samplers=("scvb0",), help="The delay in the learning rate (scvb0).")
+    rate_power: float = number(
+        0.6, None, 1, above=0, samplers=("scvb0",), help="The power in the learning rate (scvb0)."
+    )
+    icm: int = whole(0, 0, 1_000_000, capability=MODES, help="Last sweeps, in which tokens take their best topic.")
+    partitions: int = whole(
+        0, 0, 1024, capability=PARTITIONS, shown="by the size of the corpus",
+        help="Shards and blocks of the schedule: at most that many threads work at once. Part of the result.",
+    )  # fmt: skip
+    paths: int = whole(
+        1, 1, 1000, capability=PATHS,
+        help="Assignments of the corpus that share the topics' word counts (Kozdoba & Mannor): more of them find "
+        "better topics more often, and each costs a sweep and two bytes a token.",
+    )  # fmt: skip
+    samples: int = whole(
+        1, 1, 1000, capability=SAMPLES,
+        help="Average the model (and --doc-topics) over so many states at the end of the chain.",
+    )  # fmt: skip
+    lag: int = whole(10, 1, capability=SAMPLES, help="Sweeps from one of these states to the next.")
+    trace_interval: int = whole(10, 1, help="Sweeps between records of the likelihood.")
+    seed: int = whole(1, 0, 2**63 - 1, help="Seed of every random choice.")
+    chain: int = whole(0, 0, hidden=True, help="Which of several chains with the same seed.")
+    model: str = "lda"
+    """The name of the model's definition (topicx.models)."""
+    own: dict[str, Any] = field(default_factory=dict)
+    """Options of that model."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.alpha, Sequence | np.ndarray) and not isinstance(self.alpha, str):
+            object.__setattr__(self, "alpha", tuple(float(a) for a in self.alpha))
+        check_all(self)
+        if self.samples > 1 and (self.samples - 1) * self.lag >= self.iterations:
+            raise InputError(
+                f"{self.samples} samples {self.lag} sweeps apart need more than {(self.samples - 1) * self.lag} "
+                f"iterations, not {self.iterations}"
+            )
+        if self.samples > 1 and self.icm:
+            raise InputError("samples: an average of samples and the mode that icm seeks do not go together")
+        if self.alpha is not None and self.alpha_sum is not None:
+            raise InputError("alpha and alpha_sum say the same thing in two ways: give one of them")
+        if isinstance(self.alpha, tuple) and len(self.alpha) != self.topics:
+            raise InputError(f"alpha has {len(self.alpha)} values for {self.topics} topics")
+        check_positive("alpha", float(self.alpha_vector().min()))
+
+    def sample_sweeps(self) -> list[int]:
+        """The sweeps after which the samples but the last are taken."""
+        return [self.iterations - back * self.lag for back in range(self.samples - 1, 0, -1)]
+
+    def check_sampler(self, entry: sampler_registry.Entry, given: Sequence[str] = ()) -> None:
+        """InputError if an option was set that the sampler lacks: by another value than the default, or `given`."""
+        for name, (declared, default) in declarations(self).items():
+            if name not in given and getattr(self, name) == default:
+                continue
+            if declared.samplers and entry.name not in declared.samplers:
+                raise InputError(f"{name} is for the sampler {' or '.join(declared.samplers)}, not for {entry.name}")
+            needed = START_NEEDS.get(self.start, GROWS) if name == "start" else declared.capability
+            if needed and needed not in entry.capabilities:
+                raise InputError(f"{name}: {entry.name} {sampler_registry.LACKS[needed]}")
+
+    def alpha_vector(self) -> NDArray[np.float64]:
+        """α as one number a topic."""
+        if isinstance(self.alpha, tuple):
+            return np.array(self.alpha, np.float64)
+        if self.alpha_sum is not None:
+            return np.full(self.topics, self.alpha_sum / self.topics)
+        return np.full(self.topics, 0.1 if self.alpha is None else float(self.alpha))  # type: ignore[arg-type]
+
+    def to_meta(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_meta(cls, meta: dict[str, Any]) -> Options:
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in meta.items() if name in known})

@@ -1,0 +1,1 @@
+"""The samplers: a module each."""

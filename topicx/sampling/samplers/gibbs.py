@@ -1,0 +1,208 @@
+"""Collapsed Gibbs sampling over the schedule's cells: what every cell kernel shares. A kernel is a subclass of its own.
+
+Griffiths & Steyvers 2004: p(z = k) ∝ (n_dk + α_gk) (n_kw + β_w) / (n_k + Σβ), all counts without the token itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels.gibbs import cell as kernel
+from topicx._kernels.gibbs import rows
+from topicx.engines.threads import Engine
+from topicx.files.schema import Array, require
+from topicx.sampling import random_streams
+from topicx.sampling.joint_likelihood import joint_log_likelihood
+from topicx.sampling.method import Method
+from topicx.sampling.run_options import Options
+from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced
+
+
+class Gibbs(Method):
+    """Word rows, topics, totals, and the loop over epochs. Subclasses name their kernel."""
+
+    kernel: ClassVar[str]
+    """The module of `topicx._kernels` whose `sweep` renews a cell (see `cell.pxd`)."""
+
+    def __init__(self, state: State, options: Options, engine: Engine) -> None:
+        super().__init__(state, options, engine)
+        documents, tokens = state.paths * state.n_documents, state.paths * state.n_tokens
+        partitions = options.partitions or default_partitions(tokens, documents)
+        partitions = max(1, min(partitions, documents, state.n_words))
+        self.schedule = Schedule(
+            state.words, state.offsets, state.n_words, partitions, options.seed, options.chain, state.paths, engine
+        )
+        self.offsets = over_paths(state.offsets, state.paths)
+        rank = self.schedule.rank
+        self.words: NDArray[np.uint32] = np.zeros(0, np.uint32)  # numbered by rank, as the rows are
+        self.z: NDArray[np.uint16] = np.zeros(0, np.uint16)
+        seeds = state.seeds
+        self.pseudo = (rank[seeds.words], seeds.topics, seeds.counts)
+        self.word_tokens = np.empty(state.n_words, np.int64)
+        self.word_tokens[rank] = state.paths * self.schedule.frequencies
+        self.row_capacity = self.word_tokens.copy()
+        np.add.at(self.row_capacity, self.pseudo[0], seeds.counts)
+        self.set_priors(state.alpha, state.beta)
+
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        tokens, documents = state.paths * state.n_tokens, state.paths * state.n_documents
+        partitions = options.partitions or default_partitions(tokens, documents)
+        rows = 4 * min(tokens, state.n_words * (state.n_topics + 15)) + 16 * state.n_words
+        return super().memory(state, options) + 8 * state.n_documents * (partitions + 1) + rows
+
+    def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
+        super().set_priors(np.ascontiguousarray(alpha), np.ascontiguousarray(beta))
+        self._beta32 = np.empty(self.state.n_words, np.float32)
+        self._beta32[self.schedule.rank] = self.state.beta
+        self._beta_sum = float(self.state.beta.sum())
+
+    def renumber(self, number: NDArray[np.uint16], alpha: NDArray[np.float64]) -> None:
+        self.set_priors(alpha, self.state.beta)
+        self.z[:] = number[self.z]  # in place: a sampler may hold a view of it
+        self._count()
+
+    def start(self, random: bool) -> None:
+        state, options = self.state, self.options
+        if not random:
+            z = unplaced(state.paths * state.n_tokens)
+        elif state.placed:
+            z = state.z  # assignments that came with it
+        else:
+            z = random_streams.topics(
+                state.paths * state.n_tokens, state.n_topics, options.seed, options.chain, self.engine.map
+            )
+        self._adopt(z)
+
+    def _adopt(self, z: NDArray[np.uint16]) -> None:
+        """Take these assignments (corpus order; ours, if not the state's) and build the rows from them."""
+        self.words, self.z = self.schedule.ranked(z, in_place=z is not self.state.z)
+        self._count()
+
+    def _count(self) -> None:
+        """Rows and totals from the assignments."""
+        schedule = self.schedule
+        built = rows.build(
+            self.words, self.z, self.state.n_topics, self.word_tokens, self.pseudo,
+            segments=schedule.segments, blocks=schedule.partitions, share=self.engine.map, threads=self.engine.threads,
+        )  # fmt: skip
+        self.row_start, self.row_cells, self.row_len, self.topic_bits = built
+        self.totals = rows.totals(*built, self.state.n_topics)
+
+    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
+        return self._sweep(step, share, maximise=False)
+
+    def maximise(self, step: int) -> dict[str, float]:
+        return self._sweep(step, 1.0, maximise=True)
+
+    def _sweep(self, step: int, share: float, maximise: bool) -> dict[str, float]:
+        changed = 0
+        work: Callable[[Cell], tuple[int, NDArray[np.int64]]] = partial(self._cell, step, share, maximise)
+        for cells in self.schedule.epochs():
+            before = self.totals
+            results = self.engine.map(work, self.schedule.largest_first(cells))
+            self.totals = before + sum(after - before for _, after in results)
+            changed += sum(count for count, _ in results)
+        self._rebalance()
+        return {"changed": changed / max(len(self.z), 1)}
+
+    def _rebalance(self) -> None:
+        """Rows take the form that suits their length now."""
+        rows.rebalance(
+            self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics, self.row_capacity
+        )
+
+    def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
+        options, schedule = self.options, self.schedule
+        number = cell.shard * schedule.partitions + cell.block
+        totals = self.totals.copy()
+        changed = self._sweeper(maximise)(
+            kernel.Cell(**self._arrays(), totals=totals, **self._asked(number, maximise)),
+            schedule.active(cell.shard, share),
+            cell.block,
+            random_streams.key(options.seed, options.chain, random_streams.CELL, step, number),
+        )
+        return int(changed), totals
+
+    def _sweeper(self, maximise: bool) -> Callable[..., int]:
+        """The kernel's `sweep`; a kernel that draws only leaves the modes to another."""
+        return import_module(f"topicx._kernels.gibbs.{self.kernel}").sweep
+
+    def _arrays(self) -> dict[str, Any]:
+        """What all cells have in common, as `cell.pxd` names it."""
+        state, schedule = self.state, self.schedule
+        return {
+            "words": self.words, "assigned": self.z, "offsets": state.offsets, "segments": schedule.segments,
+            "blocks": schedule.partitions, "row_start": self.row_start, "row_cells": self.row_cells,
+            "row_len": self.row_len, "topic_bits": self.topic_bits, "alpha": state.alpha, "groups": state.groups,
+            "beta": self._beta32, "beta_sum": self._beta_sum,
+        }  # fmt: skip
+
+    def _asked(self, number: int, maximise: bool) -> dict[str, Any]:
+        """What is asked of the cell of this number."""
+        return {"maximise": maximise}
+
+    def score(self) -> float:
+        return joint_log_likelihood(
+            self.z, self.offsets, self.word_topics(), self.totals, self.state.alpha,
+            self.groups, self.state.beta, self.state.seeds, self.engine,
+        )  # fmt: skip
+
+    def document_topics(self) -> Csr:
+        return document_topics(self.z, self.offsets, self.state.n_topics)
+
+    def word_topics(self) -> Csr:
+        return rows.to_csr(
+            self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics, self.schedule.rank,
+            self.engine.map,
+        )  # fmt: skip
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        # The order of a row's entries is history, and decides which topic a number falls on: kept verbatim.
+        return {"row_cells": self.row_cells, "row_len": self.row_len}
+
+    def declared(self) -> tuple[Array, ...]:
+        return Array("row_cells", "uint32", "entries"), Array("row_len", "int32", "words", low=-1)
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self._adopt(self.state.z)
+        cells, length = rows.as_aligned(arrays["row_cells"]), arrays["row_len"].copy()
+        strange = rows.strange_row(
+            self.row_start, self.row_cells, self.row_len, cells, length, self.row_capacity, self.topic_bits,
+            self.state.n_topics,
+        )  # fmt: skip
+        require(strange < 0, f"counts of word number {strange} that are not those of its tokens")
+        self.row_cells, self.row_len = cells, length
+
+    def sync(self) -> State:
+        self.state.z = self.schedule.restored(self.z, self.words)
+        return self.state
+
+    def verify(self) -> None:
+        """Raise AssertionError unless rows and totals are the counts of z (what tests and debugging call)."""
+        problem = rows.check(
+            self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics, self.words, self.z,
+            self.word_tokens, self.pseudo,
+        )  # fmt: skip
+        assert not problem, problem
+        assert np.array_equal(self.totals, topic_totals(self.z, self.state.n_topics, self.state.seeds)), "n_k"
+        self.sync().verify()
+
+
+class Dense(Gibbs):
+    """Every topic of every token, sixteen at a time. It knows a document's factor (`cell.pxd`)."""
+
+    kernel = "dense"
+
+
+class Sparse(Gibbs):
+    """SparseLDA's three buckets (Yao, Mimno & McCallum 2009), sixteen topics of a word at a time."""
+
+    kernel = "sparse"

@@ -1,0 +1,1 @@
+"""What happens between sweeps: priors, proportions, classifiers, numbers of topics."""

@@ -1,0 +1,1 @@
+"""Tables as files, and documents' topics as tables."""

@@ -1,0 +1,1 @@
+"""What people look at: topics by column, in pictures and in the terminal."""

@@ -1,0 +1,189 @@
+"""Topics by what documents carry: the mean θ of the documents of each label, collection, span of time or value of a
+column, with intervals from the documents themselves.
+
+The documents of a group are taken as a sample: the mean of θ_dk over n of them has the standard error s / √n, and the
+interval is Student's t. Shares are skewed, so the spread of a handful of documents is mostly far too small (none of
+five has the topic): s² is therefore shrunk toward what it is within all groups, which counts as LENT documents more
+(the moderated t of Smyth 2004, doi:10.2202/1544-6115.1027, with a fixed prior). A group of one document has no
+interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from topicx.corpus.build.spooled_columns import parse_time
+from topicx.corpus.columns import SEPARATOR, Column, columns_of
+from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import Engine
+from topicx.errors import InputError
+from topicx.estimate import theta_rows
+from topicx.estimate.topic_edits import follow
+from topicx.model import Model
+from topicx.predict.topic_rows import match_vocabulary
+from topicx.state import State
+from topicx.strings import Strings
+from topicx.tables.theta_reader import read_theta
+from topicx.views.group_mixtures import Mixtures
+from topicx.views.time_bins import MOST, Bins, bins
+
+NONE = "(none)"
+"""The group of documents that carry nothing there."""
+LENT = 5
+"""Degrees of freedom that the variance within all groups lends to each: of 2 to 12, with what groups of 5 to 30
+documents came nearest to nine of ten, whatever the shares' skewness (docs/topics.md has figures)."""
+FEW = 100
+"""Different numbers of a column that are groups of their own; of more there are bins."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The documents of each group, in pairs: a document may be in several (by its labels)."""
+
+    names: list[str]
+    documents: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    times: NDArray[np.float64]
+    """The middle of each, where they are spans of time; else NaN."""
+    ordered: bool
+    """Whether they are one after another, so that topics can rise and fall."""
+    whole: bool = True
+    """Whether all shares of the documents are known; else the largest, and the others count as nothing."""
+
+
+def groups_of(columns: dict[str, Column], by: str, unit: str | None = None, every: int | None = None) -> Groups:
+    """The groups by one of the columns."""
+    if by not in columns:
+        known = ", ".join(columns) or "nothing beside their words"
+        hint = " (--bins takes years from any of them; import has --time-field)" if by == "time" and columns else ""
+        raise InputError(f"--by {by}: the documents do not carry it; they carry {known}{hint}")
+    column = columns[by]
+    if by == "time" or unit or every:
+        return _binned(bins(*_times(column, by), unit, every))
+    if isinstance(column, Strings):
+        several = [text.split(SEPARATOR) if text else [NONE] for text in column]
+        names = sorted({name for each in several for name in each} - {NONE}) + [NONE] * any(
+            each == [NONE] for each in several
+        )
+    else:
+        different = np.unique(column[np.isfinite(column)])
+        if len(different) > FEW:
+            return _binned(bins(column, False))
+        several = [[f"{value:.15g}" if np.isfinite(value) else NONE] for value in column.tolist()]
+        names = [f"{value:.15g}" for value in different] + [NONE] * (not np.isfinite(column).all())
+    if len(names) > MOST:
+        raise InputError(f"--by {by}: it has {len(names):,} different values; there can be {MOST:,}")
+    place = {name: number for number, name in enumerate(names)}
+    lengths = np.fromiter(map(len, several), np.int64, len(several))
+    members = np.array([place[name] for each in several for name in each], np.int64)
+    return Groups(names, np.repeat(np.arange(len(several)), lengths), members, np.full(len(names), np.nan), False)
+
+
+def _times(column: Column, by: str) -> tuple[NDArray[np.float64], bool]:
+    """The times of a column, and whether they are dates (days since 1970)."""
+    if not isinstance(column, Strings):
+        return column, False
+    parsed: dict[str, tuple[str, float]] = {"": ("", np.nan)}
+    for text in column:
+        if text not in parsed:
+            try:
+                parsed[text] = parse_time(text)
+            except ValueError:
+                raise InputError(f"--by {by}: {text[:40]!r} is neither a number nor an ISO date") from None
+    kinds = {kind for kind, _ in parsed.values()} - {""}
+    if len(kinds) > 1:
+        raise InputError(f"--by {by}: some values are dates, others numbers")
+    return np.array([parsed[text][1] for text in column]), kinds == {"date"}
+
+
+def _binned(found: Bins) -> Groups:
+    names, index, times = list(found.names), found.index, found.middles
+    if (index < 0).any():
+        index = np.where(index < 0, len(names), index)
+        names, times = [*names, NONE], np.append(times, np.nan)
+    return Groups(names, np.arange(len(index)), index, times, True)
+
+
+def mixtures_of(
+    groups: Groups, theta: Iterable[tuple[int, NDArray[Any]]], lengths: NDArray[np.int64], share: float = 0.9
+) -> Mixtures:
+    """Means of θ by group, from batches (the first document's number, and rows). Documents without words count for
+    none: their θ is the prior's."""
+    number = len(groups.names)
+    total = square = np.zeros((number, 1))
+    kept = lengths[groups.documents] > 0
+    pairs = groups.documents[kept], groups.groups[kept]
+    counts = np.bincount(pairs[1], minlength=number)
+    for begin, rows in theta:
+        first, last = np.searchsorted(pairs[0], [begin, begin + len(rows)])
+        members, places = pairs[1][first:last], pairs[0][first:last] - begin
+        take = scipy.sparse.csr_array((np.ones(len(members)), (members, places)), shape=(number, len(rows)))
+        exact = rows.astype(np.float64)
+        total, square = total + take @ exact, square + take @ (exact * exact)
+    n = counts[:, None].astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = total / np.where(n > 0, n, np.nan)
+        squares = np.nan_to_num(np.maximum(square - n * mean**2, 0))
+        own = np.maximum(n - 1, 0)
+        lent = np.minimum(own.sum() - own, LENT)  # what the others have
+        within = squares.sum(axis=0) / max(float(own.sum()), 1.0)
+        freedom = np.where(n > 1, own + lent, np.nan)
+        errors = np.sqrt((squares + lent * within) / freedom / n)
+    tokens = np.bincount(pairs[1], lengths[pairs[0]], number).astype(np.int64)
+    nothing = np.zeros((0, *mean.shape), np.float32)
+    return Mixtures(groups.names, counts, groups.times, mean, nothing, share, tokens, errors, freedom[:, 0])
+
+
+def by_documents(
+    model: Model, by: str, *, corpus: str | Corpus | None = None, state: str | State | None = None,
+    theta: str | None = None, unit: str | None = None, every: int | None = None, share: float = 0.9, seed: int = 1,
+    threads: int | Engine = 0,
+) -> tuple[Mixtures, Groups, int]:  # fmt: skip
+    """Topics by a column of these documents: a corpus (θ is inferred), the state that the model was made of (θ by
+    CGS_p), or a table of θ that `infer` or `train` wrote. Also the groups, and how many documents have no word that the
+    model knows."""
+    if corpus is not None:
+        loaded = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
+        groups = groups_of(columns_of(loaded), by, unit, every)
+        shares: Iterable[tuple[int, NDArray[Any]]]
+        shares, lengths = _inferred(model, loaded, seed, threads)
+    elif theta is not None:
+        table = read_theta(theta, model.called or [str(k) for k in range(model.n_topics)])
+        groups = replace(groups_of(table.columns, by, unit, every), whole=table.whole)
+        shares, lengths = [(0, table.theta)], table.lengths
+    else:
+        assert state is not None
+        held = state if isinstance(state, State) else State.load(state)
+        why = model.unlike(held)
+        if why is not None:
+            raise InputError(f"the state: it is not of the model's run: {why}")
+        held = follow(held, model)
+        groups = groups_of(held.columns, by, unit, every)
+        shares, lengths = theta_rows(held, threads=threads), held.lengths
+    found = mixtures_of(groups, shares, lengths, share)
+    return found, groups, int((lengths == 0).sum())
+
+
+def _inferred(
+    model: Model, corpus: Corpus, seed: int, threads: int | Engine
+) -> tuple[Iterable[tuple[int, NDArray[Any]]], NDArray[np.int64]]:  # fmt: skip
+    """θ in batches, and how many words of each document the model knows."""
+    from topicx.predict.inference import Inference
+
+    inference = Inference(model, seed=seed, threads=threads)
+    match = match_vocabulary(model.vocabulary, corpus.vocabulary)
+    known = np.concatenate([[0], np.cumsum(match[corpus.words] >= 0)])[corpus.offsets]
+
+    def batches() -> Iterator[tuple[int, NDArray[Any]]]:
+        begin = 0
+        for part in inference.stream(inference.corpus(corpus)):
+            yield begin, part.theta
+            begin += len(part.documents)
+
+    return batches(), np.diff(known)
