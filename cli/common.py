@@ -92,7 +92,7 @@ threads = option(
 memory = option(
     "--memory", type=Size(), default=None, metavar="SIZE", show_default="what is free",
     help="The most memory that training may take, such as 800M or 12G: what would take more is refused before it "
-    "begins. What it will take is said first. (φ by cgsp, made at the end, is not in it.)",
+    "begins. What it will take, with the estimates at its end, is said first.",
 )  # fmt: skip
 force_output = option("--output", "-o", required=True, metavar="FILE", help="The file to write; - is standard output.")
 
