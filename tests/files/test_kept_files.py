@@ -56,9 +56,7 @@ def test_what_replaces_a_file_has_its_permissions(
 
 
 @pytest.mark.parametrize("unnamed", [True, False])
-def test_only_what_writers_have_left_is_cleared(
-    unnamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_writers_have_left_is_cleared(unnamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not unnamed:
         monkeypatch.delattr(os, "O_TMPFILE", raising=False)
     of_users = [tmp_path / ".out.draft.tmp", tmp_path / ".out.abcdefgh.tmp", tmp_path / "out.tmp"]
