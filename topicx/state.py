@@ -102,6 +102,9 @@ class State(OfDocuments, OfTopics, Kept):
 
     def __post_init__(self) -> None:
         self.columns = in_order(self.columns)
+        STATE.verify_object(self, without=("ids", "snippets", "columns", "side"))
+        if len(self.z) != self.paths * self.n_tokens:
+            raise InputError(f"the state is not consistent: it has {len(self.z):,} topics of {self.n_tokens:,} tokens")
 
     def is_of(self, corpus: Corpus) -> bool:
         """Whether these are the tokens of this corpus, in their order (their words may have other numbers)."""
