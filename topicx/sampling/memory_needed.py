@@ -26,7 +26,7 @@ def fitting_memory(
     if needed > room:
         fits = [
             entry
-            for entry in sampler_registry.able(sampler.capabilities)
+            for entry in sampler_registry.able_samplers(sampler.capabilities)
             if entry.load().memory(state, options) <= room
         ]
         do = ["another start (hot, random)"] if alone <= room else [f"the sampler {fits[0].name}"] if fits else []
