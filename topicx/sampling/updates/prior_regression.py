@@ -5,8 +5,8 @@ features with Dirichlet-multinomial regression"):
 
 g is a group of documents with one row x_g of the design. λ is fitted (`fit_coefficients`: the most probable one, by an
 L-BFGS of our own) or drawn (`draw_coefficients`: a step of a Metropolis-adjusted Langevin chain) given how many tokens
-of each topic the documents have. Both take the documents' counts as histograms, so that a step costs distinct counts and
-groups, not documents; a group a document is as good as any.
+of each topic the documents have. Both take the documents' counts as histograms, so that a step costs distinct counts
+and groups, not documents; a group a document is as good as any.
 
 The curvature (see the kernel) is what both measure distances by, a matrix a topic: the scale of a column of the design,
 or how strongly columns hang together, makes no difference to either.
@@ -51,8 +51,8 @@ TARGET = 0.574
 class GroupCounts:
     """How many documents of each group have so many tokens of a topic, and how many have so many tokens at all.
 
-    Entry e of group g, starts[g] ≤ e < starts[g + 1], says that times[e] documents of the group have counts[e] tokens of
-    topics[e]; entries of lengths likewise. Equal entries may stand apart: they are added up.
+    Entry e of group g, starts[g] ≤ e < starts[g + 1], says that times[e] documents of the group have counts[e] tokens
+    of topics[e]; entries of lengths likewise. Equal entries may stand apart: they are added up.
     """
 
     starts: Ints
@@ -81,7 +81,7 @@ class GroupCounts:
 
 
 def _length_entries(groups: NDArray[np.uint32], lengths: Ints, number: int) -> tuple[Ints, Ints, Ints]:
-    """Where each group's lengths begin, the distinct ones in order, and how often each occurs; empty documents are out."""
+    """Where each group's lengths begin, the distinct ones in order, and how often each occurs; without empty documents."""
     some = lengths > 0
     width = int(lengths.max(initial=0)) + 1
     pairs, times = np.unique(groups[some].astype(np.int64) * width + lengths[some], return_counts=True)
@@ -253,8 +253,8 @@ def _dot(a: Floats, b: Floats) -> float:
 def draw_coefficients(
     regression: Regression, coefficients: Floats, step: float, random: np.random.Generator
 ) -> tuple[Floats, float]:
-    """A step of a Markov chain whose stationary distribution is the posterior of λ: the next λ, and the chance with which
-    the proposal was accepted.
+    """A step of a Markov chain whose stationary distribution is the posterior of λ: the next λ, and the chance with
+    which the proposal was accepted.
 
     The proposal is a normal with covariance ε² C(λ)^-1 about λ + ε²/2 C(λ)^-1 times the gradient, C the curvature
     (Girolami & Calderhead 2011, the simplified manifold Langevin step).
