@@ -81,7 +81,7 @@ class GroupCounts:
 
 
 def _length_entries(groups: NDArray[np.uint32], lengths: Ints, number: int) -> tuple[Ints, Ints, Ints]:
-    """Where each group's lengths begin, the distinct ones in order, and how often each occurs; without empty documents."""
+    """Where each group's lengths begin, the distinct ones ascending, and how often each is (empty documents: none)."""
     some = lengths > 0
     width = int(lengths.max(initial=0)) + 1
     pairs, times = np.unique(groups[some].astype(np.int64) * width + lengths[some], return_counts=True)
