@@ -1,6 +1,6 @@
 """What the arrays of a file must be, declared once: writing, reading and verifying follow from the declarations.
 
-A `Schema` is a list of parts: an `Array`, `Texts` (strings: two arrays), `Ragged` (rows of different lengths: two
+A `Schema` is a list of parts: an `Array`, `TextArrays` (strings: two arrays), `Ragged` (rows of different lengths: two
 arrays), `Many` (arrays by name under one prefix). Each array has a type, a shape in named sizes ("documents+1"), and
 rules for its values. A size is learnt from the first array that has it and must fit everywhere else, so that most of
 what can be wrong is found before any value is looked at. Values are checked piece by piece as they are read: one pass,
@@ -131,7 +131,7 @@ def string_arrays(
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextArrays:
     """Strings: their bytes, and offsets into them."""
 
     name: str
@@ -232,7 +232,7 @@ class Many:
         return any(rule.name.endswith(".offsets") for rule in self.rules)
 
 
-Part = Array | Texts | Ragged | Many
+Part = Array | TextArrays | Ragged | Many
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ def _held(owner: Any, part: Part) -> Any:
     value = attrgetter(part.place)(owner)
     if isinstance(part, Array):
         require_consistent(isinstance(value, np.ndarray), f"{part.place!r}, which is not an array")
-    elif isinstance(part, Texts):
+    elif isinstance(part, TextArrays):
         fits = hasattr(value, "offsets") and hasattr(value, "data")
         require_consistent(fits, f"{part.place!r}, which are not strings (Strings.of makes them)")
     return value

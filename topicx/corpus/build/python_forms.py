@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.build.corpus_builder import Builder, BuildOptions
-from topicx.corpus.corpus import Corpus, take_rows
+from topicx.corpus.corpus import Corpus
 from topicx.corpus.formats.document_reader import Batch, Counts, field_as_text
 from topicx.corpus.text.bigrams import BigramOptions
 from topicx.corpus.text.tokenizer import Tokenizer
 from topicx.errors import InputError
-from topicx.strings import Strings
+from topicx.strings import Strings, take_rows
 
 if TYPE_CHECKING:
     import pandas
