@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry as models
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_whole, declarations
 from topicx.engines.threads import Engine, Threads
@@ -20,7 +21,6 @@ from topicx.estimate import estimate, theta_rows
 from topicx.estimate.averaging import average
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
 from topicx.model import Model
-from topicx.models import model_registry as models
 from topicx.models.definition import Definition, Priors
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_options import Options
