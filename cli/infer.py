@@ -120,7 +120,7 @@ def command(
         seed=seed, threads=threads, group=group,
     )  # fmt: skip
     labeller = labels.labeller_of(loaded, what, threshold, top, score)
-    table = Table(output, chosen, Selection(threshold, top), ranking, join_chunks)
+    table = ThetaOutput(output, chosen, Selection(threshold, top), ranking, join_chunks)
     with contextlib.ExitStack() as open_things:
         source, total, reader = _source(
             inference, inputs, metadata, COLUMNS if join_chunks else (), reading_options, quiet, open_things
@@ -134,7 +134,7 @@ def command(
 
 
 @dataclass
-class Table:
+class ThetaOutput:
     """The table of θ that is wanted."""
 
     path: str
@@ -158,25 +158,25 @@ def _state_writer(
 
 
 def _write(
-    inference: Inference, source: Any, total: int | None, labeller: Any, table: Table, saved: StateWriter | None,
+    inference: Inference, source: Any, total: int | None, labeller: Any, table: ThetaOutput, saved: StateWriter | None,
     quiet: bool, open_things: contextlib.ExitStack,
 ) -> Seen:  # fmt: skip
     """Infer the documents, batch by batch, and write what is wanted of each."""
     from topicx import progress
-    from topicx.corpus.text.chunks import joining
+    from topicx.corpus.text.chunks import join_chunks
     from topicx.errors import InputError
     from topicx.predict.label_reader import LabelReader
-    from topicx.tables.theta_writers import apart, writer
+    from topicx.tables.theta_writers import columns_with_free_names, open_theta_writer
 
     model, reader = inference.model, inference.reader
     columns = {} if isinstance(reader, LabelReader) else reader.columns()  # labels have a table of their own
     topics, selection, columns, *named = labels.layout(model, labeller, table.selection, table.ranking, columns)
     if table.join_chunks and columns:
         raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
-    written = apart(inference.carried, topics, named[0], columns) | columns
-    add = open_things.enter_context(writer(table.path, table.format, topics, selection, written, *named))
+    written = columns_with_free_names(inference.carried, topics, named[0], columns) | columns
+    add = open_things.enter_context(open_theta_writer(table.path, table.format, topics, selection, written, *named))
     if table.join_chunks:
-        add = open_things.enter_context(joining(add))
+        add = open_things.enter_context(join_chunks(add))
     bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
     seen = Seen()
     for part in inference.stream(source):

@@ -68,7 +68,7 @@ def stop_list(path: str, encoding: str) -> list[str]:
     place = Path(path.replace("\\", "/"))
     language = place.stem
     if not Path(path).exists() and place.parent.name == "stoplists" and place.suffix == ".txt":
-        from topicx.corpus.text.tokenizer import stopwords as of_language
+        from topicx.corpus.text.tokenizer import load_stopwords as of_language
 
         if language == "en":
             return sorted(stopwords())
@@ -136,7 +136,8 @@ def build(parsed: Parsed, pipe: Pipe, batches: Iterable[RawTexts], size: int | N
     """Read all documents, and write what they become: what every import ends with."""
     output = parsed["output"]
     previous, rewrite = previous_of(parsed)
-    check_outputs([output, rewrite if rewrite != output else None])
+    named = parsed["input"]
+    check_outputs([output, rewrite if rewrite != output else None], [named] if isinstance(named, str) else named)
     if output == "-" and parsed["print-output"]:
         raise InputError("--print-output: standard output is taken by --output -")
     chosen = previous.pipe if previous and previous.pipe else pipe

@@ -21,7 +21,7 @@ from topicx.evaluate.judged_documents import Judged
 from topicx.model import Model
 from topicx.predict.predictor import in_batches
 from topicx.predict.sampling_plan import Sampling, Streams
-from topicx.splitmix import GOLDEN, mix
+from topicx.splitmix import GOLDEN, mix_bits
 
 
 @dataclass
@@ -97,7 +97,7 @@ def _seen(offsets: NDArray[np.int64], keys: NDArray[np.uint64], share: str | flo
     if share == "half":
         return position < np.repeat(lengths // 2, lengths)
     # A rank at random within each document: a hash of the document's key and the position.
-    x = mix(np.repeat(keys, lengths) ^ ((position.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)))
+    x = mix_bits(np.repeat(keys, lengths) ^ ((position.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)))
     order = np.lexsort((x, np.repeat(np.arange(len(lengths)), lengths)))
     rank = np.empty(len(order), np.int64)
     rank[order] = position

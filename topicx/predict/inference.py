@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import Column, Kinds, columns_of, part, values_of
+from topicx.corpus.columns import Column, columns_of, part, values_of
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_on_disk import StoredCorpus
+from topicx.corpus.table import Kinds
 from topicx.engines.threads import Engine
 from topicx.files import container
 from topicx.model import Model
@@ -96,7 +97,7 @@ class Inference(Predictor):
     def texts(self, batches: Iterable[Any]) -> Iterator[Documents]:
         """Documents from batches of `topicx.corpus.formats.document_reader`, by the model's tokenizer."""
         from topicx.corpus.streamed_columns import kinds_wanted, values_of_batch
-        from topicx.corpus.text.encoded_batches import named, whole_documents
+        from topicx.corpus.text.encoded_batches import name_count_words, whole_documents
         from topicx.corpus.text.tokenizer import Encoder, Tokenizer
 
         encoder = Encoder(Tokenizer.from_meta(self.model.meta.get("tokenizer")), self.model.vocabulary)
@@ -106,7 +107,7 @@ class Inference(Predictor):
             if batch.counts is None:
                 words, lengths, missing = batch.encoded
             else:
-                counts = named(batch.counts)
+                counts = name_count_words(batch.counts)
                 if last is None or last[0] is not counts.vocabulary:
                     last = counts.vocabulary, self._match(counts)
                 words, lengths, missing = _tokens(counts, last[1])

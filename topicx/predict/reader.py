@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.infer import infer as kernel
 from topicx._kernels.soft import restricted_soft as soft
-from topicx.errors import InputError, listed
+from topicx.errors import InputError, list_first_names
 from topicx.estimate.side_by_side import blocks_of
 from topicx.model import Model
 from topicx.predict.document_prior import DocumentPrior
@@ -167,7 +167,7 @@ class Admixture:
         elif str(group).isdecimal() and int(group) < rows:
             number = int(group)
         else:
-            known = listed(self.group_names) or f"0 to {rows - 1}"
+            known = list_first_names(self.group_names) or f"0 to {rows - 1}"
             close = get_close_matches(str(group), self.group_names, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise InputError(f"group: the model has no group {group!r} of documents{hint}; there are {known}")
