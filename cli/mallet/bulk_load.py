@@ -17,7 +17,7 @@ LINE = r"^([^\t]*)\t([^\t]*)\t(.*)"
 
 def run(parsed: Parsed) -> None:
     path = parsed.need("input", "the file to read")
-    check_outputs([parsed["output"]])
+    check_outputs([parsed["output"]], [path])
     words: frozenset[str] = frozenset()
     if parsed["stoplist"]:
         words = frozenset(all_lines(parsed["stoplist"]))

@@ -30,7 +30,7 @@ def run(parsed: Parsed) -> None:
     path = parsed["use-pipe-from"] or parsed["use-pipe-from-without-rewrite"]
     previous = load(path, "--use-pipe-from") if path else None
     rewrite = parsed["use-pipe-from"] if parsed["use-pipe-from"] not in outputs else None
-    check_outputs([*outputs, rewrite])
+    check_outputs([*outputs, rewrite], inputs)
     features = {word: at for at, word in enumerate(previous.corpus.vocabulary)} if previous else {}
     labels = {label: at for at, label in enumerate(previous.labels)} if previous else {}
     # All are read before one is written: their words and labels have the same numbers.

@@ -136,7 +136,8 @@ def build(parsed: Parsed, pipe: Pipe, batches: Iterable[RawTexts], size: int | N
     """Read all documents, and write what they become: what every import ends with."""
     output = parsed["output"]
     previous, rewrite = previous_of(parsed)
-    check_outputs([output, rewrite if rewrite != output else None])
+    named = parsed["input"]
+    check_outputs([output, rewrite if rewrite != output else None], [named] if isinstance(named, str) else named)
     if output == "-" and parsed["print-output"]:
         raise InputError("--print-output: standard output is taken by --output -")
     chosen = previous.pipe if previous and previous.pipe else pipe
