@@ -220,7 +220,7 @@ class Design:
         some = {name: one[first] for name, one in raw.items()}
         notes += self._beyond(raw)
         distinct = self._values({text: one[first] for text, one in codes.items()}, some)
-        usable = np.isfinite(distinct).all(axis=1)
+        usable: NDArray[np.bool_] = np.isfinite(distinct).all(axis=1)
         if not usable.all():
             place = np.cumsum(usable) - 1
             lost = (groups >= 0) & ~usable[groups]
