@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.design.expected_designs import FORMULAS, PLACE, table
+from topicx.corpus.table import Column, Labels, Names, Numbers, Texts, Times
 from topicx.design.design import Design
 from topicx.design.formula import parse_formula
 from topicx.design.log_linear import log_linear_prior
@@ -20,12 +21,11 @@ from topicx.strings import Strings
 EXPECTED = json.loads(PLACE.read_text(encoding="utf-8"))["designs"]
 
 
-def columns(**changes: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        name: Strings.of(values) if isinstance(values[0], str) else np.array(values, dtype=np.float64)
-        for name, values in table().items()
+def columns(**changes: list[Any]) -> dict[str, Column]:
+    return {
+        name: Texts(Strings.of(values)) if isinstance(values[0], str) else Numbers(np.array(values, dtype=np.float64))
+        for name, values in (table() | changes).items()
     }
-    return found | changes
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
@@ -45,7 +45,7 @@ def test_distinct_rows() -> None:
     given = columns()
     design = Design.fit("~ party * sex", given)
     found = design.rows(given)
-    pairs = set(zip(given["party"], given["sex"]))
+    pairs = set(zip(given["party"].told(), given["sex"].told()))
     assert len(found.distinct) == len(pairs)
     assert found.kept.all() and found.groups.max() == len(pairs) - 1
 
@@ -54,7 +54,7 @@ def test_a_spline_of_our_own_name() -> None:
     given = columns()
     assert Design.fit("~ s(year, df=4)", given).columns[1] == "s(year, df=4)[1]"
     assert len(Design.fit("~ s(year)", given).columns) == 11
-    few = columns(year=np.array([1.0, 2.0] * 8))
+    few = columns(year=[1.0, 2.0] * 8)
     assert Design.fit("~ s(year)", few).columns == ["Intercept", "s(year)[1]"]
 
 
@@ -69,14 +69,14 @@ def test_missing_values_unknown_levels_and_ends() -> None:
     given = columns()
     design = Design.fit("~ party + s(year, df=3) + log(u)", given)
     new = {
-        "party": Strings.of(["A", "", "Q", "B", "C"]), "year": np.array([1995, 1995, 2030, np.nan, 1990.0]),
-        "u": np.array([1.0, 1.0, 1.0, 1.0, -1.0]),
+        "party": Names.of(["A", "", "Q", "B", "C"]), "year": Numbers(np.array([1995, 1995, 2030, np.nan, 1990.0])),
+        "u": Numbers(np.array([1.0, 1.0, 1.0, 1.0, -1.0])),
     }  # fmt: skip
     found = design.rows(new)
     assert found.kept.tolist() == [True, False, True, False, False]
     assert found.matrix.shape == (2, len(design.columns))
     np.testing.assert_array_equal(found.matrix[1, 1:3], [0, 0])
-    last = design.rows({"party": Strings.of(["A"]), "year": np.array([2019.0]), "u": np.ones(1)})
+    last = design.rows({name: column.part(15, 16) for name, column in given.items()})
     np.testing.assert_array_equal(found.matrix[1, 3:6], last.matrix[0, 3:6])
     assert [note.split(" documents ")[1].split(" ")[0] for note in found.notes] == ["have"] * 5
     assert any("does not know (Q)" in note for note in found.notes)
@@ -84,7 +84,7 @@ def test_missing_values_unknown_levels_and_ends() -> None:
 
 def test_chosen_documents_are_the_base() -> None:
     given = columns()
-    chosen = np.array([value != "C" for value in given["party"]])
+    chosen = np.array([value != "C" for value in given["party"].told()])
     design = Design.fit("~ party + scale(u)", given, chosen)
     assert design.columns == ["Intercept", "party[T.B]", "scale(u)"]
     x = design.rows(given).matrix[chosen, 2]
@@ -92,7 +92,7 @@ def test_chosen_documents_are_the_base() -> None:
 
 
 def test_dates_are_years() -> None:
-    given = {"time": Strings.of(["1990-01-01", "2000-01-01", ""])}
+    given = {"time": Times(np.array([7305.0, 10957.0, np.nan]), dates=True)}
     found = Design.fit("~ time", given).rows(given)
     np.testing.assert_allclose(found.matrix[:, 1], [1990, 2000], atol=0.01)
 
@@ -122,11 +122,11 @@ def test_what_is_wrong_is_said(formula: str, message: str) -> None:
 
 def test_all_missing_and_all_alike() -> None:
     with pytest.raises(InputError, match="no document has a value"):
-        Design.fit("~ u", columns(u=np.full(16, np.nan)))
+        Design.fit("~ u", columns(u=[np.nan] * 16))
     with pytest.raises(InputError, match="the same value"):
-        Design.fit("~ scale(u)", columns(u=np.ones(16)))
+        Design.fit("~ scale(u)", columns(u=[1.0] * 16))
     with pytest.raises(InputError, match="several values of 'party'"):
-        Design.fit("~ party", columns(party=Strings.of(["a\x1fb"] * 16)))
+        Design.fit("~ party", columns() | {"party": Labels.of([["a", "b"]] * 16)})
 
 
 @pytest.mark.parametrize(

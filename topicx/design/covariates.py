@@ -1,21 +1,22 @@
-"""What documents carry, as a design takes it: numbers, or levels of a factor; and which documents have no value."""
+"""What documents have, as a design takes it: numbers, or levels of a factor; and which documents have no value."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.build.spooled_columns import parse_time
-from topicx.corpus.columns import SEPARATOR, told_number
+from topicx.corpus.table import Column, Labels, Names, Numbers, Texts, Times
+from topicx.corpus.time_texts import parse_times, told_number
 from topicx.errors import InputError
 from topicx.strings import Strings
 
 DAYS_A_YEAR = 365.2425
 Floats = NDArray[np.float64]
+Columns = Mapping[str, Column]
+"""What documents have, by name: a `topicx.corpus.table.Table`, or a part of one."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Levels:
     """In sorted order, numbers by size."""
 
 
-def column_of(columns: Mapping[str, Any], name: str) -> Any:
+def find_column(columns: Columns, name: str) -> Column:
     """A column by name, or InputError that says which there are."""
     if name not in columns:
         known = ", ".join(columns) or "nothing beside their words"
@@ -36,49 +37,66 @@ def column_of(columns: Mapping[str, Any], name: str) -> Any:
     return columns[name]
 
 
-def numbers_of(columns: Mapping[str, Any], name: str) -> Floats:
+def numbers_of(columns: Columns, name: str) -> Floats:
     """A column as numbers (NaN: no value); dates in years."""
-    column = column_of(columns, name)
-    if not isinstance(column, Strings):
-        return np.asarray(column, dtype=np.float64)
-    parsed: dict[str, tuple[str, float]] = {"": ("", np.nan)}
-    for text in column:
-        if text not in parsed:
-            try:
-                parsed[text] = parse_time(text)
-            except ValueError:
-                raise InputError(
-                    f"formula: {name!r} is to be numbers or dates, but has {text.replace(SEPARATOR, ', ')[:40]!r}"
-                ) from None
-    kinds = {kind for kind, _ in parsed.values()} - {""}
+    column = find_column(columns, name)
+    if isinstance(column, Numbers):
+        return column.values
+    if isinstance(column, Times):
+        return in_years(column.values) if column.dates else column.values
+    if not isinstance(column, Texts):
+        levels = levels_of(columns, name)
+        values = numbers_of({name: Texts(Strings.of(levels.names))}, name)
+        return np.append(values, np.nan)[levels.codes]
+    try:
+        values, kinds = parse_times(column.strings)
+    except ValueError as wrong:
+        raise InputError(f"formula: {name!r} is to be numbers or dates, but has {str(wrong)[:40]!r}") from None
     if len(kinds) > 1:
         raise InputError(f"formula: some values of {name!r} are dates, others numbers")
-    values = np.array([parsed[text][1] for text in column], dtype=np.float64)
-    return 1970 + values / DAYS_A_YEAR if kinds == {"date"} else values
+    return in_years(values) if kinds == {"date"} else values
 
 
-def levels_of(columns: Mapping[str, Any], name: str) -> Levels:
+def in_years(days: Floats) -> Floats:
+    """Days since 1970 as years."""
+    return 1970 + days / DAYS_A_YEAR
+
+
+def levels_of(columns: Columns, name: str) -> Levels:
     """A column as a factor."""
-    column = column_of(columns, name)
-    if isinstance(column, Strings):
-        texts = list(column)
-        several = next((text for text in texts if SEPARATOR in text), None)
-        if several is not None:
+    column = find_column(columns, name)
+    if isinstance(column, Labels):
+        sizes = np.diff(column.offsets)
+        if sizes.max(initial=0) > 1:
+            row = int(sizes.argmax())
+            some = ", ".join(column.take(np.array([row])).told()[0])
             raise InputError(
-                f"formula: documents have several values of {name!r} (as {several.replace(SEPARATOR, ', ')[:60]!r}),"
-                " but a factor has one"
+                f"formula: documents have several values of {name!r} such as {some[:60]!r}, but a factor has one"
             )
-        names = sorted(set(texts) - {""})
-        place = {text: number for number, text in enumerate(names)} | {"": -1}
-        return Levels(np.array([place[text] for text in texts], np.int64), names)
-    values = np.asarray(column, dtype=np.float64)
-    known = np.isfinite(values)
-    different, places = np.unique(values[known], return_inverse=True)
-    codes = np.full(len(values), -1, np.int64)
-    codes[known] = places.reshape(-1)
-    return Levels(codes, [str(told_number(value)) for value in different.tolist()])
+        codes = np.full(len(column), -1, np.int64)
+        codes[sizes == 1] = column.ids[column.offsets[0] : column.offsets[-1]]
+        return _sorted_levels(codes, list(column.names))
+    if isinstance(column, Names):
+        return _sorted_levels(column.codes.astype(np.int64), list(column.names))
+    if isinstance(column, Numbers) or (isinstance(column, Times) and not column.dates):
+        known = np.isfinite(column.values)
+        different, places = np.unique(column.values[known], return_inverse=True)
+        codes = np.full(len(column), -1, np.int64)
+        codes[known] = places.reshape(-1)
+        return Levels(codes, [str(told_number(value)) for value in different.tolist()])
+    texts = column.told()
+    names = sorted({text for text in texts if text})
+    place = {text: number for number, text in enumerate(names)}
+    return Levels(np.array([place[text] if text else -1 for text in texts], np.int64), names)
 
 
-def is_factor(columns: Mapping[str, Any], name: str) -> bool:
-    """Whether a column without a function around it is a factor: texts are, numbers and the time are not."""
-    return isinstance(column_of(columns, name), Strings) and name != "time"
+def _sorted_levels(codes: NDArray[np.int64], names: list[str]) -> Levels:
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.empty(len(names) + 1, np.int64)
+    rank[order], rank[-1] = np.arange(len(names)), -1
+    return Levels(rank[codes], [names[number] for number in order])
+
+
+def is_factor(columns: Columns, name: str) -> bool:
+    """Whether a column without a function around it is a factor: texts and names are, numbers and times are not."""
+    return not isinstance(find_column(columns, name), Numbers | Times)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.design.coding import full_rank_codings
-from topicx.design.covariates import Floats, Levels, is_factor, levels_of, numbers_of
+from topicx.design.covariates import Columns, Floats, Levels, is_factor, levels_of, numbers_of
 from topicx.design.formula import (
     Call,
     ColumnName,
@@ -37,8 +37,6 @@ from topicx.errors import InputError
 
 MOST_COLUMNS = 5000
 """Columns that a design may have."""
-Columns = Mapping[str, Any]
-"""What documents carry, by name: `Strings`, or numbers."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +218,7 @@ class Design:
         some = {name: one[first] for name, one in raw.items()}
         notes += self._beyond(raw)
         distinct = self._values({text: one[first] for text, one in codes.items()}, some)
-        usable: NDArray[np.bool_] = np.isfinite(distinct).all(axis=1)
+        usable: NDArray[np.bool_] = np.atleast_1d(np.isfinite(distinct).all(axis=1))
         if not usable.all():
             place = np.cumsum(usable) - 1
             lost = (groups >= 0) & ~usable[groups]
