@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry as models
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_whole, declared_options
 from topicx.engines.memory_limits import told_size
@@ -24,7 +25,6 @@ from topicx.estimate.estimators import BY_ENTRY, chosen_phi, estimate_memory
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
 from topicx.files.mapped_arrays import check_unchanged
 from topicx.model import Model
-from topicx.models import model_registry as models
 from topicx.models.definition import Definition, Priors
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_options import Options

@@ -15,7 +15,8 @@ from topicx.cli.mallet.training import load_topics
 from topicx.errors import InputError
 from topicx.interop import mallet_write as write
 from topicx.model import Model
-from topicx.predict.inference import Documents, Inference
+from topicx.predict.documents import Documents
+from topicx.predict.inference import Inference
 from topicx.state import State
 from topicx.strings import Strings
 
