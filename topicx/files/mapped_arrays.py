@@ -31,7 +31,7 @@ class MappedFile:
 
     def mapped(self, dtype: np.dtype[Any], begin: int, shape: tuple[int, ...]) -> NDArray[Any]:
         """The array that begins at this byte: read only."""
-        found = np.memmap(self._mapped, dtype, "r", begin, shape)  # type: ignore[call-overload]
+        found: Any = np.memmap(self._mapped, dtype, "r", begin, shape)
         found.of = self
         return np.asarray(found.view(np.ndarray))
 
