@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,6 +124,9 @@ def open_reader(inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool) ->
 
     reader = read_documents(inputs, read_options(chosen), lambda text: say(text, quiet=quiet))
     reader.check()
+    planned = reader.planned_formats()
+    if planned is not None:
+        check_fit(click.get_current_context(), USES, "inputs read as", planned)
     return reader
 
 
@@ -140,6 +144,11 @@ def say_faults(faults: Faults, quiet: bool) -> None:
         say(f"bad documents: {', '.join(what)}; the first:", quiet=quiet)
         for message in faults.first:
             say(f"  {message}", quiet=quiet)
+
+
+def names_alone(inputs: Iterable[str]) -> list[str]:
+    """The names of files without their folders, as a file of ours remembers them: where they lay is nobody's matter."""
+    return [os.fsencode(Path(name).name or name).decode("utf-8", "replace") for name in inputs]
 
 
 def is_corpus(inputs: tuple[str, ...]) -> bool:
@@ -182,4 +191,4 @@ def read_corpus(
         if reader.only_counts:
             builder.tokenizer = None
         say_faults(faults, quiet)
-        return builder.corpus({"inputs": list(inputs), "input_formats": reader.formats})
+        return builder.corpus({"inputs": names_alone(inputs), "input_formats": reader.formats})
