@@ -21,14 +21,14 @@ LAYERS = (
     ("models",),
     ("predict",),
     ("run",),
-    ("evaluate", "interop", "tables", "views", "bench"),
+    ("evaluate", "interop", "tables", "views", "report", "bench"),
     ("hmm", "classes", "sklearn", "plots"),
     ("datasets",),
     ("cli",),
 )
 """From the lowest to the highest; members of one layer may import each other."""
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-UPWARDS = {("__main__", "cli"), ("model", "predict"), ("files", "models")}
+UPWARDS = {("__main__", "cli"), ("model", "predict"), ("model", "report"), ("state", "report"), ("files", "models")}
 """When they are called: `Model.infer` uses what works on models; what a model's side arrays are, the model says."""
 
 
