@@ -21,7 +21,7 @@ LAYERS = (
     ("models",),
     ("predict",),
     ("run",),
-    ("evaluate", "interop", "tables", "views", "bench"),
+    ("evaluate", "interop", "tables", "views", "bench", "mallet"),
     ("hmm", "classes", "sklearn", "plots"),
     ("datasets",),
     ("cli",),

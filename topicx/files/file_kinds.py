@@ -198,6 +198,8 @@ _STATE: tuple[Part, ...] = (
     Texts("ids", "documents"),
     Texts("snippets", "documents", empty=True),
     Texts("group_names", "groups", empty=True, since=2),
+    Texts("mallet_source", "documents", empty=True, attribute="sources", since=3),
+    Texts("mallet_gaps", "documents", empty=True, attribute="gaps", since=3),
     Many("column.", "columns", (*texts("column.*", "documents"), Array("column.*", "float64", "documents"))),
     Ragged("allowed", Array("allowed.topics", "uint16", "allowed.topics", below="topics"), "documents"),
     _SIDE,
