@@ -26,7 +26,7 @@ from topicx.cli.common import (
     verbose,
 )
 from topicx.cli.log import JsonLog, Log
-from topicx.cli.training import Series, Stopper, Wanted, train_one
+from topicx.cli.training import Series, Stopper, Wanted, kept_at_failure, train_one
 from topicx.errors import InputError
 from topicx.models import model_registry as models
 from topicx.sampling.run_options import Options
@@ -244,13 +244,15 @@ def _train(
             if run.definition.joins and series.keep == "average" and series.chains > 1:
                 wanted.check_joined()
             run.check_phi(wanted.phi)
+            run.check_memory(theta=wanted.theta, phi=wanted.phi, documents=bool(wanted.doc_topics))
             if wanted.join_chunks:
                 parent(run.chain.state.ids[0])  # before hours of work: are there chunks?
             if wanted.doc_topics:
                 chosen(wanted.metadata, carried_kinds(run.chain.state))
             run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
             train_one(run, checkpoints, wanted, stopper, log, show_topics)
-            series.add(run, number, wanted, log)
+            with kept_at_failure(run, checkpoints, wanted, log):
+                series.add(run, number, wanted, log)
         series.tell(run, log)
 
 

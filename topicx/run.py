@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_whole, declarations
+from topicx.engines.memory_limits import told_size
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta_rows
 from topicx.estimate.averaging import average
+from topicx.estimate.cgsp_counts import MAX_ENTRIES
+from topicx.estimate.estimators import BY_ENTRY, chosen_phi, estimate_memory
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
 from topicx.model import Model
 from topicx.models import model_registry as models
@@ -125,6 +128,25 @@ class Run:
             raise InputError(
                 f"phi cgsp is an estimator for samplers' states; {self.chain.sampler.name} keeps expected counts"
             )
+
+    def check_memory(self, *, theta: str, phi: str, documents: bool) -> None:
+        """InputError, before hours of work, if there is no room at its end for the estimates that are wanted."""
+        chain = self.chain
+        if not self.samples:
+            return
+        state, samples = chain.state, chain.options.samples
+        taken = estimate_memory(state, theta, phi, documents)
+        taken += BY_ENTRY * min(state.n_words * state.n_topics, MAX_ENTRIES) * (samples - 1)
+        room = chain.engine.room(chain.memory)
+        if taken > room:
+            counts = estimate_memory(state, "cgs", "cgs", documents)
+            estimator = "cgsp" if chosen_phi(phi, state) == "cgsp" or theta == "cgsp" else "cgs"
+            do = "--estimator cgs, which keeps the counts, would do" if counts <= room else "more memory is needed"
+            raise InputError(
+                f"memory: the estimates by {estimator} take about {told_size(chain.memory + taken)} at the end of the "
+                f"run, and it may take {told_size(max(chain.memory + room, 0))}: {do}"
+            )
+        chain.memory += taken
 
     def result(
         self, *, theta: str = "cgsp", phi: str = "auto", examples: int = 20, documents: Rows | None = None

@@ -111,6 +111,10 @@ def dispatch(arguments: Sequence[str]) -> None:
     run_command(parsed)
 
 
+OURS = b"-m topicx mallet"
+"""What stands in the scripts that --install writes."""
+
+
 def write_scripts(folder: str) -> None:
     """DIR/bin/mallet and mallet.bat: a MALLET home whose commands are topicx's."""
     from topicx.cli.common import say
@@ -125,6 +129,10 @@ def write_scripts(folder: str) -> None:
         "mallet": f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m topicx mallet "$@"\n',
         "mallet.bat": f'@"{sys.executable}" -m topicx mallet %*\r\n',
     }
+    for name in scripts:
+        path = place / name
+        if path.exists() and OURS not in path.read_bytes():
+            raise InputError(f"{path}: is another program's (a real MALLET's?), and stays: choose another folder")
     for name, text in scripts.items():
         path = place / name
         with atomic_output(path) as stream:

@@ -53,7 +53,8 @@ def _build(parsed: Parsed, pipe: Pipe, batches: Iterable[RawTexts], size: int | 
     """Read all documents, and write what they become: what every import ends with."""
     output = parsed["output"]
     previous, rewrite = previous_of(parsed, say)
-    check_outputs([output, rewrite if rewrite != output else None])
+    named = parsed["input"]
+    check_outputs([output, rewrite if rewrite != output else None], [named] if isinstance(named, str) else named)
     if output == "-" and parsed["print-output"]:
         raise InputError("--print-output: standard output is taken by --output -")
     chosen = previous.pipe if previous and previous.pipe else pipe
@@ -82,7 +83,7 @@ def import_svmlight(parsed: Parsed) -> None:
     path = parsed["use-pipe-from"] or parsed["use-pipe-from-without-rewrite"]
     previous = load_instances(path, "--use-pipe-from") if path else None
     rewrite = parsed["use-pipe-from"] if parsed["use-pipe-from"] not in outputs else None
-    check_outputs([*outputs, rewrite])
+    check_outputs([*outputs, rewrite], inputs)
     features = {word: at for at, word in enumerate(previous.corpus.vocabulary)} if previous else {}
     labels = {label: at for at, label in enumerate(previous.labels)} if previous else {}
     # All are read before one is written: their words and labels have the same numbers.
@@ -100,7 +101,7 @@ def import_svmlight(parsed: Parsed) -> None:
 
 def bulk_load(parsed: Parsed) -> None:
     path = parsed.need("input", "the file to read")
-    check_outputs([parsed["output"]])
+    check_outputs([parsed["output"]], [path])
     words: frozenset[str] = frozenset()
     if parsed["stoplist"]:
         words = frozenset(all_lines(parsed["stoplist"]))

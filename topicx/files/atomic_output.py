@@ -81,6 +81,10 @@ def resolved(name: str | os.PathLike[str]) -> Path:
         raise InputError(f"{os.fspath(name)}: cannot be written: it is a loop of links") from None
 
 
+SUFFIX = ".topicx-unfinished"
+"""How a file's name ends while it is written: users' own files are called otherwise, for such a file may be cleared."""
+
+
 class _Waiting:
     """A file that is being written, and is not there yet.
 
@@ -111,7 +115,7 @@ class _Waiting:
 
     def _named(self) -> int:
         while True:
-            handle, name = tempfile.mkstemp(prefix=self._prefix, suffix=".tmp", dir=self.target.parent)
+            handle, name = tempfile.mkstemp(prefix=self._prefix, suffix=SUFFIX, dir=self.target.parent)
             if _lock(handle) and os.fstat(handle).st_nlink:  # another writer may have found it before it was locked
                 break
             os.close(handle)
@@ -122,12 +126,14 @@ class _Waiting:
         return handle
 
     def appear(self) -> None:
-        """Give the file its name, in place of what has it."""
+        """Give the file its name, in place of what has it, whose permissions it keeps."""
+        with contextlib.suppress(OSError):  # there was none, or the file system has no permissions
+            os.fchmod(self.handle, stat.S_IMODE(self.target.stat().st_mode))
         if not self.names:
             if self._link(self.target):
                 return
             while True:  # a name that is taken cannot be linked to: another one first
-                name = self.target.with_name(f"{self._prefix}{secrets.token_hex(4)}.tmp")
+                name = self.target.with_name(f"{self._prefix}{secrets.token_hex(4)}{SUFFIX}")
                 self.names.append(str(name))
                 if self._link(name):
                     break
@@ -151,8 +157,8 @@ class _Waiting:
     def _clear_stale(self) -> None:
         """Remove what processes that are dead have left of this target."""
         with contextlib.suppress(OSError), os.scandir(self.target.parent) as entries:
-            stale = [entry.path for entry in entries if entry.name.startswith(self._prefix)]
-            for name in (name for name in stale if name.endswith(".tmp")):
+            names = [entry.path for entry in entries if entry.name.startswith(self._prefix)]
+            for name in (name for name in names if name.endswith(SUFFIX)):
                 with contextlib.suppress(OSError):
                     handle = os.open(name, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
                     try:
