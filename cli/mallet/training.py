@@ -16,7 +16,7 @@ import click
 from topicx.cli.common import check_outputs, say
 from topicx.errors import InputError
 from topicx.interop import mallet_write as write
-from topicx.interop.mallet_numbers import short
+from topicx.interop.mallet_numbers import short_decimal
 from topicx.mallet.instance_lists import Instances, sequences
 from topicx.mallet.mallet_files import load_model, save_model
 from topicx.mallet.mallet_training import (
@@ -122,7 +122,7 @@ class TrainingTeller:
         else:
             self.done = heard.sweep
             if heard.sweep % 10 == 0:
-                self.tell(f"<{heard.sweep}> LL/token: {short(heard.score)}")
+                self.tell(f"<{heard.sweep}> LL/token: {short_decimal(heard.score)}")
             self.progress.advance(1)
             if heard.sweep < self.settings.iterations:
                 self.before(heard.sweep + 1)
@@ -138,7 +138,7 @@ class TrainingTeller:
             self.tell("\n" + "".join(lines))
         interval = self.parsed["output-state-interval"]
         if interval and sweep % interval == 0:
-            write.state(self.run.state(), f"{self.parsed['output-state']}.{sweep}", self.instances.sources)
+            write.write_state(self.run.state(), f"{self.parsed['output-state']}.{sweep}", self.instances.sources)
         interval = self.parsed["output-model-interval"]
         if interval and sweep % interval == 0:
             self.save(f"{self.parsed['output-model']}.{sweep}")
@@ -149,7 +149,7 @@ class TrainingTeller:
     def learnt(self, beta: float, reset: bool) -> None:
         if reset:
             self.tell("Dirichlet optimization has become unstable. Resetting to alpha_t = 1.0.")
-        self.tell(f"[beta: {short(beta)}] ")
+        self.tell(f"[beta: {short_decimal(beta)}] ")
 
     def end(self) -> None:
         """The time that the sweeps took, once."""

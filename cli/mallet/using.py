@@ -13,7 +13,7 @@ from topicx.errors import InputError
 from topicx.evaluate.left_to_right import left_to_right
 from topicx.files.container import atomic_output
 from topicx.interop import mallet_write as write
-from topicx.interop.mallet_numbers import fixed, text
+from topicx.interop.mallet_numbers import fixed_decimals, java_double
 from topicx.mallet.instance_changes import PRUNING, changed_instances, split_instances
 from topicx.mallet.instance_lists import load_instances, sequences
 from topicx.mallet.instance_views import asked_views
@@ -58,10 +58,10 @@ def prune_or_split(parsed: Parsed) -> None:
     check_outputs([output, *files] if not splitting else files)
     for label, value in (("Training portion", training), ("Validation portion", validation),
                          ("Testing portion", testing)):  # fmt: skip
-        say(f"{label} = {text(value)}")
+        say(f"{label} = {java_double(value)}")
     say(f"Prune info gain = {parsed['prune-infogain']}\nPrune count = {parsed['prune-count']}\n"
         f"Prune df = {parsed['prune-document-freq']}\n"
-        f"idf range = {text(parsed['min-idf'])}-{text(parsed['max-idf'])}")  # fmt: skip
+        f"idf range = {java_double(parsed['min-idf'])}-{java_double(parsed['max-idf'])}")  # fmt: skip
     instances = load_instances(parsed["input"])
     seed = parsed["random-seed"] if "random-seed" in parsed.given else secrets.randbits(31)
     instances = changed_instances(instances, parsed, seed, say, silent if output == "-" else print)
@@ -89,7 +89,7 @@ def infer_topics(parsed: Parsed) -> None:
         raise InputError("mallet infer-topics: give --output-doc-topics FILE, or --output-state FILE")
     check_outputs([parsed["output-doc-topics"], parsed["output-state"]])
     model = load_topics(path)
-    write.check(model, "--inferencer")
+    write.check_writable(model, "--inferencer")
     instances = sequences(source)
     corpus = instances.corpus
     # The generator that MALLET keeps in the inferencer makes repeated calls agree; so does its seed.
@@ -111,7 +111,7 @@ def infer_topics(parsed: Parsed) -> None:
             words=documents.words, offsets=documents.offsets, z=z, alpha=model.alpha, beta=model.beta,
             vocabulary=model.vocabulary, ids=corpus.ids,
         )  # fmt: skip
-        write.state(state, parsed["output-state"], instances.sources)
+        write.write_state(state, parsed["output-state"], instances.sources)
 
 
 def evaluate_topics(parsed: Parsed) -> None:
@@ -119,7 +119,7 @@ def evaluate_topics(parsed: Parsed) -> None:
     source = parsed.need("input", "the instances, made with --use-pipe-from")
     check_outputs([parsed["output-doc-probs"], parsed["output-prob"]])
     model = load_topics(path)
-    write.check(model, "--evaluator")
+    write.check_writable(model, "--evaluator")
     instances = sequences(source)
     seed = parsed["random-seed"]
     if seed == -1:
@@ -142,10 +142,10 @@ def evaluate_topics(parsed: Parsed) -> None:
             "they count nothing")  # fmt: skip
     if parsed["output-doc-probs"]:
         with atomic_output(parsed["output-doc-probs"], binary=False) as stream:
-            stream.writelines(f"{text(value)}\n" for value in values.tolist())
+            stream.writelines(f"{java_double(value)}\n" for value in values.tolist())
     with atomic_output(parsed["output-prob"], binary=False) as stream:
-        stream.write(f"{text(math.fsum(values.tolist()))}\n")
+        stream.write(f"{java_double(math.fsum(values.tolist()))}\n")
 
 
 def _show_word(word: str, value: float) -> None:
-    print(f"{word}\t{fixed(value, 6)}")
+    print(f"{word}\t{fixed_decimals(value, 6)}")

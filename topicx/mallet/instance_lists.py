@@ -195,7 +195,7 @@ class InstanceBuilder:
                 values[name] = values.get(name, 0.0) + value
             ordered = sorted(values, key=self.labels.__getitem__)
             self._label_of.append(ordered)
-            self._targets.append(" ".join(numbers.text(values[name]) for name in ordered))
+            self._targets.append(" ".join(numbers.java_double(values[name]) for name in ordered))
         if gaps is not None:
             self._gaps += [" ".join(map(str, places)) for places in gaps]
         return ids, lengths

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from topicx.interop import mallet_numbers as numbers
-from topicx.interop.mallet_numbers import short
+from topicx.interop.mallet_numbers import short_decimal
 from topicx.mallet.instance_lists import Instances
 from topicx.mallet.option_language import Parsed
 from topicx.mallet.word_selection import by_gain, information_gain, word_counts
@@ -42,7 +42,7 @@ def feature_counts(instances: Instances) -> Iterator[str]:
     """`word⇥tokens⇥documents`, in the order of the words' numbers."""
     tokens, documents = word_counts(instances)
     for word, count, frequency in zip(instances.corpus.vocabulary, tokens.tolist(), documents.tolist()):
-        yield f"{word}\t{short(count, 6)}\t{frequency}\n"
+        yield f"{word}\t{short_decimal(count, 6)}\t{frequency}\n"
 
 
 def _row(instances: Instances, document: int, form: str) -> str:
@@ -83,4 +83,6 @@ def shown_data(instances: Instances, document: int) -> str:
     words, values = instances.vector(document)
     if instances.pipe is not None and instances.pipe.binary:
         return "".join(f"{vocabulary[w]}\n" for w in words.tolist())
-    return "".join(f"{vocabulary[w]}({w})={numbers.text(value)}\n" for w, value in zip(words.tolist(), values.tolist()))
+    return "".join(
+        f"{vocabulary[w]}({w})={numbers.java_double(value)}\n" for w, value in zip(words.tolist(), values.tolist())
+    )

@@ -96,7 +96,7 @@ def word_by_word(
     for d in range(len(instances)):
         words = [word for word in corpus.document(d) if word in index]
         phi = model.phi_of([index[word] for word in words]) if words else np.zeros((0, model.n_topics))
-        logs = word_logs(phi, model.alpha[0], particles, resample, random_streams.generator(seed, d))
+        logs = word_logs(phi, model.alpha[0], particles, resample, random_streams.make_generator(seed, d))
         for word, value in zip(words, logs.tolist()):
             show(word, value)
         values[d] = math.fsum(logs.tolist())

@@ -16,7 +16,7 @@ from scipy.special import digamma
 from topicx.models.lda import LatentDirichletAllocation
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
-from topicx.sampling.updates.prior_fixed_points import rounded
+from topicx.sampling.updates.prior_fixed_points import round_to_float32
 from topicx.state import Csr, State
 
 SHAPE, SCALE = 1.001, 1.0
@@ -67,8 +67,8 @@ class MalletPriors:
             if not stable:  # known of very small corpora
                 alpha = np.ones(state.n_topics)
         beta = symmetric_beta(method.word_topics(), float(state.beta[0]), state.n_words, state.n_topics)
-        new = np.maximum(rounded(alpha), SMALLEST)
-        method.set_priors(new[None, :], np.full(state.n_words, max(float(rounded(np.array(beta))), SMALLEST)))
+        new = np.maximum(round_to_float32(alpha), SMALLEST)
+        method.set_priors(new[None, :], np.full(state.n_words, max(float(round_to_float32(np.array(beta))), SMALLEST)))
         self.told(float(method.state.beta[0]), not stable)
         return {}
 

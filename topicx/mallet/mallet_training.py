@@ -57,7 +57,7 @@ def continued_settings(settings: MalletSettings, state: State) -> MalletSettings
 def random_state(instances: Instances, settings: MalletSettings) -> State:
     """Every token in a random topic, under the given priors."""
     corpus = instances.corpus
-    draw = random_streams.generator(settings.seed, 0, random_streams.START)
+    draw = random_streams.make_generator(settings.seed, 0, random_streams.START)
     z = draw.integers(0, settings.topics, corpus.n_tokens, dtype=np.uint16)
     alpha = np.full(settings.topics, settings.alpha_sum / settings.topics)
     return _state(instances, z, alpha, settings.beta)

@@ -24,16 +24,16 @@ def write_output(
     """Write the file of this option of `train-topics`."""
     top = parsed["num-top-words"]
     if name == "output-state":
-        write.state(state, path, instances.sources)
+        write.write_state(state, path, instances.sources)
     elif name == "output-topic-docs":
         write.topic_docs(state, path, parsed["num-top-docs"])
     elif name == "output-doc-topics":
         threshold, most = _shape(parsed)
-        write.doc_topics(write.shares(state), state.ids, path, threshold=threshold, most=most)
+        write.doc_topics(write.document_shares(state), state.ids, path, threshold=threshold, most=most)
     elif name == "diagnostics-file":
         from topicx.evaluate.diagnostics import topic_diagnostics
 
-        reports.diagnostics(topic_diagnostics(None, state, top), path, top)
+        reports.write_diagnostics(topic_diagnostics(None, state, top), path, top)
     elif name == "output-model":
         save_model(path, state, instances, settings)
     elif name in ("inferencer-filename", "evaluator-filename"):
@@ -49,7 +49,7 @@ def _write_words(name: str, path: str, state: State, instances: Instances, top: 
     if name == "word-topic-counts-file":
         write.word_topic_counts(counts, vocabulary, path, state)
     elif name == "topic-word-weights-file":
-        write.topic_word_weights(write.smoothed(counts, state.beta), vocabulary, path)
+        write.topic_word_weights(write.smoothed_counts(counts, state.beta), vocabulary, path)
     else:
         ranked = write.ranked_words(counts, max(top, reports.TITLE_WORDS))
         if name == "output-topic-keys":
