@@ -103,6 +103,11 @@ class State(OfDocuments, OfTopics, Kept):
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
 
+    def __post_init__(self) -> None:
+        STATE.verify_object(self, without=("ids", "snippets", "columns", "side"))
+        if len(self.z) != self.paths * self.n_tokens:
+            raise InputError(f"the state is not consistent: it has {len(self.z):,} topics of {self.n_tokens:,} tokens")
+
     @property
     def columns(self) -> dict[str, Packed]:
         """What the documents carry but for snippets, as a state file has it."""

@@ -120,7 +120,7 @@ def side_arrays_of(name: Any, meta: Mapping[str, Any], finished: bool, *prefixes
     must be there, if any is."""
     if name in (None, "", "lda"):
         return ()
-    from topicx.models import model_registry  # when such a file is read: what belongs to a model stands in its module
+    from topicx import model_registry  # when such a file is read: what belongs to a model stands in its module
 
     require_consistent(
         _is_options(meta.get("options", {})), "the metadata 'options' in a form that topicx does not write"

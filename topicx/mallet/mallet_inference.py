@@ -12,7 +12,8 @@ from topicx.corpus.corpus import Corpus
 from topicx.interop import mallet_write as write
 from topicx.mallet.instance_lists import Instances
 from topicx.model import Model
-from topicx.predict.inference import Documents, Inference
+from topicx.predict.documents import Documents
+from topicx.predict.inference import Inference
 from topicx.sampling import random_streams
 
 
