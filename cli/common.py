@@ -92,7 +92,7 @@ threads = option(
 memory = option(
     "--memory", type=Size(), default=None, metavar="SIZE", show_default="what is free",
     help="The most memory that training may take, such as 800M or 12G: what would take more is refused before it "
-    "begins. What it will take is said first. (φ by cgsp, made at the end, is not in it.)",
+    "begins. What it will take, with the estimates at its end, is said first.",
 )  # fmt: skip
 force_output = option("--output", "-o", required=True, metavar="FILE", help="The file to write; - is standard output.")
 
@@ -132,16 +132,15 @@ def stack(*decorators: Callable[[Function], Function]) -> Callable[[Function], F
 def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
     """Refuse before hours of work what could not be written after them, or would destroy something."""
     from topicx.errors import InputError
-    from topicx.files.atomic_output import resolved
+    from topicx.files.atomic_output import resolve_links
 
     seen: set[str] = set()
-    read = {str(resolved(name)): name for name in inputs if name and name != "-" and Path(name).exists()}
     for path in outputs:
         if path is None:
             continue
         if not path:
             raise InputError("an output without a name: give a file's name, or - for standard output")
-        place = path if path == "-" else str(resolved(path))
+        place = path if path == "-" else str(resolve_links(path))
         if place in seen:
             where = "standard output" if path == "-" else "the same file"
             raise InputError(f"{path}: two outputs cannot both be {where}")
@@ -149,14 +148,29 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = 
         if path == "-":
             continue
         folder = Path(place).parent
-        if place in read:
-            raise InputError(f"{path}: is an input, too")
+        refuse_overwriting(path, inputs)
         if not folder.is_dir():
             raise InputError(f"{path}: the folder {folder} does not exist")
         if Path(place).is_dir():
             raise InputError(f"{path}: is a directory, not a file to write")
         if not os.access(folder, os.W_OK):
             raise InputError(f"{path}: the folder {folder} cannot be written to")
+
+
+def refuse_overwriting(output: str, inputs: Sequence[str | None]) -> None:
+    """InputError if writing this output would destroy what is read."""
+    from topicx.errors import InputError
+    from topicx.files.atomic_output import resolve_links
+
+    place = resolve_links(output)
+    for name in inputs:
+        if not name or name == "-" or not Path(name).exists():
+            continue
+        read = resolve_links(name)
+        if read == place:
+            raise InputError(f"{output}: is an input, too: it would be overwritten")
+        if read.is_dir() and place.is_file() and place.is_relative_to(read):
+            raise InputError(f"{output}: lies in {name}, which is read: it would be overwritten (write it elsewhere)")
 
 
 def on_command_line(context: click.Context) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, option, quiet, refuse, say, stack, threads
+from topicx.cli.common import Number, option, quiet, refuse, refuse_overwriting, say, stack, threads
 from topicx.cli.declared import Grouped
 from topicx.cli.reading import check_reading, open_reader, reading, say_faults
 
@@ -153,9 +153,9 @@ def command(
     folder = Path(output).resolve().parent if output != "-" else None
     if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
         folder = None  # a device, or a mistake that the writer will name
-    for name in inputs:
-        if name != "-" and Path(name).is_file() and Path(output).is_file() and Path(name).samefile(output):
-            raise click.BadParameter(f"{output} is an input: it would be overwritten", param_hint="--output")
+    sides = [like, chosen["vocab"], chosen["label_names"], *chosen["stoplist_file"], *chosen["extra_stopwords"]]
+    if output != "-":
+        refuse_overwriting(output, [*inputs, *sides])
     began = time.monotonic()
     reader = open_reader(inputs, chosen, quiet)
     total = reader.total / 1e6 if reader.total is not None else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicx import model_registry as models
 from topicx.cli import declared, folds, priors
 from topicx.cli.common import (
     check_outputs,
@@ -26,9 +27,8 @@ from topicx.cli.common import (
     verbose,
 )
 from topicx.cli.log import JsonLog, Log
-from topicx.cli.training import Series, Stopper, Wanted, train_one
+from topicx.cli.training import Series, Stopper, Wanted, kept_at_failure, train_one
 from topicx.errors import InputError
-from topicx.models import model_registry as models
 from topicx.sampling.run_options import Options
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _train(
 ) -> None:  # fmt: skip
     """All chains, one after another."""
     from topicx.corpus.columns import chosen
-    from topicx.corpus.text.chunks import parent
+    from topicx.corpus.text.chunks import parent_of_chunk
     from topicx.tables.theta_writers import carried_kinds
 
     with engine, Stopper(log) as stopper:
@@ -244,13 +244,15 @@ def _train(
             if run.definition.joins and series.keep == "average" and series.chains > 1:
                 wanted.check_joined()
             run.check_phi(wanted.phi)
+            run.check_memory(theta=wanted.theta, phi=wanted.phi, documents=bool(wanted.doc_topics))
             if wanted.join_chunks:
-                parent(run.chain.state.ids[0])  # before hours of work: are there chunks?
+                parent_of_chunk(run.chain.state.ids[0])  # before hours of work: are there chunks?
             if wanted.doc_topics:
                 chosen(wanted.metadata, carried_kinds(run.chain.state))
             run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
             train_one(run, checkpoints, wanted, stopper, log, show_topics)
-            series.add(run, number, wanted, log)
+            with kept_at_failure(run, checkpoints, wanted, log):
+                series.add(run, number, wanted, log)
         series.tell(run, log)
 
 
@@ -271,7 +273,7 @@ def _check(
 def _keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: str | None) -> str:
     """What is kept of several chains."""
     model = settings["model"]
-    labelled, joins = models.find(model).labelled, models.find(model).joins
+    labelled, joins = models.find(model).numbered_alike, models.find(model).joins
     if keep == "average" and not (labelled or joins) and not resume:
         raise InputError(
             f"--keep average: is for models of labels and medlda; topics of {model} are numbered anew in each chain"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shlex
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -15,8 +16,8 @@ import click
 
 from topicx.cli.log import Log
 from topicx.engines.memory_limits import told_size
-from topicx.errors import InputError
-from topicx.files.schema import lists, whole
+from topicx.errors import InputError, TopicxError
+from topicx.files.schema import is_list_of, is_whole_number
 from topicx.sampling.sampler_registry import GROWS
 from topicx.sampling.starts import soft_topics
 
@@ -44,9 +45,9 @@ class Series:
         series = notes.get("series")
         good = (
             isinstance(series, dict)
-            and whole(series.get("chains"), 1, 1000)
+            and is_whole_number(series.get("chains"), 1, 1000)
             and series.get("keep") in ("best", "all", "average")
-            and lists(series.get("scores"), (int, float))
+            and is_list_of(series.get("scores"), (int, float))
             and notes.get("theta") in (None, "cgs", "cgsp")
             and notes.get("phi") in (None, "auto", "cgs", "cgsp")
         )
@@ -146,7 +147,7 @@ def _announce(run: Run, log: Log) -> None:
     )  # fmt: skip
     if chain.memory >= TOLD_MEMORY or getattr(chain.engine, "memory", None) is not None:
         taken = told_size(chain.memory)
-        log.tell(f"it takes about {taken} of memory, the corpus included", "memory", bytes=chain.memory)
+        log.tell(f"it takes about {taken} of memory, corpus and estimates included", "memory", bytes=chain.memory)
     if chain.start == "growing" and chain.position == 0:
         log.tell("note: a growing start begins with a few documents, whose score falls as others come")
     if chain.start == "soft" and chain.position == 0:
@@ -222,6 +223,21 @@ def train_one(
     _tell_end(run, log)
 
 
+@contextlib.contextmanager
+def kept_at_failure(run: Run, checkpoints: Checkpoints, wanted: Wanted, log: Log) -> Iterator[None]:
+    """Save the chain, and say how to go on, if what it found cannot be estimated or written."""
+    try:
+        yield
+    except (MemoryError, OSError, TopicxError) as error:
+        with contextlib.suppress(MemoryError, OSError, TopicxError):  # the failure itself is what to tell
+            run.chain.save(checkpoints.path)
+            resume = f"topicx train --resume {shlex.quote(checkpoints.path)} {wanted.options()}"
+            less = " --estimator cgs" if isinstance(error, MemoryError) else ""
+            log.tell(f"the run is saved, all its sweeps made. To write its files:\n  {resume}{less}", "saved",
+                     always=True, checkpoint=checkpoints.path, resume=resume + less)  # fmt: skip
+        raise
+
+
 def _tell_stopped(run: Run, checkpoints: Checkpoints, wanted: Wanted, log: Log) -> None:
     """How to go on, and a model of what was done to read meanwhile."""
     chain = run.chain
@@ -279,8 +295,6 @@ def _tell_end(run: Run, log: Log) -> None:
 
 def write(run: Run, wanted: Wanted, log: Log, before: int | None = None) -> None:
     """The files that are wanted of a chain that has ended; the model is averaged with that of so many chains before."""
-    import contextlib
-
     from topicx.model import Model
     from topicx.run import pooled
 

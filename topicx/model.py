@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.estimate import counts as kernel
 from topicx.common_methods import Kept, OfTopics
-from topicx.corpus.columns import objects_of
+from topicx.corpus.table import SNIPPET
 from topicx.engines.threads import Engine, Threads
 from topicx.files import container
 from topicx.files.file_kinds import MODEL
@@ -71,6 +71,9 @@ class Model(OfTopics, Kept):
     """1: a topic that is not to be shown; empty: all are."""
     merged: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
     """Where each topic's words have gone, by number (to itself, if it was not merged); empty: none was merged."""
+
+    def __post_init__(self) -> None:
+        MODEL.verify_object(self, without=("side",))
 
     def __repr__(self) -> str:
         kind = str(self.meta.get("model", "lda"))
@@ -250,7 +253,7 @@ class Model(OfTopics, Kept):
 
         engine = engine or Threads(1)
         for documents, topics, theta in engine.stream(shares, document_batches(starts, 1 << 19)):
-            best = _foremost(
+            best = _largest_by_topic(
                 np.concatenate([best[0], documents]), np.concatenate([best[1], topics]),
                 np.concatenate([best[2], theta]), number,
             )  # fmt: skip
@@ -268,10 +271,11 @@ class Model(OfTopics, Kept):
             self.example_weights[topic, :size] = theta[chosen]
         flat = self.example_documents.ravel()
         self.example_ids = _of_documents(state.ids, flat)
-        if len(state.snippets):
-            self.example_snippets = _of_documents(state.snippets, flat)
-        if state.columns:
-            self.example_columns = Strings.of(objects_of(state.columns, flat))
+        snippets, carried = state.snippets, state.table.without(SNIPPET)
+        if len(snippets):
+            self.example_snippets = _of_documents(snippets, flat)
+        if carried:
+            self.example_columns = Strings.of(carried.objects(flat))
 
 
 def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:
@@ -280,7 +284,7 @@ def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:
     return Strings.of(name_of(d) if d >= 0 else "" for d in documents.tolist())
 
 
-def _foremost(
+def _largest_by_topic(
     documents: NDArray[np.int64], topics: NDArray[np.uint16], theta: NDArray[np.float64], number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]:
     """Of these entries, the `number` largest of each topic: by topic, then falling θ, then document."""

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from topicx._kernels.estimate import counts as kernel
 from topicx.common_methods import Kept, OfDocuments, OfTopics
-from topicx.corpus.columns import Column, in_order, rows_of
-from topicx.corpus.corpus import Corpus, take_rows
+from topicx.corpus.corpus import Corpus
+from topicx.corpus.table import SNIPPET, Packed, Table, Texts
 from topicx.errors import InputError
 from topicx.files import container
 from topicx.files.file_kinds import KINDS, STATE
-from topicx.files.schema import Inconsistent, require
-from topicx.strings import Strings, same_arrays
+from topicx.files.schema import Inconsistent, require_consistent
+from topicx.strings import Strings, same_arrays, take_rows
 
+NO_TEXTS = Strings.of([])
 NONE = 0xFFFF
 """The topic of a token that has not been placed yet."""
 MAX_TOPICS = 0xFFFF
@@ -89,19 +90,34 @@ class State(OfDocuments, OfTopics, Kept):
     groups: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     """The row of `alpha` that each document uses; empty: all use the first."""
     seeds: Seeds = field(default_factory=Seeds)
-    snippets: Strings = field(default_factory=lambda: Strings.of([]))
-    """The beginning of each document's text, if known."""
-    columns: dict[str, Column] = field(default_factory=dict)
-    """What the documents carry beside their words (topicx.corpus.columns), if known."""
+    table: Table = field(default_factory=Table)
+    """What the documents carry beside their words, if known ("snippet": the beginning of the text)."""
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the rows of `alpha` are called (collections); empty: they have no names."""
+    sources: Strings = field(default_factory=lambda: Strings.of([]))
+    """Where each document came from, as MALLET's state files say it; empty: not known."""
+    gaps: Strings = field(default_factory=lambda: Strings.of([]))
+    """The tokens of each document before which words were left out (numbers, parted by blanks); empty: not known."""
     allowed: tuple[NDArray[np.int64], NDArray[np.uint16]] | None = None
     """The topics that each document may have, as offsets and ascending topics; None: all."""
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
 
     def __post_init__(self) -> None:
-        self.columns = in_order(self.columns)
+        STATE.verify_object(self, without=("ids", "snippets", "columns", "side"))
+        if len(self.z) != self.paths * self.n_tokens:
+            raise InputError(f"the state is not consistent: it has {len(self.z):,} topics of {self.n_tokens:,} tokens")
+
+    @property
+    def columns(self) -> dict[str, Packed]:
+        """What the documents carry but for snippets, as a state file has it."""
+        return self.table.without(SNIPPET).packed()
+
+    @property
+    def snippets(self) -> Strings:
+        """The beginning of each document's text, if known, as a state file has it."""
+        found = self.table.get(SNIPPET)
+        return found.strings if isinstance(found, Texts) else Strings.of([])
 
     def is_of(self, corpus: Corpus) -> bool:
         """Whether these are the tokens of this corpus, in their order (their words may have other numbers)."""
@@ -116,7 +132,7 @@ class State(OfDocuments, OfTopics, Kept):
     @property
     def placed(self) -> bool:
         """Whether any token has a topic."""
-        if self.z.strides == (0,):  # `unplaced`
+        if self.z.strides == (0,):  # `unplaced_topics`
             return bool((self.z[:1] != NONE).any())
         piece = 1 << 22
         return any(bool((self.z[at : at + piece] != NONE).any()) for at in range(0, len(self.z), piece))
@@ -172,7 +188,7 @@ class State(OfDocuments, OfTopics, Kept):
         groups = self.groups[first:last] if len(self.groups) else self.groups
         return replace(
             self, words=self.words[own], z=self.z[own], offsets=self.offsets[first : last + 1] - self.offsets[first],
-            groups=groups, ids=Strings.of([]), snippets=Strings.of([]), columns={}, side={}, extra={}, digest="",
+            groups=groups, ids=NO_TEXTS, sources=NO_TEXTS, gaps=NO_TEXTS, table=Table(), side={}, extra={}, digest="",
         )  # fmt: skip
 
     def path(self, number: int) -> State:
@@ -191,11 +207,10 @@ class State(OfDocuments, OfTopics, Kept):
         words = self._interleave(np.broadcast_to(self.words, (self.paths, self.n_tokens)))
         offsets = np.append(0, np.cumsum(self.lengths[source]))
         groups = self.groups[source] if len(self.groups) else self.groups
-        snippets = self.snippets.take(source) if len(self.snippets) else self.snippets
-        columns = {name: rows_of(column, source) for name, column in self.columns.items()}
         return replace(
             self, words=words, offsets=offsets, z=self.gathered()[0], ids=self.ids.take(source), groups=groups,
-            snippets=snippets, columns=columns, paths=1, extra={}, meta=dict(self.meta), digest="",
+            sources=NO_TEXTS, gaps=NO_TEXTS, table=self.table.take(source), paths=1, extra={}, meta=dict(self.meta),
+            digest="",
         )  # fmt: skip
 
     def _interleave(self, values: NDArray[Token]) -> NDArray[Token]:
@@ -219,7 +234,9 @@ class State(OfDocuments, OfTopics, Kept):
         """Raise InputError unless every array is as a state file has it, and fits every other."""
         try:
             STATE.verify(self.arrays())
-            require(self.paths == 1 or len(self.z) == self.paths * self.n_tokens, f"{self.paths} paths and another z")
+            require_consistent(
+                self.paths == 1 or len(self.z) == self.paths * self.n_tokens, f"{self.paths} paths and another z"
+            )
         except Inconsistent as problem:
             raise InputError(f"the state is not consistent: it has {problem}") from None
 
@@ -244,11 +261,13 @@ class State(OfDocuments, OfTopics, Kept):
         found = STATE.unpack(file.arrays)
         seeds = Seeds(*(found.pop(f"seeds.{name}") for name in ("words", "topics", "counts")))
         found["extra"] = KINDS[file.kind].unknown(file.arrays)
+        snippets, columns = found.pop("snippets"), found.pop("columns")
+        found["table"] = Table.unpacked(columns | ({SNIPPET: snippets} if len(snippets) else {}))
         paths = file.sizes.get("paths", 1)
         return cls(**found, seeds=seeds, paths=paths, meta=file.meta, parents=file.parents, digest=file.digest)
 
 
-def unplaced(tokens: int) -> NDArray[np.uint16]:
+def unplaced_topics(tokens: int) -> NDArray[np.uint16]:
     """Topics of so many tokens none of which is placed, in no memory: read only."""
     return np.broadcast_to(np.uint16(NONE), tokens)
 

@@ -372,7 +372,7 @@ BAD: list[tuple[list[str], dict[str, str | bytes], int, str]] = [
     # arguments, files, exit status, what the message must hold
     (["import", "docword.x", "-o", "c"], {"docword.x": "2\n2\n4\n1 1 1\n1 2\n1 2 1 1\n2 1 1\n"}, 2, "docword.x:5: three integers"),
     (["import", "docword.x", "-o", "c"], {"docword.x": "2\n2\n2\n1 1 1\n2 2 99999999999999999999\n"}, 2, "an integer is too large"),
-    (["import", "a.txt", "-o", "a.txt"], OK, 2, "a.txt is an input: it would be overwritten"),
+    (["import", "a.txt", "-o", "a.txt"], OK, 2, "a.txt: is an input, too: it would be overwritten"),
     (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"text":"x","time":[1]}\n'}, 2, "a.jsonl:1: the time '[1]'"),
     (["import", "a.jsonl", "-o", "c"], {"a.jsonl": '{"text":"x","time":1}\n{"text":"x","time":true}\n'}, 2, "a.jsonl:2: the time 'True'"),
     (["import", "a.jsonl", "-o", "c", "--column", "snippet"], {"a.jsonl": '{"text":"x"}\n'}, 2, "--snippet 0 keeps none"),

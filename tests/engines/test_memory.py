@@ -12,12 +12,14 @@ import pytest
 
 from tests.conftest import run_topicx
 from topicx import datasets
+from topicx.cli import main
 from topicx.corpus import corpus as corpora
 from topicx.corpus.corpus import Corpus
 from topicx.engines.memory_limits import free_memory, parse_size, told_size
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta_rows
+from topicx.model import Model
 from topicx.run import Run
 from topicx.sampling import schedule
 from topicx.sampling.run_options import Options
@@ -95,6 +97,47 @@ def test_the_command_line_says_and_limits_it(zipf: Corpus, tmp_path: Path) -> No
     assert wrong.returncode == 2 and "'lots' is not a size" in wrong.stderr
     streamed = run_topicx(*arguments, "2G", "--sampler", "scvb0", "--stream", cwd=tmp_path)
     assert streamed.returncode == 2 and "--memory" in streamed.stderr
+
+
+def test_the_estimates_at_the_end_are_counted(zipf: Corpus, tmp_path: Path) -> None:
+    """A run that could not estimate φ after its sweeps does not begin; the counts alone need less."""
+    large = datasets.make("zipf", 3, documents=20_000, tokens=100, words=500, topics=5)
+    large.save(tmp_path / "z.corpus")
+    options = Options(topics=5, iterations=1, sampler="sparse", start="random")
+    sweeps = Run.start(large, options, Threads(1)).chain.memory
+    room = str(sweeps + 75_000_000)
+    arguments = ("train", "z.corpus", "-k", "5", "--iterations", "1", "-o", "z.model", "--memory", room)
+    refused = run_topicx(*arguments, "--start", "random", cwd=tmp_path)
+    assert refused.returncode == 2 and "--estimator cgs, which keeps the counts, would do" in refused.stderr
+    assert not (tmp_path / "z.model").exists()
+    assert run_topicx(*arguments, "--start", "random", "--estimator", "cgs", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("failure", [MemoryError("Unable to allocate 115. MiB"), OSError(28, "No space left")])
+def test_a_run_whose_estimate_fails_is_saved(
+    failure: Exception, zipf: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    zipf.save("z.corpus")
+    common = ["-k", "5", "--iterations", "6"]
+    with pytest.raises(SystemExit):
+        main(["train", "z.corpus", *common, "-o", "whole.model"])
+
+    def fails(*_: object, **__: object) -> None:
+        raise failure
+
+    with monkeypatch.context() as broken, pytest.raises(SystemExit) as stop:
+        broken.setattr("topicx.run.estimate", fails)
+        main(["train", "z.corpus", *common, "-o", "z.model"])
+    said = capfd.readouterr().err
+    assert stop.value.code == 1 and "the run is saved" in said and not Path("z.model").exists()
+    going_on = next(line for line in said.splitlines() if "train --resume" in line).split()
+    assert ("--estimator" in going_on) == isinstance(failure, MemoryError)
+    with pytest.raises(SystemExit) as stop:
+        main([*going_on[1:6]])
+    assert stop.value.code == 0
+    found, expected = Model.load("z.model"), Model.load("whole.model")
+    assert found == expected and not Path("z.model.checkpoint").exists()
 
 
 @pytest.mark.parametrize("sampler", ["sparse", "warp", "partial", "cvb0", "scvb0"])

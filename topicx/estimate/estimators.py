@@ -12,7 +12,7 @@ from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate import cgs_counts
 from topicx.estimate.cgsp_counts import MAX_ENTRIES, Conditionals, DumpCounts, ThetaRows
-from topicx.estimate.path_estimates import PathConditionals, joined
+from topicx.estimate.path_estimates import PathConditionals, join_path_rows
 from topicx.estimate.restricted_counts import RestrictedConditionals
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
 from topicx.model import Model
@@ -23,8 +23,27 @@ AUTO_ENTRIES = 10_000_000
 """What φ "auto" means: cgsp up to so many numbers; beyond, cgs, which is sparse and costs no memory by token."""
 AUTO_TOKENS = 100_000_000
 """And up to so many tokens: cgsp keeps 34 bytes for each while it works."""
+BY_TOKEN, BY_ENTRY, WORKING = 34, 10, 40_000_000
+"""Bytes that cgsp keeps for each token while it works, those of an entry of φ, and those of blocks in between."""
 PART = 1 << 24
 """Tokens of the documents whose θ^p is made at a time."""
+
+
+def chosen_phi(phi: str, state: State) -> str:
+    """The estimator of φ, where "auto" leaves it to the size of the corpus and of φ."""
+    if phi != "auto":
+        return phi
+    return "cgsp" if state.n_words * state.n_topics <= AUTO_ENTRIES and state.n_tokens <= AUTO_TOKENS else "cgs"
+
+
+def estimate_memory(state: State, theta: str, phi: str, documents: bool, max_entries: int = MAX_ENTRIES) -> int:
+    """About how many bytes `estimate` takes beside the state; `documents`: θ is made, too."""
+    tokens = state.n_tokens * state.paths
+    entries = state.n_words * state.n_topics
+    if chosen_phi(phi, state) == "cgsp":
+        return BY_TOKEN * tokens + BY_ENTRY * min(entries, max_entries) + WORKING
+    rows = BY_TOKEN * min(tokens, PART) if documents and theta == "cgsp" else 0
+    return rows + BY_ENTRY * min(entries, tokens) + WORKING
 
 
 def _check(name: str, value: str) -> None:
@@ -54,9 +73,7 @@ def estimate(
     token's own count out, and cgs takes the dump's counts. `word_rows`: n_kw, where the caller has it.
     """
     _check("theta", theta)
-    if phi == "auto":
-        small = state.n_words * state.n_topics <= AUTO_ENTRIES and state.n_tokens <= AUTO_TOKENS
-        phi = "cgsp" if small else "cgs"
+    phi = chosen_phi(phi, state)
     _check("phi", phi)
     if max_entries < 1:
         raise InputError(f"max_entries: {max_entries} must be at least 1")
@@ -147,7 +164,7 @@ def count_rows(
     if state.allowed is not None:
         return restricted_rows(state)
     if state.paths > 1:
-        return joined(cgs_counts.theta_rows(state.spread()), state.paths, path)
+        return join_path_rows(cgs_counts.theta_rows(state.spread()), state.paths, path)
     return cgs_counts.theta_rows(state, counts.document_rows if counts else None)
 
 

@@ -44,7 +44,7 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
             with target.open("wb") as device, _text_or_binary(device, binary, keep_open=True) as out:
                 yield out
             return
-        target = resolved(name)  # a link keeps pointing at its file
+        target = resolve_links(name)  # a link keeps pointing at its file
         waiting = _Waiting(target)
     except BrokenPipeError:  # whoever read the pipe has seen enough
         raise
@@ -73,12 +73,16 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
         waiting.clear()
 
 
-def resolved(name: str | os.PathLike[str]) -> Path:
+def resolve_links(name: str | os.PathLike[str]) -> Path:
     """The file behind links."""
     try:
         return Path(name).resolve()
     except (OSError, RuntimeError):
         raise InputError(f"{os.fspath(name)}: cannot be written: it is a loop of links") from None
+
+
+SUFFIX = ".topicx-unfinished"
+"""How a file's name ends while it is written: users' own files are called otherwise, for such a file may be cleared."""
 
 
 class _Waiting:
@@ -104,15 +108,17 @@ class _Waiting:
             handle = os.open(self.target.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
         except OSError:  # not on this file system; what else is wrong the other way finds out
             return -1
-        if not Path(f"/proc/self/fd/{handle}").exists() or not _lock(handle):  # it could not be given a name
+        if not Path(f"/proc/self/fd/{handle}").exists() or not _lock_file(handle):  # it could not be given a name
             os.close(handle)
             return -1
         return handle
 
     def _named(self) -> int:
         while True:
-            handle, name = tempfile.mkstemp(prefix=self._prefix, suffix=".tmp", dir=self.target.parent)
-            if _lock(handle) and os.fstat(handle).st_nlink:  # another writer may have found it before it was locked
+            handle, name = tempfile.mkstemp(prefix=self._prefix, suffix=SUFFIX, dir=self.target.parent)
+            if (
+                _lock_file(handle) and os.fstat(handle).st_nlink
+            ):  # another writer may have found it before it was locked
                 break
             os.close(handle)
         self.names.append(name)
@@ -122,12 +128,14 @@ class _Waiting:
         return handle
 
     def appear(self) -> None:
-        """Give the file its name, in place of what has it."""
+        """Give the file its name, in place of what has it, whose permissions it keeps."""
+        with contextlib.suppress(OSError):  # there was none, or the file system has no permissions
+            os.fchmod(self.handle, stat.S_IMODE(self.target.stat().st_mode))
         if not self.names:
             if self._link(self.target):
                 return
             while True:  # a name that is taken cannot be linked to: another one first
-                name = self.target.with_name(f"{self._prefix}{secrets.token_hex(4)}.tmp")
+                name = self.target.with_name(f"{self._prefix}{secrets.token_hex(4)}{SUFFIX}")
                 self.names.append(str(name))
                 if self._link(name):
                     break
@@ -151,18 +159,18 @@ class _Waiting:
     def _clear_stale(self) -> None:
         """Remove what processes that are dead have left of this target."""
         with contextlib.suppress(OSError), os.scandir(self.target.parent) as entries:
-            stale = [entry.path for entry in entries if entry.name.startswith(self._prefix)]
-            for name in (name for name in stale if name.endswith(".tmp")):
+            names = [entry.path for entry in entries if entry.name.startswith(self._prefix)]
+            for name in (name for name in names if name.endswith(SUFFIX)):
                 with contextlib.suppress(OSError):
                     handle = os.open(name, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
                     try:
-                        if _lock(handle):
+                        if _lock_file(handle):
                             os.unlink(name)
                     finally:
                         os.close(handle)
 
 
-def _lock(handle: int) -> bool:
+def _lock_file(handle: int) -> bool:
     """Whether this process has the file for itself now."""
     if fcntl is None:
         return True

@@ -3,25 +3,22 @@ waits on disk."""
 
 from __future__ import annotations
 
-import datetime
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.files import container
-from topicx.corpus.build.spooled_rows import PIECE, filtered, offsets_of, ragged
-from topicx.corpus.formats.document_reader import Batch, plain
+from topicx.corpus.build.spooled_rows import PIECE, filter_documents, offsets_of, read_whole_documents
+from topicx.corpus.formats.document_reader import Batch, field_as_text
 from topicx.corpus.formats.input_bytes import Faults
+from topicx.corpus.time_texts import NUMBER, parse_time
 from topicx.errors import InputError
+from topicx.files import container
 from topicx.strings import Strings
 
-_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 _PLAIN = (str, int, float)
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 New = Callable[[Any], container.Spool]
 """Makes a spool of a type."""
@@ -49,7 +46,7 @@ class SpooledTexts:
     def arrays(self, name: str, mask: Mask) -> dict[str, Any]:
         data, lengths = self._data, self._lengths
         if mask is not None:
-            data, lengths = filtered(self._new, lengths, data, mask)
+            data, lengths = filter_documents(self._new, lengths, data, mask)
         return {f"{name}.bytes": data, f"{name}.offsets": offsets_of(self._new, lengths)}
 
     def doubled(self) -> tuple[int, str]:
@@ -71,12 +68,12 @@ class SpooledTexts:
 
     def values(self) -> Iterator[list[str]]:
         """The strings again, some at a time."""
-        for lengths, data in ragged(self._lengths, self._data):
+        for lengths, data in read_whole_documents(self._lengths, self._data):
             raw, ends = data.tobytes(), np.cumsum(lengths).tolist()
             yield [raw[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends)]
 
 
-class Names:
+class SpooledNames:
     """Names from a small set (labels, collections): a number each, sorted by name at the end."""
 
     def __init__(self, new: New, many: bool) -> None:
@@ -114,7 +111,7 @@ class Names:
                 return names | {"label_offsets": np.zeros(0, np.int64), "label_ids": np.zeros(0, np.uint32)}
             data, lengths = self._ids, self._lengths
             if mask is not None:
-                data, lengths = filtered(new, lengths, data, mask)
+                data, lengths = filter_documents(new, lengths, data, mask)
             final = new(np.uint32)
             for piece in data.chunks(PIECE):
                 final.append(rank[piece].astype(np.uint32))
@@ -127,7 +124,7 @@ class Names:
         return names | {"collection": final}
 
 
-class Times:
+class SpooledTimes:
     """The time of each document: a number, or an ISO date as days since 1970. All of one corpus are of one
     kind."""
 
@@ -182,7 +179,7 @@ class Times:
         return final
 
 
-class Column:
+class SpooledColumn:
     """A further column: numbers if all values are numbers, else strings."""
 
     def __init__(self, new: New, name: str, snippets: bool) -> None:
@@ -195,9 +192,9 @@ class Column:
         self._numeric = True
 
     def add(self, values: Sequence[Any]) -> None:
-        texts = [plain(value) for value in values]
+        texts = [field_as_text(value) for value in values]
         if self._numeric:
-            self._numeric = all(not text or _NUMBER.fullmatch(text) for text in texts)
+            self._numeric = all(not text or NUMBER.fullmatch(text) for text in texts)
         self._texts.add(texts)
 
     def arrays(self, name: str, mask: Mask) -> dict[str, Any]:
@@ -212,31 +209,6 @@ class Column:
         for piece in values.chunks(PIECE):
             final.append(piece[next(mask)])
         return {name: final}
-
-
-def parse_time(value: Any) -> tuple[str, float]:
-    """`number` or `date`, and the value: a finite number; an ISO date (also 1990-05) as days since
-    1970-01-01."""
-    if isinstance(value, bool):
-        raise ValueError
-    if isinstance(value, datetime.date):  # a datetime too
-        text = value.isoformat()
-    elif isinstance(value, (int, float, np.integer, np.floating)):
-        text = repr(float(value))
-    else:
-        text = str(value).strip()
-    if _NUMBER.fullmatch(text):
-        number = float(text)
-        if not math.isfinite(number):
-            raise ValueError
-        return "number", number
-    if re.fullmatch(r"\d{4}-\d{2}", text, re.ASCII):
-        text += "-01"
-    moment = datetime.datetime.fromisoformat(text)
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.UTC)
-    seconds = moment.hour * 3600 + moment.minute * 60 + moment.second + moment.microsecond / 1e6
-    return "date", moment.toordinal() - _EPOCH + seconds / 86400
 
 
 def snippet(text: str, size: int) -> str:
