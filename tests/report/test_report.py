@@ -146,7 +146,7 @@ def test_words_are_marked_with_the_topics_that_the_state_has(model: Model, state
 def test_without_texts_the_counted_words_are_shown(model: Model, state: State) -> None:
     from dataclasses import replace
 
-    bare = replace(state, snippets=state.snippets[:0])
+    bare = replace(state, table=state.table.without("snippet"))
     text, found = page_of(model, state=bare, snippets="full").marked(3)
     assert text.split() == [word for word, _ in found]
     assert len(found) == state.lengths[3]
@@ -314,8 +314,8 @@ def test_one_topic_one_document_no_times() -> None:
 
 
 def test_documents_without_words_and_times_that_are_not_known() -> None:
-    corpus = Corpus.from_texts(["cat dog cat", "", "dog bird", "bird cat bird"] * 5)
-    corpus.time = np.array([1990.0, np.nan, np.nan, 2004.0] * 5)
+    texts, times = ["cat dog cat", "", "dog bird", "bird cat bird"] * 5, [1990, None, None, 2004] * 5
+    corpus = Corpus.from_texts(texts, times=times)
     lda = topicx.LDA(topics=2, iterations=5, threads=1, verbose=False).fit(corpus)
     page = page_of(lda.model, state=lda.state, by="time", bins="decade")
     by = page.facts["by"][0]

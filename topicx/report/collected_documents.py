@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import SNIPPET, Column, columns_of
+from topicx.corpus.columns import Column, columns_of
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.table import SNIPPET
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import theta_rows
-from topicx.estimate.topic_edits import follow
+from topicx.estimate.topic_edits import follow_model_edits
 from topicx.model import Model
 from topicx.state import State
 from topicx.strings import Strings
@@ -164,7 +165,7 @@ def _of_state(
     why = model.unlike(held)
     if why is not None:
         raise InputError(f"--state: it is not of the model's run: {why}")
-    held = follow(held, model)
+    held = follow_model_edits(held, model)
     columns = {name: column for name, column in held.columns.items() if name != SNIPPET}
     documents = CollectedDocuments("state", held.ids, columns, held.lengths, held.snippets, state=held)
     return documents, theta_rows(held, threads=threads)

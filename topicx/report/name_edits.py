@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from topicx.errors import InputError
-from topicx.estimate.topic_edits import edited
+from topicx.estimate.topic_edits import edit_topics
 from topicx.model import Model
 
 FORMAT = "topicx-names"
@@ -25,7 +25,7 @@ class NameEdits:
 
     def applied(self, model: Model) -> Model:
         """The model with these names, these topics hidden, and those that are shown again."""
-        changed = edited(model, [], self.names, [k for k, away in self.hidden.items() if away])
+        changed = edit_topics(model, [], self.names, [k for k, away in self.hidden.items() if away])
         for k, away in self.hidden.items():
             if not away and len(changed.hidden) and not (len(changed.merged) and changed.merged[k] != k):
                 changed.hidden[k] = 0

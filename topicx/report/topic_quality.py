@@ -84,7 +84,8 @@ def _sampled(state: State, every: int) -> State:
     """Every n-th document of a state."""
     from dataclasses import replace
 
-    from topicx.corpus.corpus import take_rows
+    from topicx.corpus.table import Table
+    from topicx.strings import take_rows
 
     state = state.path(0) if state.paths > 1 else state
     chosen = np.arange(0, state.n_documents, every)
@@ -92,8 +93,8 @@ def _sampled(state: State, every: int) -> State:
     z, _ = take_rows(state.z, state.offsets, chosen)
     groups = state.groups[chosen] if len(state.groups) else state.groups
     return replace(
-        state, words=words, offsets=offsets, z=z, groups=groups, ids=state.ids[:0], snippets=state.snippets[:0],
-        columns={}, side={}, extra={}, allowed=None, digest="",
+        state, words=words, offsets=offsets, z=z, groups=groups, ids=state.ids[:0], table=Table(), side={}, extra={},
+        allowed=None, digest="",
     )  # fmt: skip
 
 
