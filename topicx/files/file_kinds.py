@@ -102,6 +102,7 @@ _META = {
     "mallet": _mallet,
     "model": lambda value: isinstance(value, str),
     "own": lambda value: isinstance(value, dict),
+    "covariates": lambda value: isinstance(value, dict),
     "estimator": lambda value: isinstance(value, dict),
     "documents": whole,
     "tokens": whole,
@@ -145,7 +146,7 @@ def _checkpoint_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
     return sides(options.get("model"), state | {"options": options}, False, "side.", "start.side.", "side_sample.*.")
 
 
-_RUN = ("options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
+_RUN = ("covariates", "options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
 
 
 def _common(*names: str) -> Any:
