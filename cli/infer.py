@@ -119,7 +119,7 @@ def command(
         seed=seed, threads=threads, group=group,
     )  # fmt: skip
     labeller = labels.labeller_of(loaded, what, threshold, top, score)
-    table = Table(output, chosen, Selection(threshold, top), ranking, join_chunks)
+    table = ThetaOutput(output, chosen, Selection(threshold, top), ranking, join_chunks)
     with contextlib.ExitStack() as open_things:
         source, total, reader = _source(
             inference, inputs, metadata, COLUMNS if join_chunks else (), reading_options, quiet, open_things
@@ -133,7 +133,7 @@ def command(
 
 
 @dataclass
-class Table:
+class ThetaOutput:
     """The table of θ that is wanted."""
 
     path: str
@@ -156,7 +156,7 @@ def _state_writer(
 
 
 def _write(
-    inference: Inference, source: Any, total: int | None, labeller: Any, table: Table, saved: StateWriter | None,
+    inference: Inference, source: Any, total: int | None, labeller: Any, table: ThetaOutput, saved: StateWriter | None,
     quiet: bool, open_things: contextlib.ExitStack,
 ) -> Seen:  # fmt: skip
     """Infer the documents, batch by batch, and write what is wanted of each."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.estimate import counts as kernel
 from topicx.common_methods import Kept, OfTopics
-from topicx.corpus.columns import objects_of
+from topicx.corpus.table import SNIPPET
 from topicx.engines.threads import Engine, Threads
 from topicx.files import container
 from topicx.files.file_kinds import MODEL
@@ -239,10 +239,11 @@ class Model(OfTopics, Kept):
             self.example_weights[topic, :size] = theta[chosen]
         flat = self.example_documents.ravel()
         self.example_ids = _of_documents(state.ids, flat)
-        if len(state.snippets):
-            self.example_snippets = _of_documents(state.snippets, flat)
-        if state.columns:
-            self.example_columns = Strings.of(objects_of(state.columns, flat))
+        snippets, carried = state.snippets, state.table.without(SNIPPET)
+        if len(snippets):
+            self.example_snippets = _of_documents(snippets, flat)
+        if carried:
+            self.example_columns = Strings.of(carried.objects(flat))
 
 
 def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from topicx._kernels.estimate import counts as kernel
 from topicx.common_methods import Kept, OfDocuments, OfTopics
-from topicx.corpus.columns import Column, in_order, rows_of
-from topicx.corpus.corpus import Corpus, take_rows
+from topicx.corpus.corpus import Corpus
+from topicx.corpus.table import SNIPPET, Packed, Table, Texts
 from topicx.errors import InputError
 from topicx.files import container
 from topicx.files.file_kinds import KINDS, STATE
 from topicx.files.schema import Inconsistent, require
-from topicx.strings import Strings, same_arrays
+from topicx.strings import Strings, same_arrays, take_rows
 
 NONE = 0xFFFF
 """The topic of a token that has not been placed yet."""
@@ -89,10 +89,8 @@ class State(OfDocuments, OfTopics, Kept):
     groups: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     """The row of `alpha` that each document uses; empty: all use the first."""
     seeds: Seeds = field(default_factory=Seeds)
-    snippets: Strings = field(default_factory=lambda: Strings.of([]))
-    """The beginning of each document's text, if known."""
-    columns: dict[str, Column] = field(default_factory=dict)
-    """What the documents carry beside their words (topicx.corpus.columns), if known."""
+    table: Table = field(default_factory=Table)
+    """What the documents carry beside their words, if known ("snippet": the beginning of the text)."""
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the rows of `alpha` are called (collections); empty: they have no names."""
     allowed: tuple[NDArray[np.int64], NDArray[np.uint16]] | None = None
@@ -100,8 +98,16 @@ class State(OfDocuments, OfTopics, Kept):
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
 
-    def __post_init__(self) -> None:
-        self.columns = in_order(self.columns)
+    @property
+    def columns(self) -> dict[str, Packed]:
+        """What the documents carry but for snippets, as a state file has it."""
+        return self.table.without(SNIPPET).packed()
+
+    @property
+    def snippets(self) -> Strings:
+        """The beginning of each document's text, if known, as a state file has it."""
+        found = self.table.get(SNIPPET)
+        return found.strings if isinstance(found, Texts) else Strings.of([])
 
     def is_of(self, corpus: Corpus) -> bool:
         """Whether these are the tokens of this corpus, in their order (their words may have other numbers)."""
@@ -167,7 +173,7 @@ class State(OfDocuments, OfTopics, Kept):
         groups = self.groups[first:last] if len(self.groups) else self.groups
         return replace(
             self, words=self.words[own], z=self.z[own], offsets=self.offsets[first : last + 1] - self.offsets[first],
-            groups=groups, ids=Strings.of([]), snippets=Strings.of([]), columns={}, side={}, extra={}, digest="",
+            groups=groups, ids=Strings.of([]), table=Table(), side={}, extra={}, digest="",
         )  # fmt: skip
 
     def path(self, number: int) -> State:
@@ -186,11 +192,9 @@ class State(OfDocuments, OfTopics, Kept):
         words = self._interleave(np.broadcast_to(self.words, (self.paths, self.n_tokens)))
         offsets = np.append(0, np.cumsum(self.lengths[source]))
         groups = self.groups[source] if len(self.groups) else self.groups
-        snippets = self.snippets.take(source) if len(self.snippets) else self.snippets
-        columns = {name: rows_of(column, source) for name, column in self.columns.items()}
         return replace(
             self, words=words, offsets=offsets, z=self.gathered()[0], ids=self.ids.take(source), groups=groups,
-            snippets=snippets, columns=columns, paths=1, extra={}, meta=dict(self.meta), digest="",
+            table=self.table.take(source), paths=1, extra={}, meta=dict(self.meta), digest="",
         )  # fmt: skip
 
     def _interleave(self, values: NDArray[Token]) -> NDArray[Token]:
@@ -239,6 +243,8 @@ class State(OfDocuments, OfTopics, Kept):
         found = STATE.unpack(file.arrays)
         seeds = Seeds(*(found.pop(f"seeds.{name}") for name in ("words", "topics", "counts")))
         found["extra"] = KINDS[file.kind].unknown(file.arrays)
+        snippets, columns = found.pop("snippets"), found.pop("columns")
+        found["table"] = Table.unpacked(columns | ({SNIPPET: snippets} if len(snippets) else {}))
         paths = file.sizes.get("paths", 1)
         return cls(**found, seeds=seeds, paths=paths, meta=file.meta, parents=file.parents, digest=file.digest)
 

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 _CONTROLS = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), "�")
 _CONTROLS |= dict.fromkeys((*b"\t\n\v\f\r", 0x85, 0x2028, 0x2029), " ")
 
+_ROWS = 1 << 14
+"""Strings that are copied at a time."""
+
 
 def one_line(text: str) -> str:
     """A text as a terminal or a table may have it: white space becomes blanks, other control characters are marked."""
@@ -49,10 +52,12 @@ class Strings(Sequence[str]):
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, index: slice) -> Strings: ...
-    def __getitem__(self, index: int | slice) -> str | Strings:
+    def __getitem__(self, index: slice | NDArray[np.int64]) -> Strings: ...
+    def __getitem__(self, index: int | slice | NDArray[np.int64]) -> str | Strings:
         if isinstance(index, slice):
             return self.take(np.arange(len(self))[index])
+        if isinstance(index, np.ndarray):
+            return self.take(index)
         if index < 0:
             index += len(self)
         if not 0 <= index < len(self):
@@ -65,7 +70,20 @@ class Strings(Sequence[str]):
             yield data[begin:end].decode("utf-8", "replace")
 
     def take(self, indices: Any) -> Strings:
-        return Strings.of(self[int(i)] for i in np.asarray(indices))
+        """These strings, in this order."""
+        rows = np.asarray(indices, dtype=np.int64)
+        out = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(np.diff(self.offsets)[rows], out=out[1:])
+        data = np.empty(out[-1], np.uint8)
+        for begin in range(0, len(rows), _ROWS):  # an index of all bytes would be eight times as large as they are
+            end = min(begin + _ROWS, len(rows))
+            data[out[begin] : out[end]] = take_rows(self.data, self.offsets, rows[begin:end])[0]
+        return Strings(data, out)
+
+    def part(self, begin: int, end: int) -> Strings:
+        """The strings from `begin` to before `end`, which are not copied."""
+        places = self.offsets[begin : end + 1]
+        return Strings(self.data[places[0] : places[-1]], places - places[0])
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Strings):
@@ -77,6 +95,18 @@ class Strings(Sequence[str]):
     def __repr__(self) -> str:
         shown = ", ".join(repr(self[i]) for i in range(min(len(self), 3)))
         return f"Strings({len(self)}: {shown}{', …' if len(self) > 3 else ''})"
+
+
+def take_rows(
+    values: NDArray[Any], offsets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The named rows of a ragged array, and their offsets."""
+    begins = offsets[:-1][rows]
+    lengths = offsets[1:][rows] - begins
+    new = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=new[1:])
+    index = np.arange(new[-1], dtype=np.int64) + np.repeat(begins - new[:-1], lengths)
+    return values[index], new
 
 
 def same_arrays(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:

@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 
 from topicx import datasets
 from topicx.corpus.build.corpus_builder import Builder, BuildOptions
-from topicx.corpus.build.spooled_columns import parse_time, snippet
+from topicx.corpus.build.spooled_columns import snippet
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import parts_by_ids, random_parts
 from topicx.corpus.formats.corpus_writers import FORMATS, export_corpus
 from topicx.corpus.formats.document_reader import Batch, ReadOptions, read_documents
 from topicx.corpus.text.bigrams import BigramOptions
 from topicx.corpus.text.tokenizer import Tokenizer
+from topicx.corpus.time_texts import parse_time
 from topicx.errors import InputError
 
 WORD = st.sampled_from(["a", "b", "cc", "é", "हिन्दी", "zz", "don't", "0"])

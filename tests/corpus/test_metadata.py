@@ -12,8 +12,9 @@ import pytest
 
 from tests.corpus.test_import_command import Run, run  # noqa: F401
 from topicx import Corpus, Model, State
-from topicx.corpus.columns import SEPARATOR, Digits, columns_of, kinds_of, values_of
+from topicx.corpus.columns import SEPARATOR, columns_of, kinds_of, values_of
 from topicx.corpus.formats import input_bytes
+from topicx.corpus.table import Digits
 from topicx.errors import InputError
 from topicx.model import Model as ModelClass
 from topicx.predict.inference import Inference

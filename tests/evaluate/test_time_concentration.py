@@ -12,6 +12,7 @@ from tests.corpus.test_import_command import Run as Called
 from tests.corpus.test_import_command import run  # noqa: F401
 from tests.harness import make_state
 from topicx import Corpus
+from topicx.corpus.table import Table
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.time_concentration import TimeConcentration, quantiles, spans, time_concentration
@@ -226,7 +227,7 @@ def test_what_the_command_line_refuses(arguments: str, named: str, run: Called) 
     model, state = trained(corpus, paths=2)
     model.save("a.model")
     state.save("a.state")
-    state.columns = {}
+    state.table = Table()
     state.save("b.state")
     status, _, err = run("evaluate", "a.model", *arguments.split())
     assert status == 2 and named in err and err.strip().count("\n") == 0

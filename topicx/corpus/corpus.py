@@ -9,42 +9,23 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.estimate import counts as kernel
 from topicx.common_methods import OfDocuments
-from topicx.corpus.columns import rows_of
+from topicx.corpus.table import Labels, Names, Table, Times, unpacked
 from topicx.files import container
 from topicx.files.file_kinds import CORPUS
-from topicx.strings import Strings, same_arrays
+from topicx.strings import Strings, same_arrays, take_rows
 
 if TYPE_CHECKING:
     import pandas
     import scipy.sparse
 
     from topicx.corpus.text.tokenizer import Tokenizer
-
-
-class Labels(NamedTuple):
-    """The labels of every document: document d has names[i] for i in ids[offsets[d]:offsets[d + 1]], none of them
-    twice. A document may have none."""
-
-    offsets: NDArray[np.int64]
-    ids: NDArray[np.uint32]
-    names: Strings
-
-    def matrix(self) -> scipy.sparse.csr_array:
-        """The documents × labels as a CSR array of ones, columns ascending in each row."""
-        import scipy.sparse
-
-        shape = (len(self.offsets) - 1, len(self.names))
-        ones = np.ones(len(self.ids), dtype=np.uint8)
-        found = scipy.sparse.csr_array((ones, self.ids.astype(np.int64), self.offsets.copy()), shape=shape)
-        found.sort_indices()
-        return found
 
 
 MAP_FROM = 1 << 26
@@ -162,6 +143,19 @@ class Corpus(OfDocuments):
         chosen = self.label_ids[self.label_offsets[index] : self.label_offsets[index + 1]]
         return [self.label_names[int(label)] for label in chosen]
 
+    @property
+    def table(self) -> Table:
+        """What the documents carry beside their words, as typed columns: label, collection, time, and the further ones
+        whose names these have not taken. Nothing is copied."""
+        found = {name: unpacked(name, values) for name, values in self.columns.items()}
+        if len(self.label_offsets):
+            found["label"] = Labels(self.label_offsets, self.label_ids, self.label_names)
+        if len(self.collection):
+            found["collection"] = Names(self.collection, self.collection_names)
+        if len(self.time):
+            found["time"] = Times(self.time, self.meta.get("time") == "date")
+        return Table(found)
+
     def document_labels(self) -> Labels:
         """The labels of all documents as arrays, also where the corpus has none."""
         offsets = self.label_offsets if len(self.label_offsets) else np.zeros(self.n_documents + 1, np.int64)
@@ -200,7 +194,7 @@ class Corpus(OfDocuments):
             ids=self.ids.take(chosen) if len(chosen) else Strings.of([]),
             collection=self.collection[chosen] if len(self.collection) else self.collection,
             time=self.time[chosen] if len(self.time) else self.time,
-            columns={name: rows_of(column, chosen) for name, column in self.columns.items()},
+            columns={name: values[chosen] for name, values in self.columns.items()},
             meta=dict(self.meta),
             truth=truth,
             extra={},
@@ -310,14 +304,3 @@ class Corpus(OfDocuments):
         from topicx.corpus.build.python_forms import prune
 
         return prune(self, **limits)
-
-
-def take_rows(
-    values: NDArray[Any], offsets: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The named rows of a ragged array, and their offsets."""
-    lengths = np.diff(offsets)[rows]
-    new = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=new[1:])
-    index = np.arange(new[-1], dtype=np.int64) + np.repeat(offsets[:-1][rows] - new[:-1], lengths)
-    return values[index], new

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import Column, Kinds, columns_of, kinds_of
+from topicx.corpus.columns import Column, columns_of, kinds_of
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.table import Kinds
 from topicx.files import container
 from topicx.files.file_kinds import CORPUS
 from topicx.strings import Strings

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from topicx.corpus.build.spooled_columns import parse_time
-from topicx.corpus.columns import Digits, Kinds, told_number, told_time
 from topicx.corpus.formats.document_reader import Batch, plain
+from topicx.corpus.table import Digits, Kinds
+from topicx.corpus.time_texts import parse_time, told_number, told_time
 from topicx.errors import InputError
 
 

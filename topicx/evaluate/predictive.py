@@ -14,9 +14,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.corpus import Corpus, take_rows
+from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.state import State
+from topicx.strings import take_rows
 
 CHUNK = 1 << 16
 

@@ -1,6 +1,6 @@
 """What the arrays of a file must be, declared once: writing, reading and verifying follow from the declarations.
 
-A `Schema` is a list of parts: an `Array`, `Texts` (strings: two arrays), `Ragged` (rows of different lengths: two
+A `Schema` is a list of parts: an `Array`, `TextArrays` (strings: two arrays), `Ragged` (rows of different lengths: two
 arrays), `Many` (arrays by name under one prefix). Each array has a type, a shape in named sizes ("documents+1"), and
 rules for its values. A size is learnt from the first array that has it and must fit everywhere else, so that most of
 what can be wrong is found before any value is looked at. Values are checked piece by piece as they are read: one pass,
@@ -129,7 +129,7 @@ def texts(name: str, count: str, empty: bool = False, partner: str = "", prefix:
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextArrays:
     """Strings: their bytes, and offsets into them."""
 
     name: str
@@ -230,7 +230,7 @@ class Many:
         return any(rule.name.endswith(".offsets") for rule in self.rules)
 
 
-Part = Array | Texts | Ragged | Many
+Part = Array | TextArrays | Ragged | Many
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import told_time
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.time_texts import told_time
 from topicx.declare import choice, positive, whole
 from topicx.errors import InputError
 from topicx.files.file_kinds import COUNT, FINITE, HIGHEST, LOWEST

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import columns_of
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_all, check_positive, check_whole
 from topicx.errors import InputError
@@ -207,7 +206,6 @@ def initial_state(
         if word not in index:
             raise InputError(f"word prior: {word!r} is not in the vocabulary")
         beta[index[word]] = value
-    snippet = corpus.columns.get("snippet")
     return State(
         words=corpus.words,
         offsets=corpus.offsets,
@@ -222,8 +220,7 @@ def initial_state(
         allowed=allowed,
         side=dict(side or {}),
         seeds=seeds_of(priors, index, alpha.shape[1]),
-        columns=columns_of(corpus),
-        snippets=snippet if isinstance(snippet, Strings) else Strings.of([]),
+        table=corpus.table,
         meta={key: corpus.meta[key] for key in ("tokenizer", "time") if key in corpus.meta},
         parents={"corpus": corpus.digest} if corpus.digest else {},
     )

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.soft import restricted_soft
-from topicx.corpus.corpus import take_rows
 from topicx.sampling.special_functions import exp, log
+from topicx.strings import take_rows
 
 if TYPE_CHECKING:
     from topicx.model import Model

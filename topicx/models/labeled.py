@@ -265,7 +265,7 @@ def topic_names(labels: Strings, of_topic: NDArray[np.int32]) -> Strings:
 
 def number_of_labels(state: State) -> LabelNumber:
     """The regression for the number of labels, on the documents that have some."""
-    from topicx.corpus.corpus import take_rows
+    from topicx.strings import take_rows
 
     assert state.allowed is not None
     chosen = np.flatnonzero(state.side["labelled"])

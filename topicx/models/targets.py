@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import told_number
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.time_texts import told_number
 from topicx.errors import InputError
 from topicx.strings import Strings
 

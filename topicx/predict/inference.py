@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from topicx._kernels.infer import infer as kernel
 from topicx._kernels.soft import restricted_soft as soft
-from topicx.corpus.columns import Column, Kinds, columns_of, part, values_of
+from topicx.corpus.columns import Column, columns_of, part, values_of
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_on_disk import StoredCorpus
+from topicx.corpus.table import Kinds
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError, listed
 from topicx.estimate.side_by_side import blocks_of

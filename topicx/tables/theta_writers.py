@@ -18,8 +18,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import SNIPPET, Column, Digits, Kinds, chosen, kinds_of, values_of
+from topicx.corpus.columns import Column, chosen, kinds_of, values_of
 from topicx.corpus.columns import part as part_of
+from topicx.corpus.table import SNIPPET, Digits, Kinds
 from topicx.errors import InputError
 from topicx.files import container
 from topicx.state import State

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.soft import bounds, scvb0, soft
-from topicx.corpus.corpus import take_rows
 from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.declare import check_positive, check_whole
 from topicx.engines.threads import Engine
@@ -21,6 +20,7 @@ from topicx.errors import InputError
 from topicx.sampling import random_streams
 from topicx.sampling.run_options import Options
 from topicx.state import Seeds
+from topicx.strings import take_rows
 from topicx.variational.expected_statistics import document_cost
 from topicx.variational.soft_method import WORD_PARTS, Rows, pair_up
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from topicx.corpus.columns import SNIPPET, Kinds, chosen
+from topicx.corpus.columns import chosen
+from topicx.corpus.table import SNIPPET, Kinds
 from topicx.errors import InputError
 from topicx.model import Model
 

@@ -18,9 +18,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from topicx.corpus.build.spooled_columns import parse_time
 from topicx.corpus.columns import SEPARATOR, Column, columns_of
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.time_texts import parse_time
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import theta_rows

@@ -25,7 +25,7 @@ from topicx.files import container
 from topicx._kernels.text.word_ids import renumber, settle
 from topicx._kernels.text.tokens import Words
 from topicx.corpus.text.bigrams import BigramOptions, find_bigrams
-from topicx.corpus.build.spooled_columns import Column, Names, SpooledTexts, Times, snippet
+from topicx.corpus.build.spooled_columns import SpooledColumn, SpooledNames, SpooledTexts, SpooledTimes, snippet
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.text.language import find_language
 from topicx.corpus.build.spooled_rows import PIECE, Lengths, cut, loaded, offsets_of
@@ -113,10 +113,10 @@ class Builder:
         self._ids = self._spool(np.uint32, passing=True)
         self._lengths = Lengths(self._spool(np.int64))
         self._names = SpooledTexts(self._spool)
-        self._labels = Names(self._spool, many=True)
-        self._collections = Names(self._spool, many=False)
-        self._times = Times(self._spool, faults)
-        self._columns: dict[str, Column] = {}
+        self._labels = SpooledNames(self._spool, many=True)
+        self._collections = SpooledNames(self._spool, many=False)
+        self._times = SpooledTimes(self._spool, faults)
+        self._columns: dict[str, SpooledColumn] = {}
         self._snippets = SpooledTexts(self._spool) if self.options.snippet else None
         self._texts_seen = self._named = False
         self._threads = 1
@@ -230,7 +230,7 @@ class Builder:
         self._times.add(batch, begun, n)
         for name, values in batch.columns.items():
             if name not in self._columns:
-                self._columns[name] = Column(self._spool, name, self._snippets is not None)
+                self._columns[name] = SpooledColumn(self._spool, name, self._snippets is not None)
                 self._columns[name].add([None] * self.n_documents)
             self._columns[name].add(values[begun:])
         for name, column in self._columns.items():
@@ -396,7 +396,7 @@ class Builder:
         arrays |= self._labels.arrays("label", mask())
         arrays |= self._collections.arrays("collection", mask())
         arrays["time"] = self._times.array(mask())
-        further: dict[str, SpooledTexts | Column] = {}
+        further: dict[str, SpooledTexts | SpooledColumn] = {}
         if self._snippets is not None and self._texts_seen:
             further["snippet"] = self._snippets
         further |= self._columns

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from topicx.corpus.text.bigrams import BigramOptions
 from topicx.corpus.build.corpus_builder import Builder, BuildOptions
-from topicx.corpus.corpus import Corpus, take_rows
+from topicx.corpus.corpus import Corpus
+from topicx.strings import take_rows
 from topicx.corpus.formats.document_reader import Batch, Counts, plain
 from topicx.corpus.text.tokenizer import Tokenizer
 from topicx.errors import InputError

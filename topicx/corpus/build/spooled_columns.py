@@ -3,9 +3,7 @@ waits on disk."""
 
 from __future__ import annotations
 
-import datetime
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,12 +14,11 @@ from topicx.files import container
 from topicx.corpus.build.spooled_rows import PIECE, filtered, offsets_of, ragged
 from topicx.corpus.formats.document_reader import Batch, plain
 from topicx.corpus.formats.input_bytes import Faults
+from topicx.corpus.time_texts import NUMBER, parse_time
 from topicx.errors import InputError
 from topicx.strings import Strings
 
-_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 _PLAIN = (str, int, float)
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 New = Callable[[Any], container.Spool]
 """Makes a spool of a type."""
@@ -76,7 +73,7 @@ class SpooledTexts:
             yield [raw[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends)]
 
 
-class Names:
+class SpooledNames:
     """Names from a small set (labels, collections): a number each, sorted by name at the end."""
 
     def __init__(self, new: New, many: bool) -> None:
@@ -127,7 +124,7 @@ class Names:
         return names | {"collection": final}
 
 
-class Times:
+class SpooledTimes:
     """The time of each document: a number, or an ISO date as days since 1970. All of one corpus are of one
     kind."""
 
@@ -182,7 +179,7 @@ class Times:
         return final
 
 
-class Column:
+class SpooledColumn:
     """A further column: numbers if all values are numbers, else strings."""
 
     def __init__(self, new: New, name: str, snippets: bool) -> None:
@@ -197,7 +194,7 @@ class Column:
     def add(self, values: Sequence[Any]) -> None:
         texts = [plain(value) for value in values]
         if self._numeric:
-            self._numeric = all(not text or _NUMBER.fullmatch(text) for text in texts)
+            self._numeric = all(not text or NUMBER.fullmatch(text) for text in texts)
         self._texts.add(texts)
 
     def arrays(self, name: str, mask: Mask) -> dict[str, Any]:
@@ -212,31 +209,6 @@ class Column:
         for piece in values.chunks(PIECE):
             final.append(piece[next(mask)])
         return {name: final}
-
-
-def parse_time(value: Any) -> tuple[str, float]:
-    """`number` or `date`, and the value: a finite number; an ISO date (also 1990-05) as days since
-    1970-01-01."""
-    if isinstance(value, bool):
-        raise ValueError
-    if isinstance(value, datetime.date):  # a datetime too
-        text = value.isoformat()
-    elif isinstance(value, (int, float, np.integer, np.floating)):
-        text = repr(float(value))
-    else:
-        text = str(value).strip()
-    if _NUMBER.fullmatch(text):
-        number = float(text)
-        if not math.isfinite(number):
-            raise ValueError
-        return "number", number
-    if re.fullmatch(r"\d{4}-\d{2}", text, re.ASCII):
-        text += "-01"
-    moment = datetime.datetime.fromisoformat(text)
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.UTC)
-    seconds = moment.hour * 3600 + moment.minute * 60 + moment.second + moment.microsecond / 1e6
-    return "date", moment.toordinal() - _EPOCH + seconds / 86400
 
 
 def snippet(text: str, size: int) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from topicx.corpus.columns import told_number, told_time
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.time_texts import told_number, told_time
 from topicx.errors import InputError
 from topicx.files.container import atomic_output
 from topicx.strings import Strings
