@@ -190,12 +190,12 @@ def _open_standard_streams() -> None:
 
 def spelt(message: str) -> str:
     """Python's names of training options as the command line spells them."""
-    from topicx.declare import declarations
+    from topicx.declare import declared_options
     from topicx.sampling.run_options import Options
 
-    known = "|".join(declarations(Options))
+    known = "|".join(declared_options(Options))
     message = re.sub(rf"^({known})(?=: | must be | is for | has no )", lambda m: "--" + m[0].replace("_", "-"), message)
-    names = [name for name in declarations(Options) if "_" in name]
+    names = [name for name in declared_options(Options) if "_" in name]
     return re.sub(rf"(?<![\w./-])({'|'.join(names)})(?![\w./=])", lambda m: "--" + m[0].replace("_", "-"), message)
 
 

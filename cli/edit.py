@@ -53,7 +53,7 @@ def asked(path: str, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple
         return True
     found = Model.load(path)
     models.of_meta(found.meta).verify(found)
-    model = topic_edits.edited(found, groups, called, away)
+    model = topic_edits.edit_topics(found, groups, called, away)
     model.save(output)
     say(f"wrote {output}: {int(model.shown.sum())} topics of {model.n_topics} are shown")
     return True

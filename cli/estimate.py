@@ -140,7 +140,7 @@ def _from_states(
     writer: Callable[[State], Any] | None, phi_entries: int, threads: int,
 ) -> tuple[Model, list[str]]:  # fmt: skip
     from topicx.estimate import estimate
-    from topicx.estimate.averaging import average, order_of
+    from topicx.estimate.averaging import average_models, order_of
     from topicx.interop import read_state
     from topicx.models import model_registry as models
 
@@ -180,7 +180,7 @@ def _from_states(
             theta = np.concatenate(rows)[:, order]
             total = theta if total is None else total + theta
     assert first is not None
-    model = average(made, orders)
+    model = average_models(made, orders)
     for each in fields(model):
         if each.name.startswith("example_"):
             setattr(model, each.name, getattr(made[0], each.name))

@@ -161,19 +161,19 @@ def _write(
 ) -> Seen:  # fmt: skip
     """Infer the documents, batch by batch, and write what is wanted of each."""
     from topicx import progress
-    from topicx.corpus.text.chunks import joining
+    from topicx.corpus.text.chunks import join_chunks
     from topicx.errors import InputError
-    from topicx.tables.theta_writers import apart, writer
+    from topicx.tables.theta_writers import columns_with_free_names, open_theta_writer
 
     model = inference.model
     columns = inference.definition.columns(model)
     topics, selection, columns, *named = labels.layout(model, labeller, table.selection, table.ranking, columns)
     if table.join_chunks and columns:
         raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
-    columns = apart(inference.carried, topics, named[0], columns) | columns
-    add = open_things.enter_context(writer(table.path, table.format, topics, selection, columns, *named))
+    columns = columns_with_free_names(inference.carried, topics, named[0], columns) | columns
+    add = open_things.enter_context(open_theta_writer(table.path, table.format, topics, selection, columns, *named))
     if table.join_chunks:
-        add = open_things.enter_context(joining(add))
+        add = open_things.enter_context(join_chunks(add))
     bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
     seen = Seen()
     for part in inference.stream(source):

@@ -220,7 +220,7 @@ def _train(
 ) -> None:  # fmt: skip
     """All chains, one after another."""
     from topicx.corpus.columns import chosen
-    from topicx.corpus.text.chunks import parent
+    from topicx.corpus.text.chunks import parent_of_chunk
     from topicx.tables.theta_writers import carried_kinds
 
     with engine, Stopper(log) as stopper:
@@ -246,7 +246,7 @@ def _train(
             run.check_phi(wanted.phi)
             run.check_memory(theta=wanted.theta, phi=wanted.phi, documents=bool(wanted.doc_topics))
             if wanted.join_chunks:
-                parent(run.chain.state.ids[0])  # before hours of work: are there chunks?
+                parent_of_chunk(run.chain.state.ids[0])  # before hours of work: are there chunks?
             if wanted.doc_topics:
                 chosen(wanted.metadata, carried_kinds(run.chain.state))
             run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}

@@ -221,7 +221,7 @@ class Model(OfTopics, Kept):
 
         engine = engine or Threads(1)
         for documents, topics, theta in engine.stream(shares, document_batches(starts, 1 << 19)):
-            best = _foremost(
+            best = _largest_by_topic(
                 np.concatenate([best[0], documents]), np.concatenate([best[1], topics]),
                 np.concatenate([best[2], theta]), number,
             )  # fmt: skip
@@ -252,7 +252,7 @@ def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:
     return Strings.of(name_of(d) if d >= 0 else "" for d in documents.tolist())
 
 
-def _foremost(
+def _largest_by_topic(
     documents: NDArray[np.int64], topics: NDArray[np.uint16], theta: NDArray[np.float64], number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]:
     """Of these entries, the `number` largest of each topic: by topic, then falling θ, then document."""

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.estimate import estimate
-from topicx.estimate.averaging import average
+from topicx.estimate.averaging import average_models
 from topicx.evaluate.label_measures import LabelMeasures
 from topicx.model import Model
 from topicx.models.label_number import LabelNumber
@@ -247,7 +247,7 @@ def curve(args: argparse.Namespace, name: str) -> list[dict[str, Any]]:
     for count in args.counts:
         row: dict[str, Any] = {"samples": count} | lines
         for method, (phi, theta) in METHODS.items():
-            mean = average(models[phi][:count], [np.arange(last.n_topics)] * count)
+            mean = average_models(models[phi][:count], [np.arange(last.n_topics)] * count)
             model = replace(last, indptr=mean.indptr, topics=mean.topics, values=mean.values, remainder=mean.remainder,
                             remainder_share=mean.remainder_share)  # fmt: skip
             found = predicted(model, test, 1, count, theta, 1, args.threads)["words"]["meta"]

@@ -19,7 +19,7 @@ from topicx.errors import InputError
 from topicx.model import Model as ModelClass
 from topicx.predict.inference import Inference
 from topicx.strings import Strings
-from topicx.tables.theta_writers import apart
+from topicx.tables.theta_writers import columns_with_free_names
 from topicx.views.example_columns import carried_by_examples
 
 WORDS = ["apples pears fruit trees autumn", "court judge law ruled void"]
@@ -199,6 +199,6 @@ def test_parts_of_a_corpus_and_of_its_file(made: Run) -> None:
 
 
 def test_names_that_a_table_has_for_something_else() -> None:
-    assert apart({"theta": str, "topic_1": str, "topic_9": str, "class": str}, 3, (), ["class"]) == {
+    assert columns_with_free_names({"theta": str, "topic_1": str, "topic_9": str, "class": str}, 3, (), ["class"]) == {
         "corpus_theta": str, "corpus_topic_1": str, "topic_9": str, "corpus_class": str
     }  # fmt: skip

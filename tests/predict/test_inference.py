@@ -26,7 +26,7 @@ from topicx.predict.inference import Inference, chain_seed, document_keys, infer
 from topicx.predict.topic_rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.state import State
 from topicx.strings import Strings
-from topicx.tables.theta_writers import digits
+from topicx.tables.theta_writers import share_digits
 
 
 def make_model(
@@ -240,7 +240,7 @@ def test_sweeps() -> None:
 
 def test_digits() -> None:
     theta = np.array([[0.0, 1.0, 0.12345678, 0.99999999]], np.float32)
-    assert digits(theta).tobytes().decode() == "\t0.0000000\t1.0000000\t0.1234568\t1.0000000"
+    assert share_digits(theta).tobytes().decode() == "\t0.0000000\t1.0000000\t0.1234568\t1.0000000"
 
 
 # -- the command line ------------------------------------------------------------------------------------------------

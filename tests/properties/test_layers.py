@@ -15,6 +15,7 @@ LAYERS = (
     ("_kernels",),
     ("engines",),
     ("corpus",),
+    ("design",),
     ("state", "model", "topic_sets"),
     ("estimate",),
     ("sampling", "variational"),

@@ -301,6 +301,6 @@ class Corpus(OfDocuments):
     def prune(self, **limits: Any) -> Corpus:
         """A corpus without words that are too rare or too common: min_count, min_doc_freq, max_doc_freq
         (share), words."""
-        from topicx.corpus.build.python_forms import prune
+        from topicx.corpus.build.python_forms import prune_corpus
 
-        return prune(self, **limits)
+        return prune_corpus(self, **limits)

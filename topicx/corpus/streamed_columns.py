@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from topicx.corpus.formats.document_reader import Batch, plain
+from topicx.corpus.formats.document_reader import Batch, field_as_text
 from topicx.corpus.table import Digits, Kinds
 from topicx.corpus.time_texts import parse_time, told_number, told_time
 from topicx.errors import InputError
@@ -52,7 +52,7 @@ def values_of_batch(batch: Batch, kinds: Kinds) -> dict[str, list[Any]]:
         elif kind is Digits:
             found[name] = [_number(value, batch, row, name) for row, value in enumerate(values)]
         else:
-            found[name] = [plain(value) or None for value in values]
+            found[name] = [field_as_text(value) or None for value in values]
     return found
 
 
@@ -76,5 +76,7 @@ def _number(value: Any, batch: Batch, row: int, name: str) -> float | int | None
     if value is None:
         return None
     if isinstance(value, str) or not isinstance(value, int | float | np.number):
-        raise InputError(f"{batch.place(row)}: the column {name!r} has {plain(value)[:40]!r}, after numbers alone")
+        raise InputError(
+            f"{batch.place(row)}: the column {name!r} has {field_as_text(value)[:40]!r}, after numbers alone"
+        )
     return told_number(float(value))

@@ -22,7 +22,7 @@ from topicx.evaluate.model_likelihood import divisors
 from topicx.model import Model
 from topicx.predict.inference import document_keys, in_batches, priors
 from topicx.predict.topic_rows import FixedTopics, known_tokens, match_vocabulary
-from topicx.splitmix import GOLDEN, mix
+from topicx.splitmix import GOLDEN, mix_bits
 
 
 @dataclass
@@ -112,7 +112,7 @@ def _seen(offsets: NDArray[np.int64], keys: NDArray[np.uint64], share: str | flo
     if share == "half":
         return position < np.repeat(lengths // 2, lengths)
     # A rank at random within each document: a hash of the document's key and the position.
-    x = mix(np.repeat(keys, lengths) ^ ((position.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)))
+    x = mix_bits(np.repeat(keys, lengths) ^ ((position.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)))
     order = np.lexsort((x, np.repeat(np.arange(len(lengths)), lengths)))
     rank = np.empty(len(order), np.int64)
     rank[order] = position

@@ -75,7 +75,7 @@ class Spool:
         """Everything, from the beginning, into an output."""
         with self._named_errors():
             self._file.flush()
-            self._file.seek(_copied(self._file, out))
+            self._file.seek(_copy_by_system(self._file, out))
         while data := self._file.read(1 << 20):
             out.write(data)
 
@@ -88,7 +88,7 @@ class Spool:
             self._file.close()
 
 
-def _copied(source: IO[bytes], out: IO[bytes]) -> int:
+def _copy_by_system(source: IO[bytes], out: IO[bytes]) -> int:
     """How many bytes the system copied by itself, which it can from file to file; what is wrong otherwise, writing will
     find."""
     done = 0

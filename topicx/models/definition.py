@@ -19,7 +19,7 @@ from topicx.files.schema import Array
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
 from topicx.sampling.updates.prior_fixed_points import LearnPriors
-from topicx.state import Seeds, State, unplaced
+from topicx.state import Seeds, State, unplaced_topics
 from topicx.strings import Strings
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def initial_state(
     return State(
         words=corpus.words,
         offsets=corpus.offsets,
-        z=unplaced(options.paths * corpus.n_tokens),
+        z=unplaced_topics(options.paths * corpus.n_tokens),
         paths=options.paths,
         alpha=alpha,
         beta=beta,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.infer import infer as kernel
-from topicx.declare import whole
+from topicx.declare import whole_option
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate
@@ -40,9 +40,9 @@ _BURN_IN, _SAMPLES, _LAG = 20, 10, 2
 class DependencyOptions(PriorOptions):
     """How labels go together."""
 
-    label_topics: int = whole(50, 1, 10_000, help="Topics of the LDA on the labels.")
-    label_sweeps: int = whole(500, 1, 1_000_000, help="Its sweeps.")
-    rounds: int = whole(3, 1, 100, help="New documents: how often their prior is found anew.")
+    label_topics: int = whole_option(50, 1, 10_000, help="Topics of the LDA on the labels.")
+    label_sweeps: int = whole_option(500, 1, 1_000_000, help="Its sweeps.")
+    rounds: int = whole_option(3, 1, 100, help="New documents: how often their prior is found anew.")
 
 
 class DependencyLDA(PriorLDA):

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.declare import positive, whole
+from topicx.declare import positive_option, whole_option
 from topicx.errors import InputError
 from topicx.files.file_kinds import COUNT, FINITE, FLOAT, HIGHEST, LOWEST
-from topicx.files.schema import Array, texts
+from topicx.files.schema import Array, string_arrays
 from topicx.model import Model
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.label_number import LabelNumber, require
@@ -41,16 +41,16 @@ TRAINING_WEIGHT = 50.0
 class LabeledOptions:
     """What every model of labels can be told."""
 
-    background: int = whole(0, 0, 10_000, help="Topics beside those of the labels, which every document has.")
-    topics_per_label: int = whole(1, 1, 1000, help="Topics of each label.")
+    background: int = whole_option(0, 0, 10_000, help="Topics beside those of the labels, which every document has.")
+    topics_per_label: int = whole_option(1, 1, 1000, help="Topics of each label.")
 
 
 @dataclass(frozen=True)
 class PriorOptions(LabeledOptions):
     """How labels are weighed before a new document's words are seen."""
 
-    label_weight: float = positive(50.0, help="New documents: Σα that labels share by their frequency.")
-    label_smoothing: float = positive(30.0, help="New documents: Σα that labels share evenly.")
+    label_weight: float = positive_option(50.0, help="New documents: Σα that labels share by their frequency.")
+    label_smoothing: float = positive_option(30.0, help="New documents: Σα that labels share evenly.")
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Labeled(Definition):
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
         found = (
-            *texts("label_names", ".labels", prefix="."),
+            *string_arrays("label_names", ".labels", prefix="."),
             Array("label_frequencies", "int64", ".labels", low=1, high=COUNT),
             Array("topic_label", "int32", "topics", low=-1, below=".labels"),
             Array("labelled", "uint8", ".trained" if finished else "documents", high=1),

@@ -28,7 +28,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.corpus.table import Kinds
 from topicx.engines.threads import Engine, engine_of
-from topicx.errors import InputError, listed
+from topicx.errors import InputError, list_first_names
 from topicx.estimate.side_by_side import blocks_of
 from topicx.files import container
 from topicx.model import Model
@@ -149,7 +149,7 @@ class Inference:
             return self.group_names.index(str(group))
         if str(group).isdecimal() and int(group) < len(self.model.alpha):
             return int(group)
-        known = listed(self.group_names) or f"0 to {len(self.model.alpha) - 1}"
+        known = list_first_names(self.group_names) or f"0 to {len(self.model.alpha) - 1}"
         close = get_close_matches(str(group), self.group_names, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise InputError(f"group: the model has no group {group!r} of documents{hint}; there are {known}")
@@ -278,7 +278,7 @@ class Inference:
     def texts(self, batches: Iterable[Any]) -> Iterator[Documents]:
         """Documents from the batches of a `topicx.corpus.formats.document_reader.Reader`, by the model's tokenizer."""
         from topicx.corpus.streamed_columns import values_of_batch
-        from topicx.corpus.text.encoded_batches import named, whole_documents
+        from topicx.corpus.text.encoded_batches import name_count_words, whole_documents
         from topicx.corpus.text.tokenizer import Encoder, Tokenizer
 
         encoder = Encoder(Tokenizer.from_meta(self.model.meta.get("tokenizer")), self.model.vocabulary)
@@ -288,7 +288,7 @@ class Inference:
             if batch.counts is None:
                 words, lengths, missing = batch.encoded
             else:
-                counts = named(batch.counts)
+                counts = name_count_words(batch.counts)
                 if last is None or last[0] is not counts.vocabulary:
                     last = counts.vocabulary, self._match(counts)
                 words, lengths, missing = _tokens(counts, last[1])

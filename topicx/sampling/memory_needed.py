@@ -23,13 +23,13 @@ def fitting_memory(
 ) -> int:
     """About how many bytes the run takes, the corpus and a soft start included; InputError, with what would do, if it
     may not."""
-    held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if not _mapped(array))
+    held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if not _is_memory_mapped(array))
     alone, room = sampler.load().memory(state, options), engine.room(held)
     needed = max(alone, soft_method(state.n_topics).memory(state, options)) if soft else alone
     if needed > room:
         fits = [
             entry
-            for entry in sampler_registry.able(sampler.capabilities)
+            for entry in sampler_registry.able_samplers(sampler.capabilities)
             if entry.load().memory(state, options) <= room
         ]
         do = ["another start (hot, random)"] if alone <= room else [f"the sampler {fits[0].name}"] if fits else []
@@ -53,7 +53,7 @@ def _most_topics(state: State, options: Options, sampler: sampler_registry.Entry
     return bisect_left(range(1, state.n_topics + 1), True, key=lambda topics: not fits(topics))
 
 
-def _mapped(array: NDArray[Any]) -> bool:
+def _is_memory_mapped(array: NDArray[Any]) -> bool:
     """Whether an array stands in its file (see `files.read`)."""
     base: Any = array
     while isinstance(base, np.ndarray):
