@@ -139,7 +139,7 @@ def test_designs_of_every_kind(formula: str, tmp_path: Path) -> None:
     # λ of the model by the formula's columns is λ of the state by the measured ones.
     design = design_of(state.meta)
     corpus = parties(120)
-    rows = design.rows({name: corpus.columns[name] for name in ("party", "year")})
+    rows = design.rows(corpus.table)
     alpha = np.exp(rows.matrix @ model.side["coefficients"].T)
     assert np.allclose(alpha, state.alpha[state.groups], rtol=1e-4)
     assert np.allclose(model.alpha[0], alpha.mean(axis=0), rtol=1e-4)
@@ -147,17 +147,16 @@ def test_designs_of_every_kind(formula: str, tmp_path: Path) -> None:
 
 def test_columns_of_numbers_are_measured_in_standard_deviations() -> None:
     corpus = parties(50)
-    from topicx.corpus.columns import columns_of
     from topicx.design.design import Design
 
-    design = Design.fit("~ party + year", columns_of(corpus))
-    rows = design.rows(columns_of(corpus))
+    design = Design.fit("~ party + year", corpus.table)
+    rows = design.rows(corpus.table)
     centres, scales = measures(rows.distinct, rows.groups, design)
     year = np.array(corpus.columns["year"])
     assert centres == pytest.approx([0, 0, year.mean()]) and scales == pytest.approx([1, 1, year.std()])
     assert constant_weights(rows.distinct, design).tolist() == [1, 0, 0]
-    bare = Design.fit("~ 0 + party + year", columns_of(corpus))
-    rows = bare.rows(columns_of(corpus))
+    bare = Design.fit("~ 0 + party + year", corpus.table)
+    rows = bare.rows(corpus.table)
     assert constant_weights(rows.distinct, bare).tolist() == [1, 1, 0]
     assert measures(rows.distinct, rows.groups, bare)[0].tolist() == [0, 0, 0]
 

@@ -49,7 +49,7 @@ def test_topics_and_coefficients_together(sampler: str) -> None:
     code = {tuple(row): at for at, row in enumerate(assignments.tolist())}
     for step in range(samples * thin):
         method.sweep(step)
-        chances.append(update(method, random_streams.key(7, step))["acceptance"])
+        chances.append(update(method, random_streams.stream_key(7, step))["acceptance"])
         if step % thin == thin - 1:
             observed[code[tuple(method.sync().z.tolist())]] += 1
     assert 0.3 < np.mean(chances) < 0.97
@@ -101,7 +101,7 @@ def test_geweke() -> None:
         before.append(figures(method.sync()))
         for step in range(2):
             method.sweep(step)
-            chances.append(update(method, random_streams.key(replicate, step))["acceptance"])
+            chances.append(update(method, random_streams.stream_key(replicate, step))["acceptance"])
         after.append(figures(method.sync()))
     assert 0.3 < np.mean(chances) < 0.95
     difference = np.array(after) - np.array(before)
@@ -139,7 +139,7 @@ def run_updates(update: DrawCoefficients | FitCoefficients, state: State, sweeps
     for sweep in range(1, sweeps + 1):
         method.sweep(sweep)
         if update.due(sweep):
-            update(method, random_streams.key(5, sweep))
+            update(method, random_streams.stream_key(5, sweep))
     return method
 
 

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import columns_of
 from topicx.corpus.corpus import Corpus
-from topicx.declare import choice, declare, positive, whole
-from topicx.design.covariates import Levels, levels_of, numbers_of
+from topicx.declare import choice_option, declare_option, positive_option, whole_option
+from topicx.design.covariates import Columns, Levels, levels_of, numbers_of
 from topicx.design.design import Design, DesignRows
 from topicx.design.formula import parse_formula
 from topicx.engines.threads import Threads
@@ -72,18 +71,18 @@ def _check_formula(name: str, value: Any) -> None:
 class DmrOptions:
     """The options of Dirichlet-multinomial regression."""
 
-    formula: str = declare(
+    formula: str = declare_option(
         "~ 1", str, "What documents' priors depend on: columns that they carry, such as '~ party + s(year)'; "
         "see docs/dmr.md.", check=_check_formula, metavar="FORMULA",
     )  # fmt: skip
-    coefficients: str = choice(
+    coefficients: str = choice_option(
         "map", ("map", "sample"),
         help="How λ is renewed: map (the most probable one, every --optimize-interval sweeps), sample (drawn after "
         "each sweep: the model has intervals).",
     )  # fmt: skip
-    sigma: float = positive(SIGMA, help="Standard deviation of the coefficients' normal prior.", shown="0.7071")
-    sigma_intercept: float = positive(SIGMA_INTERCEPT, help="Standard deviation of the intercepts' prior.")
-    coefficients_burn_in: int = whole(
+    sigma: float = positive_option(SIGMA, help="Standard deviation of the coefficients' normal prior.", shown="0.7071")
+    sigma_intercept: float = positive_option(SIGMA_INTERCEPT, help="Standard deviation of the intercepts' prior.")
+    coefficients_burn_in: int = whole_option(
         100, 0, help="Sweeps before draws of λ are kept (sample); until then the size of its steps adapts."
     )
 
@@ -102,7 +101,7 @@ class DirichletMultinomialRegression(Definition):
     # -- training ----------------------------------------------------------------------------------------------
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
-        columns = columns_of(corpus)
+        columns = corpus.table
         design = Design.fit(self.own.formula, columns)
         found = design.rows(columns, corpus.n_documents)
         raw, groups = with_mean_row(found)
@@ -268,7 +267,7 @@ def mean_prior(rows: Floats, coefficients: Floats, groups: NDArray[np.uint32]) -
     return result
 
 
-def told_values(design: Design, columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def told_values(design: Design, columns: Columns) -> dict[str, dict[str, Any]]:
     """Of each column that the design takes the values at which predictions are told, and its usual one: levels and the
     most frequent; quantiles and the median."""
     values: dict[str, Any] = {}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.corpus.table import Column, Numbers, Texts
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.models.dmr import design_of
@@ -66,7 +67,7 @@ def predicted_priors(model: Model) -> list[tuple[str, str | float, NDArray[np.fl
     return [(column, value, alpha[group]) for (column, value), group in found if group >= 0]
 
 
-def _column(values: Sequence[str | float]) -> Strings | NDArray[np.float64]:
+def _column(values: Sequence[str | float]) -> Column:
     if all(isinstance(value, str) for value in values):
-        return Strings.of(str(value) for value in values)
-    return np.array(values, np.float64)
+        return Texts(Strings.of(str(value) for value in values))
+    return Numbers(np.array(values, np.float64))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.files.schema import require
+from topicx.files.schema import require_consistent
 from topicx.sampling import random_streams
 from topicx.sampling.updates.kept_draws import INTERVAL, keep_draw
-from topicx.sampling.updates.prior_fixed_points import LearnPriors, learn_beta, rounded, usable
+from topicx.sampling.updates.prior_fixed_points import LearnPriors, as_usable_prior, learn_beta, round_to_float32
 from topicx.sampling.updates.prior_regression import (
     Floats,
     GroupCounts,
@@ -47,7 +47,7 @@ def set_coefficients(method: Method, coefficients: Floats) -> None:
     """λ, and the priors that follow from it."""
     side = method.state.side
     side["coefficients"] = coefficients
-    method.set_priors(usable(make_priors(side["design"], coefficients)), method.state.beta)
+    method.set_priors(as_usable_prior(make_priors(side["design"], coefficients)), method.state.beta)
 
 
 class FitCoefficients(LearnPriors):
@@ -66,7 +66,9 @@ class FitCoefficients(LearnPriors):
             figures = {"lambda_change": float(np.abs(after - before).max())}
         if "beta" in self.what:
             state = method.state
-            method.set_priors(state.alpha, rounded(learn_beta(method.word_statistics(), state.beta, state.seeds)))
+            method.set_priors(
+                state.alpha, round_to_float32(learn_beta(method.word_statistics(), state.beta, state.seeds))
+            )
         return figures
 
 
@@ -91,7 +93,9 @@ class DrawCoefficients:
         regression, coefficients = regression_of(method, self.variances), side["coefficients"]
         if self.sweeps <= self.burn_in // 2 and self.sweeps % REFIT == 0:
             coefficients = fit_coefficients(regression, coefficients, ROUNDS)
-        coefficients, chance = draw_coefficients(regression, coefficients, self.step, random_streams.generator(key))
+        coefficients, chance = draw_coefficients(
+            regression, coefficients, self.step, random_streams.make_generator(key)
+        )
         set_coefficients(method, coefficients)
         if self.sweeps <= self.burn_in:
             self.step = adapted_step(self.step, chance, self.sweeps)
@@ -103,8 +107,12 @@ class DrawCoefficients:
         return {"sweeps": np.array([self.sweeps, self.interval]), "step": np.array([self.step])}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        require(arrays["sweeps"].shape == (2,) and arrays["step"].shape == (1,), "numbers of sweeps of another shape")
+        require_consistent(
+            arrays["sweeps"].shape == (2,) and arrays["step"].shape == (1,), "numbers of sweeps of another shape"
+        )
         self.sweeps, self.interval = (int(value) for value in arrays["sweeps"])
         self.step = float(arrays["step"][0])
-        require(self.sweeps >= 0 and 0 < self.interval < 1 << 40, f"draws that are {self.interval} sweeps apart")
-        require(0 < self.step < 1e6, f"a step of {self.step}")
+        require_consistent(
+            self.sweeps >= 0 and 0 < self.interval < 1 << 40, f"draws that are {self.interval} sweeps apart"
+        )
+        require_consistent(0 < self.step < 1e6, f"a step of {self.step}")
