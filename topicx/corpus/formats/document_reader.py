@@ -137,7 +137,7 @@ class Input:
     files: list[str] = field(default_factory=list)
 
 
-class Reader:
+class DocumentReader:
     """Iterates over the batches of all inputs; says through `say` which format each input has."""
 
     def __init__(self, inputs: Sequence[str], options: ReadOptions, say: Callable[[str], None] | None = None) -> None:
@@ -281,9 +281,9 @@ class Reader:
 
 def read_documents(
     inputs: Sequence[str], options: ReadOptions | None = None, say: Callable[[str], None] | None = None
-) -> Reader:
+) -> DocumentReader:
     """The documents of these inputs as batches."""
-    return Reader(inputs, options or ReadOptions(), say)
+    return DocumentReader(inputs, options or ReadOptions(), say)
 
 
 def detect_format(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
