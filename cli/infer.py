@@ -227,11 +227,7 @@ class Seen:
             some = inference.model.vocabulary[0]
             say(f"the model knows none of the words (it knows words such as {some!r})", quiet=quiet)
         if self.strangers:
-            say(
-                f"{self.strangers:,} documents are of collections that the model does not know: they get the mean "
-                "α of all collections",
-                quiet=quiet,
-            )
+            say(f"{self.strangers:,} {inference.reader.stranger_note}", quiet=quiet)
         if self.empty:
             say(f"{self.empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet)
 

@@ -14,8 +14,10 @@ from tests.conftest import lda_corpus, run_topicx
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
+from topicx.evaluate.completion import completion
 from topicx.model import Model
 from topicx.models.dmr import constant_weights, design_of, measures
+from topicx.predict.inference import infer
 from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
@@ -37,7 +39,7 @@ def parties(documents: int = 300, length: int = 40, seed: int = 1) -> Corpus:
     words = [random.choice(60, length, p=random.dirichlet(np.exp(TRUTH @ row)) @ phi) for row in rows]
     return Corpus(
         np.concatenate(words).astype(np.uint32), np.arange(documents + 1, dtype=np.int64) * length,
-        Strings.of([f"w{i}" for i in range(60)]), ids=Strings.of([f"d{i}" for i in range(documents)]),
+        Strings.of([f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]), ids=Strings.of([f"d{i}" for i in range(documents)]),
         columns={"party": Strings.of(["right" if one else "left" for one in right]), "year": year},
         truth={"topic_word": phi},
     )  # fmt: skip
@@ -198,6 +200,43 @@ def test_predicted_priors_and_coefficients_are_told() -> None:
     assert np.allclose(predicted[1][2], wanted)
     shares = [sum(row["priors"][i]["share"] for row in rows) for i in range(len(predicted))]
     assert shares == pytest.approx([1] * len(predicted), rel=1e-4)
+
+
+def test_new_documents_have_the_prior_of_their_columns(tmp_path: Path) -> None:
+    model = train(parties(300), iterations=100).model
+    design = design_of(model.meta)
+    new = parties(6, seed=2)
+    new.words, new.offsets = np.zeros(0, np.uint32), np.zeros(7, np.int64)  # empty documents: θ is the prior's mean
+    new.columns["party"] = Strings.of(["left", "right", "right", "green", "", "left"])
+    new.columns["year"] = np.array([1900, 1900, 1990, 1950, 1950, np.nan])
+    rows = np.array([[1, 0, 1900], [1, 1, 1900], [1, 1, 1990], [1, 0, 1950], model.side["mean_row"],
+                     model.side["mean_row"]])  # fmt: skip
+    alpha = np.exp(rows @ model.side["coefficients"].T)
+    assert np.allclose(infer(model, new), alpha / alpha.sum(axis=1, keepdims=True), rtol=1e-4)
+    assert design.columns == ["Intercept", "party[T.right]", "year"]
+    assert np.allclose(model.transform(["", ""]), (alpha / alpha.sum(axis=1, keepdims=True))[[5, 5]], rtol=1e-4)
+    model.save(str(tmp_path / "m.model"))
+    (tmp_path / "new.tsv").write_text(
+        "id\tparty\tyear\ttext\na\tright\t1990\twaa wab\nb\tgreen\t1950\twaa wab\nc\t\t1950\twaa wab\n"
+    )  # fmt: skip
+    told = run_topicx("infer", "m.model", "new.tsv", "-o", "theta.tsv", "--state", "new.state", cwd=tmp_path)
+    assert told.returncode == 0 and "2 documents lack a value that the formula takes" in told.stderr
+    assert np.allclose(State.load(str(tmp_path / "new.state")).alpha[0], alpha[2], rtol=1e-4)
+
+
+def test_metadata_help_to_predict_words() -> None:
+    """Half a document's words, given the other half: better by those who know its row, best without any words."""
+    corpus = parties(900, length=30)
+    rows = np.arange(900)
+    kept, held = corpus.take(rows[:700]), corpus.take(rows[700:])
+    dmr = train(kept, iterations=200).model
+    with Threads(1) as engine:
+        lda = Run.start(kept, Options(topics=4, iterations=200, optimize_interval=10), engine).train().result().model
+    known, plain = (completion(model, held, threads=1).perplexity for model in (dmr, lda))
+    assert known < plain
+    blind = held.take(np.arange(200))
+    blind.columns = {}
+    assert known < completion(dmr, blind, threads=1).perplexity
 
 
 def test_what_does_not_fit_is_refused() -> None:

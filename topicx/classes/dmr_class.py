@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry as models
 from topicx.classes.lda_class import FURTHER, LDA
 from topicx.declare import check_known
-from topicx.models import model_registry as models
 from topicx.models.dmr import DirichletMultinomialRegression, DmrOptions, design_of
 from topicx.sampling.run_options import Options
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.table import Column, Labels, Numbers, Texts, Times
 from topicx.declare import choice_option, declare_option, positive_option, whole_option
 from topicx.design.covariates import Columns, Levels, levels_of, numbers_of
 from topicx.design.design import Design, DesignRows
@@ -29,6 +30,9 @@ from topicx.errors import InputError
 from topicx.files.file_kinds import FINITE, FLOAT, HIGHEST, LOWEST
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
+from topicx.predict.document_prior import DocumentPrior, single
+from topicx.predict.documents import Documents
+from topicx.predict.reader import Admixture
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
 from topicx.sampling.sampler_registry import GROUPS, SAMPLES
@@ -46,6 +50,7 @@ from topicx.sampling.updates.prior_regression import (
     term_variances,
 )
 from topicx.state import State
+from topicx.strings import Strings
 
 if TYPE_CHECKING:
     from topicx.model import Model
@@ -186,6 +191,9 @@ class DirichletMultinomialRegression(Definition):
         if len(state.alpha) > 1:
             model.alpha = np.maximum(mean_prior(side["design"], inside, state.groups), LEAST)[None, :]
 
+    def reader(self, model: Model) -> RegressedReader:
+        return RegressedReader(model)
+
     @staticmethod
     def _back(state: State) -> Floats:
         """The matrix that makes coefficients of the formula's columns of those of the measured ones."""
@@ -198,6 +206,58 @@ class DirichletMultinomialRegression(Definition):
         state = state.path(0) if state.paths > 1 else state
         counts = GroupCounts.of_documents(state.document_topics(), state.groups, state.alpha.shape)
         return Regression(np.ascontiguousarray(state.side["design"]), counts, self._variances(state), Threads(1))
+
+
+class RegressedReader(Admixture):
+    """Documents whose priors follow from what they carry."""
+
+    stranger_note = (
+        "documents lack a value that the formula takes, or have one that it does not know: they get the mean "
+        "document's prior, or that of the level others are compared with"
+    )
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self.design = design_of(model.meta)
+        self.coefficients = model.side["coefficients"]
+        self._mean = make_priors(model.side["mean_row"][None, :], self.coefficients)
+        self.wants = tuple(self.design.wants)
+
+    def prior(self, documents: Documents) -> DocumentPrior:
+        columns = {
+            name: as_column(name, documents.carried.get(name), len(documents), name in self.design.levels)
+            for name in self.wants
+        }  # fmt: skip
+        rows = self.design.rows(columns, len(documents))
+        alpha = single(np.vstack([make_priors(rows.distinct, self.coefficients), self._mean]))
+        missing = rows.groups < 0
+        groups = np.where(missing, len(alpha) - 1, rows.groups)
+        unknown = missing | unknown_levels(self.design, columns, len(documents))
+        return DocumentPrior(alpha[groups], np.arange(len(groups), dtype=np.uint32), int(unknown.sum()), each=True)
+
+
+def as_column(name: str, values: Any, documents: int, factor: bool) -> Column:
+    """A column of new documents, from plain values where it is none yet; documents may lack it altogether."""
+    if isinstance(values, Column):
+        return values
+    if values is None:
+        return Texts(Strings.of([""] * documents)) if factor else Numbers(np.full(documents, np.nan))
+    if any(isinstance(value, list) for value in values):
+        return Labels.of([value or [] for value in values])
+    if all(value is None or isinstance(value, int | float) for value in values):
+        return Numbers(np.array([np.nan if value is None else value for value in values], np.float64))
+    texts = Strings.of("" if value is None else str(value) for value in values)
+    return Times.unpacked(texts) if name == "time" else Texts(texts)
+
+
+def unknown_levels(design: Design, columns: Columns, documents: int) -> NDArray[np.bool_]:
+    """Which documents have a level that the design does not know."""
+    found = np.zeros(documents, bool)
+    for name, known in design.levels.items():
+        levels = levels_of(columns, name)
+        strange = np.array([level not in known for level in levels.names] + [False])
+        found |= strange[levels.codes]
+    return found
 
 
 # -- designs ---------------------------------------------------------------------------------------------------
