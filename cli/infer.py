@@ -241,6 +241,7 @@ def _source(
     from topicx.corpus.columns import chosen
     from topicx.corpus.corpus_on_disk import StoredCorpus
     from topicx.corpus.streamed_columns import peeked
+    from topicx.corpus.table import FIRST
     from topicx.errors import InputError
     from topicx.files import container
     from topicx.files.file_kinds import CORPUS
@@ -257,7 +258,8 @@ def _source(
     if any(corpora):
         name = inputs[corpora.index(True)]
         raise InputError(f"{name}: is a topicx file; give corpus files and text in separate runs")
-    reader = open_reader(inputs, reading_options, quiet)
+    wanted = tuple(name for name in inference.reader.wants if name not in FIRST)
+    reader = open_reader(inputs, reading_options, quiet, wanted)
     kinds, batches = peeked(reader)
     inference.carried = chosen(metadata, kinds, leave)
     return inference.texts(batches), None, reader

@@ -37,9 +37,10 @@ def parties(documents: int = 300, length: int = 40, seed: int = 1) -> Corpus:
     right, year = random.integers(0, 2, documents), random.integers(1900, 2000, documents).astype(float)
     rows = np.column_stack([np.ones(documents), right, (year - year.mean()) / year.std()])
     words = [random.choice(60, length, p=random.dirichlet(np.exp(TRUTH @ row)) @ phi) for row in rows]
+    vocabulary = Strings.of([f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)])
     return Corpus(
         np.concatenate(words).astype(np.uint32), np.arange(documents + 1, dtype=np.int64) * length,
-        Strings.of([f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)]), ids=Strings.of([f"d{i}" for i in range(documents)]),
+        vocabulary, ids=Strings.of([f"d{i}" for i in range(documents)]),
         columns={"party": Strings.of(["right" if one else "left" for one in right]), "year": year},
         truth={"topic_word": phi},
     )  # fmt: skip
