@@ -229,15 +229,15 @@ def test_metadata_help_to_predict_words() -> None:
     """Half a document's words, given the other half: better by those who know its row, best without any words."""
     corpus = parties(900, length=30)
     rows = np.arange(900)
-    kept, held = corpus.take(rows[:700]), corpus.take(rows[700:])
+    kept, held = corpus.select(rows[:700]), corpus.select(rows[700:])
     dmr = train(kept, iterations=200).model
     with Threads(1) as engine:
         lda = Run.start(kept, Options(topics=4, iterations=200, optimize_interval=10), engine).train().result().model
-    known, plain = (completion(model, held, threads=1).perplexity for model in (dmr, lda))
+    known, plain = (completion(model, None, held).perplexity for model in (dmr, lda))
     assert known < plain
-    blind = held.take(np.arange(200))
+    blind = held.select(np.arange(200))
     blind.columns = {}
-    assert known < completion(dmr, blind, threads=1).perplexity
+    assert known < completion(dmr, None, blind).perplexity
 
 
 def test_what_does_not_fit_is_refused() -> None:
