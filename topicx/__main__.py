@@ -1,7 +1,6 @@
 """python -m topicx, and the command `topicx`."""
 
 import signal
-import sys
 
 
 def main() -> None:
@@ -15,4 +14,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
