@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Function, check_fit, option, refuse, say, stack
+from topicx.cli.common import Function, check_fit, option, print_note, refuse_given, stack_options
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
@@ -21,7 +21,7 @@ GROUP = click.IntRange(0)
 FIELDS = ("jsonl", "csv", "tsv", "parquet")
 TEXTS = ("lines", "text", "dir", "files", *FIELDS)
 
-fields = stack(
+fields = stack_options(
     option("--encoding", default="utf-8",
            help="Encoding of the text; a byte order mark is left out, and tells UTF-16 and UTF-32."),
     option("--encoding-errors", type=click.Choice(["strict", "replace"]), default="strict",
@@ -72,9 +72,9 @@ fields = stack(
 )  # fmt: skip
 
 
-def reading(format_option: str = "--input-format", *further: str) -> Callable[[Function], Function]:
+def reading_options(format_option: str = "--input-format", *further: str) -> Callable[[Function], Function]:
     """The options of reading; import calls the format `--format`, others have an output's format of that name."""
-    return stack(
+    return stack_options(
         option(format_option, "input_format", type=click.Choice([*FORMATS, *further]), default="auto",
                help="Format of the inputs; auto looks at names and contents, and says what it found."),
         fields,
@@ -105,23 +105,25 @@ OTHERWISE = ("input_format", "bad_documents", "no_header", "no_quotes")
 """Those that `ReadOptions` has under another name."""
 
 
-def read_options(chosen: dict[str, Any]) -> ReadOptions:
-    """What the options say."""
+def read_options(chosen: dict[str, Any], wanted: tuple[str, ...] = ()) -> ReadOptions:
+    """What the options say; columns that are wanted are read where they are there."""
     from topicx.corpus.formats.document_reader import ReadOptions
     from topicx.corpus.formats.input_bytes import Faults
 
     return ReadOptions(
         format=chosen["input_format"], header=not chosen["no_header"], quotes=not chosen["no_quotes"],
-        faults=Faults(chosen["bad_documents"]),
+        faults=Faults(chosen["bad_documents"]), usual_columns=wanted,
         **{name: chosen[name] for name in NAMES if name not in OTHERWISE},
     )  # fmt: skip
 
 
-def open_reader(inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool) -> DocumentReader:
+def open_reader(
+    inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool, wanted: tuple[str, ...] = ()
+) -> DocumentReader:  # fmt: skip
     """A reader of these inputs, all of which have been looked into."""
     from topicx.corpus.formats.document_reader import read_documents
 
-    reader = read_documents(inputs, read_options(chosen), lambda text: say(text, quiet=quiet))
+    reader = read_documents(inputs, read_options(chosen, wanted), lambda text: print_note(text, quiet=quiet))
     reader.check()
     return reader
 
@@ -137,9 +139,9 @@ def say_faults(faults: Faults, quiet: bool) -> None:
         what = [f"{faults.skipped:,} left out"] * bool(faults.skipped) + [f"{faults.repaired:,} repaired"] * bool(
             faults.repaired
         )
-        say(f"bad documents: {', '.join(what)}; the first:", quiet=quiet)
+        print_note(f"bad documents: {', '.join(what)}; the first:", quiet=quiet)
         for message in faults.first:
-            say(f"  {message}", quiet=quiet)
+            print_note(f"  {message}", quiet=quiet)
 
 
 def is_corpus(inputs: tuple[str, ...]) -> bool:
@@ -160,7 +162,7 @@ def is_corpus(inputs: tuple[str, ...]) -> bool:
     if any(ours) and not all(ours):
         raise InputError(f"{inputs[ours.index(True)]}: is a topicx file; give corpus files and text in separate runs")
     if all(ours):
-        refuse(NAMES, "is for text, not for corpus files")
+        refuse_given(NAMES, "is for text, not for corpus files")
     return all(ours)
 
 

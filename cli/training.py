@@ -69,12 +69,14 @@ class Series:
         self.scores.append(score)
 
     def tell(self, run: Run | None, log: Log) -> None:
-        from topicx.views.terminal_histogram import histogram
+        from topicx.views.terminal_histogram import histogram_lines
 
         known = [score for score in self.scores if math.isfinite(score)]
         if len(known) > 1 and run is not None:
             objective = run.chain.method.objective
-            log.tell("\n".join([f"{len(known)} chains by {objective}:", *histogram(known)]), "chains", scores=known)
+            log.tell(
+                "\n".join([f"{len(known)} chains by {objective}:", *histogram_lines(known)]), "chains", scores=known
+            )
 
 
 @dataclass
@@ -200,7 +202,7 @@ def train_one(
     run: Run, checkpoints: Checkpoints, wanted: Wanted, stopper: Stopper, log: Log, show_topics: int = 0
 ) -> None:  # fmt: skip
     """Run the chain with progress until it ends or is stopped; its topics are shown every so many sweeps."""
-    from topicx.cli.topics import describe
+    from topicx.cli.topics import describe_topics
     from topicx.sampling.sweep_loop import Interrupted
 
     chain = run.chain
@@ -214,7 +216,7 @@ def train_one(
                 log.swept(progress, event, chain.method.objective, chain.seconds)
                 sweep = event.step.sweep
                 if show_topics and sweep and sweep % show_topics == 0:
-                    log.topics(progress, sweep, describe(run.glance(), 10, 0))
+                    log.topics(progress, sweep, describe_topics(run.glance(), 10, 0))
 
             run.train([report], checkpoints, lambda: stopper.asked)
     except Interrupted:
@@ -290,7 +292,13 @@ def _tell_end(run: Run, log: Log) -> None:
     elif options.optimize_interval:
         total = float(alpha.sum(axis=1).mean())
         log.tell(f"priors: Σα {total:.4g} ({alpha.min():.3g} to {alpha.max():.3g}), β {beta:.3g}", "priors",
-                 alpha_sum=total, alpha=alpha.tolist(), beta=beta)  # fmt: skip
+                 alpha_sum=total, alpha=told_rows(alpha), beta=beta)  # fmt: skip
+
+
+def told_rows(alpha: Any) -> list[list[float]]:
+    """Every group's α; of very many groups only their mean: a line of a log is no place for all."""
+    rows: list[list[float]] = (alpha if alpha.size <= 1 << 16 else alpha.mean(axis=0, keepdims=True)).tolist()
+    return rows
 
 
 def write(run: Run, wanted: Wanted, log: Log, before: int | None = None) -> None:
