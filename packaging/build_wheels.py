@@ -183,9 +183,7 @@ def main() -> None:
         for one in given.only:
             folder = place / one
             folder.mkdir()
-            made = assemble(
-                plain, build_kernels(PLATFORMS[one], sources, folder), PLATFORMS[one], into, folder
-            )
+            made = assemble(plain, build_kernels(PLATFORMS[one], sources, folder), PLATFORMS[one], into, folder)
             print(f"{made.name}  {made.stat().st_size / 1e6:.1f} MB")
 
 

@@ -2,8 +2,9 @@
 
     python packaging/check_wheel.py dist/topicx-….whl --python /usr/bin/python3.13 [--quick]
 
-It imports every kernel, runs `topicx demo`, and compares the pinned fingerprints of small runs (tests/fingerprints.json):
-a wheel that gives other bits than the one it was pinned on is refused. `--quick` leaves the fingerprints out.
+It imports every kernel, runs `topicx demo`, and compares the pinned fingerprints of small runs
+(tests/fingerprints.json): a wheel that gives other bits than the one it was pinned on is refused. `--quick` leaves the
+fingerprints out.
 """
 
 from __future__ import annotations
