@@ -53,6 +53,8 @@ class Groups:
     """The middle of each, where they are spans of time; else NaN."""
     ordered: bool
     """Whether they are one after another, so that topics can rise and fall."""
+    dates: bool = False
+    """Whether the times are years, from dates."""
     whole: bool = True
     """Whether all shares of the documents are known; else the largest, and the others count as nothing."""
 
@@ -65,7 +67,8 @@ def groups_of(columns: dict[str, Column], by: str, unit: str | None = None, ever
         raise InputError(f"--by {by}: the documents do not carry it; they carry {known}{hint}")
     column = columns[by]
     if by == "time" or unit or every:
-        return _binned(bins(*_times(column, by), unit, every))
+        times, dates = _times(column, by)
+        return _binned(bins(times, dates, unit, every), dates or unit is not None)
     if isinstance(column, Strings):
         several = [text.split(SEPARATOR) if text else [NONE] for text in column]
         names = sorted({name for each in several for name in each} - {NONE}) + [NONE] * any(
@@ -102,12 +105,12 @@ def _times(column: Column, by: str) -> tuple[NDArray[np.float64], bool]:
     return np.array([parsed[text][1] for text in column]), kinds == {"date"}
 
 
-def _binned(found: Bins) -> Groups:
+def _binned(found: Bins, dates: bool = False) -> Groups:
     names, index, times = list(found.names), found.index, found.middles
     if (index < 0).any():
         index = np.where(index < 0, len(names), index)
         names, times = [*names, NONE], np.append(times, np.nan)
-    return Groups(names, np.arange(len(index)), index, times, True)
+    return Groups(names, np.arange(len(index)), index, times, True, dates)
 
 
 class MixtureSums:
@@ -143,10 +146,12 @@ class MixtureSums:
             freedom = np.where(n > 1, own + lent, np.nan)
             errors = np.sqrt((squares + lent * within) / freedom / n)
         tokens = np.bincount(self.members, self.lengths[self.documents], number).astype(np.int64)
-        nothing = np.zeros((0, *mean.shape), np.float32)
+        idle = self.groups.names[-1:] == [NONE] and not counts[-1]  # all documents without a value have no words
+        some = slice(number - 1 if idle else number)
         return Mixtures(
-            self.groups.names, counts, self.groups.times, mean, nothing, share, tokens, errors, freedom[:, 0]
-        )
+            self.groups.names[some], counts[some], self.groups.times[some], mean[some],
+            np.zeros((0, *mean[some].shape), np.float32), share, tokens[some], errors[some], freedom[some, 0],
+        )  # fmt: skip
 
 
 def mixtures_of(
