@@ -8,8 +8,8 @@ import click
 
 from topicx.cli import show as lines
 from topicx.cli.common import check_outputs, check_state, option, print_json, refuse, say, seed, stack, threads
+from topicx.corpus.slices import UNITS
 from topicx.strings import one_line
-from topicx.views.time_bins import UNITS
 
 if TYPE_CHECKING:
     from topicx.model import Model

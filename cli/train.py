@@ -221,7 +221,6 @@ def _train(
     """All chains, one after another."""
     from topicx.corpus.columns import chosen
     from topicx.corpus.text.chunks import parent
-    from topicx.tables.theta_writers import carried_kinds
 
     with engine, Stopper(log) as stopper:
         run: Run | None = None
@@ -248,7 +247,7 @@ def _train(
             if wanted.join_chunks:
                 parent(run.chain.state.ids[0])  # before hours of work: are there chunks?
             if wanted.doc_topics:
-                chosen(wanted.metadata, carried_kinds(run.chain.state))
+                chosen(wanted.metadata, run.chain.state.table.kinds())
             run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
             train_one(run, checkpoints, wanted, stopper, log, show_topics)
             with kept_at_failure(run, checkpoints, wanted, log):

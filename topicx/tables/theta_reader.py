@@ -17,8 +17,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import SEPARATOR, Column
 from topicx.corpus.formats.compressed import packing, unpack
+from topicx.corpus.table import Column, Labels, Names, Numbers, Table, Texts, Times
 from topicx.errors import InputError
 from topicx.strings import Strings
 from topicx.tables.theta_writers import format_of
@@ -34,7 +34,7 @@ Row = tuple[list[Any], int, Any]
 class ThetaTable:
     """The documents of a table."""
 
-    columns: dict[str, Column]
+    carried: Table
     lengths: NDArray[np.int64]
     theta: NDArray[np.float32]
     whole: bool
@@ -108,37 +108,40 @@ def _gathered(path: str, topics: Topics, names: Sequence[str], whole: bool, rows
     theta = np.concatenate(parts)[: len(lengths)] if parts else np.zeros((0, topics.number), np.float32)
     if not np.isfinite(theta).all() or (theta < 0).any() or (theta > 1.001).any():
         raise InputError(f"{path}: a share of a topic is not from 0 to 1")
-    columns = {
-        name: _column(_parted(column) if name == "label" else column)
-        for name, column in zip(names, values, strict=True)
-    }
-    return ThetaTable(columns, np.array(lengths, np.int64), theta, whole)
+    columns = {name: _column(name, column) for name, column in zip(names, values, strict=True)}
+    return ThetaTable(Table(columns), np.array(lengths, np.int64), theta, whole)
 
 
-def _parted(labels: list[Any]) -> list[Any]:
-    """Several labels of a document, which text has with commas between."""
-    return [[one.strip() for one in cell.split(",")] if isinstance(cell, str) and cell else cell for cell in labels]
+def _column(name: str, values: list[Any]) -> Column:
+    """Labels and collections by their names; else numbers, if all values that there are look as a table writes numbers;
+    else times, if they are ISO dates; else texts."""
+    if name == "label":
+        return Labels.of([_labels(value) for value in values])
+    told = ["" if value is None else str(value) for value in values]
+    if name == "collection":
+        return Names.of(told)
+    numbers = _numbers(told)
+    if numbers is not None:
+        return Times(numbers, False) if name == "time" else Numbers(numbers)
+    return Times.unpacked(Strings.of(told)) if name == "time" else Texts(Strings.of(told))
 
 
-def _column(values: list[Any]) -> Column:
-    """Numbers, if all values that there are look as a table writes numbers; else texts."""
-    told = [_text(value) for value in values]
+def _numbers(told: list[str]) -> NDArray[np.float64] | None:
     try:
         numbers = [float(text) if text else np.nan for text in told]
     except ValueError:
-        return Strings.of(told)
+        return None
     plain = all(
         not text or text in (f"{number:.17g}", repr(number), f"{number:.7g}") for text, number in zip(told, numbers)
     )
-    return np.array(numbers) if plain and any(told) else Strings.of(told)
+    return np.array(numbers) if plain and any(told) else None
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
+def _labels(value: Any) -> list[str]:
+    """The labels of a document, which text has with commas between."""
     if isinstance(value, list | tuple | np.ndarray):
-        return SEPARATOR.join(map(str, value))
-    return str(value)
+        return [str(one) for one in value]
+    return [one.strip() for one in str(value).split(",")] if value not in (None, "") else []
 
 
 # -- the formats -----------------------------------------------------------------------------------------------------
