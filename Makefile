@@ -32,6 +32,7 @@ $(BIN)/python: | check-tools
 $(VENV)/installed: $(SOURCES) | $(BIN)/python
 	@echo "building the kernels (about a minute the first time) ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "setuptools>=77" "Cython>=3.1" "numpy>=2"
+	@find topicx -name '*.cpython-*.so' -delete  # of builds for one interpreter: it would take them first
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e .
 	@touch $@
 

@@ -52,6 +52,13 @@ KERNELS = Path("topicx/_kernels")
 FOLDERS = sorted(path for path in KERNELS.iterdir() if path.is_dir() and path.name != "__pycache__")
 HEADERS = [str(path) for pattern in ("*.h", "*.pxd") for folder in FOLDERS for path in sorted(folder.glob(pattern))]
 kernels = sorted(KERNELS.rglob("*.pyx"))
+
+# One binary for every CPython from 3.11 on. Builds without the GIL have no stable interface yet (Cython has none of
+# PEP 803's), and checks of bounds are for this interpreter alone.
+LIMITED = not DEBUG and not sysconfig.get_config_var("Py_GIL_DISABLED") and os.environ.get("TOPICX_ABI3", "1") != "0"
+MACROS = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")]
+MACROS += [] if DEBUG else [("NDEBUG", "1")]
+MACROS += [("Py_LIMITED_API", "0x030B0000")] if LIMITED else []
 extensions = [
     Extension(
         ".".join(source.with_suffix("").parts),
@@ -59,7 +66,8 @@ extensions = [
         include_dirs=[numpy.get_include(), *map(str, FOLDERS)],
         depends=HEADERS,
         extra_compile_args=FLAGS,
-        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")] + ([] if DEBUG else [("NDEBUG", "1")]),
+        define_macros=MACROS,
+        py_limited_api=LIMITED,
     )
     for source in kernels
 ]
@@ -82,5 +90,8 @@ setup(
         nthreads=0 if sys.platform == "win32" else os.cpu_count() or 1,
         quiet=True,
     ),
-    options={"build_ext": {"parallel": os.cpu_count() or 1}},
+    options={
+        "build_ext": {"parallel": os.cpu_count() or 1},
+        **({"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED else {}),
+    },
 )

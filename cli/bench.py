@@ -93,19 +93,19 @@ def command(
         limit=limit, clock=clock,
     )  # fmt: skip
     loaded = Corpus.load(corpus)
-    result = bench_runs.compare(
+    result = bench_runs.compare_programs(
         loaded, [*own, *others], settings, reference={"scikit-learn": "sklearn"}.get(reference, reference),
         about={"file": Path(corpus).name, "digest": loaded.digest}, say=lambda text: say(text, quiet=quiet),
     )  # fmt: skip
     if not any(run.rows for run in result.runs):
         raise TopicxError(f"no program ran: {result.runs[0].problem}")
-    text = comparison_views.table(result)
+    text = comparison_views.comparison_table(result)
     if as_json:
         print_json(result.to_json())
     else:
         click.echo(text)
     if plot_file:
-        comparison_views.plot(result, plot_file)
+        comparison_views.plot_comparison(result, plot_file)
     if output:
         folder = Path(output)
         folder.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def command(
             with atomic_output(folder / name, binary=False) as out:
                 out.write(content + "\n")
         if picture_files.can_plot():
-            comparison_views.plot(result, folder / "bench.png")
+            comparison_views.plot_comparison(result, folder / "bench.png")
         else:
             say("bench.png is not written: plots need matplotlib (pip install 'topicx[plot]')", quiet=quiet)
 

@@ -132,7 +132,7 @@ def stack(*decorators: Callable[[Function], Function]) -> Callable[[Function], F
 def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
     """Refuse before hours of work what could not be written after them, or would destroy something."""
     from topicx.errors import InputError
-    from topicx.files.atomic_output import resolved
+    from topicx.files.atomic_output import resolve_links
 
     seen: set[str] = set()
     for path in outputs:
@@ -140,7 +140,7 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = 
             continue
         if not path:
             raise InputError("an output without a name: give a file's name, or - for standard output")
-        place = path if path == "-" else str(resolved(path))
+        place = path if path == "-" else str(resolve_links(path))
         if place in seen:
             where = "standard output" if path == "-" else "the same file"
             raise InputError(f"{path}: two outputs cannot both be {where}")
@@ -160,13 +160,13 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = 
 def refuse_overwriting(output: str, inputs: Sequence[str | None]) -> None:
     """InputError if writing this output would destroy what is read."""
     from topicx.errors import InputError
-    from topicx.files.atomic_output import resolved
+    from topicx.files.atomic_output import resolve_links
 
-    place = resolved(output)
+    place = resolve_links(output)
     for name in inputs:
         if not name or name == "-" or not Path(name).exists():
             continue
-        read = resolved(name)
+        read = resolve_links(name)
         if read == place:
             raise InputError(f"{output}: is an input, too: it would be overwritten")
         if read.is_dir() and place.is_file() and place.is_relative_to(read):

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from topicx.cli.common import Function, Number, option
-from topicx.declare import Declared, declarations
+from topicx.declare import Declared, declared_options
 from topicx.errors import InputError
 
 
@@ -77,7 +77,7 @@ def of(options: type) -> list[Callable[[Function], Function]]:
     """Click options for every declared field, in their order."""
     return [
         one(name, declared, default)
-        for name, (declared, default) in declarations(options).items()
+        for name, (declared, default) in declared_options(options).items()
         if not declared.hidden
     ]  # fmt: skip
 
@@ -87,11 +87,11 @@ def of_models(owns: Mapping[str, type]) -> list[Callable[[Function], Function]]:
     unless it was given, and its default is each model's."""
     takers: dict[str, list[str]] = {}
     for model, own in owns.items():
-        for name in declarations(own):
+        for name in declared_options(own):
             takers.setdefault(name, []).append(model)
     found = []
     for name, models in takers.items():
-        declared, default = declarations(owns[models[0]])[name]
+        declared, default = declared_options(owns[models[0]])[name]
         shown = declared.shown or (False if default is None or declared.kind is bool else str(default))
         found.append(one(name, declared, None, show_default=shown, heading=f"Options of the model {', '.join(models)}"))
     return found
@@ -102,12 +102,12 @@ def own(owns: Mapping[str, type], settings: dict[str, Any], given: list[str]) ->
     Those of others are refused."""
     model = settings["model"]
     found: dict[str, Any] = {}
-    for name in {name for other in owns.values() for name in declarations(other)}:
+    for name in {name for other in owns.values() for name in declared_options(other)}:
         value = settings.pop(name)
         if name not in given:
             continue
-        if name not in declarations(owns[model]):
-            takers = " or ".join(other for other in owns if name in declarations(owns[other]))
+        if name not in declared_options(owns[model]):
+            takers = " or ".join(other for other in owns if name in declared_options(owns[other]))
             raise InputError(f"--{name.replace('_', '-')} is for the model {takers}, not for {model}")
         found[name] = value
     return found

@@ -142,7 +142,7 @@ def _export(
     else:
         assert state is not None
         if format == "pyldavis":
-            model_export.pyldavis(state, model, output, theta=theta, threads=threads)
+            model_export.write_pyldavis(state, model, output, theta=theta, threads=threads)
         else:
             from topicx.evaluate.diagnostics import topic_diagnostics
 
@@ -167,7 +167,7 @@ def _load(
     file: str, kind: str, state_path: str | None, phi: str | None, threads: int, path: int | None, any_state: bool
 ) -> tuple[Model | None, State | None]:
     from topicx.estimate import estimate
-    from topicx.estimate.topic_edits import follow
+    from topicx.estimate.topic_edits import follow_model_edits
     from topicx.interop import read_state
 
     if kind == "state":
@@ -188,7 +188,7 @@ def _load(
     if (state.n_topics, state.vocabulary) != (model.n_topics, model.vocabulary):
         raise InputError(f"{state_path}: is not the state of {file} (its topics or its words are others)")
     check_state(model, state, state_path, any_state)
-    return model, follow(_one(state, state_path, path), model)
+    return model, follow_model_edits(_one(state, state_path, path), model)
 
 
 def _one(state: State, name: str, path: int | None) -> State:

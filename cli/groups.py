@@ -53,7 +53,7 @@ def show(
 ) -> None:  # fmt: skip
     """The command with --by."""
     from topicx.errors import InputError
-    from topicx.estimate.topic_edits import follow
+    from topicx.estimate.topic_edits import follow_model_edits
     from topicx.state import State
     from topicx.tables.small_tables import check_table, write_table
     from topicx.views import group_mixtures
@@ -89,7 +89,7 @@ def show(
         check_state(model, of_run, contrast)
         if len(of_run.alpha) != len(model.alpha):
             raise InputError(f"{contrast}: is not a state of this model: it has {len(of_run.alpha)} collections")
-        several = group_mixtures.contrasts(model, follow(of_run, model), words)
+        several = group_mixtures.contrasts(model, follow_model_edits(of_run, model), words)
         names = list(model.group_names)
         result["contrasts"] = [
             {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}

@@ -95,7 +95,7 @@ def _corpus(corpus: StoredCorpus) -> dict[str, Any]:
 
 def _foreign(name: str) -> dict[str, Any]:
     """What another program's file is."""
-    from topicx.corpus.formats.document_reader import FORMATS, ReadOptions, detect
+    from topicx.corpus.formats.document_reader import FORMATS, ReadOptions, detect_format
     from topicx.corpus.formats.input_bytes import Source
     from topicx.errors import InputError
 
@@ -131,7 +131,7 @@ def _foreign(name: str) -> dict[str, Any]:
         what = "a binary file that topicx does not know"
     if what is None:
         try:
-            chosen, _ = detect(name, start, ReadOptions())
+            chosen, _ = detect_format(name, start, ReadOptions())
             what = f"text; 'topicx import' would read it as {chosen} ({FORMATS[chosen][1]})"
         except InputError:
             what = "text"

@@ -12,7 +12,7 @@ from topicx.cli.common import Function, check_fit, option, refuse, say, stack
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
-    from topicx.corpus.formats.document_reader import Reader, ReadOptions
+    from topicx.corpus.formats.document_reader import DocumentReader, ReadOptions
     from topicx.corpus.formats.input_bytes import Faults
     from topicx.corpus.text.tokenizer import Tokenizer
 
@@ -117,7 +117,7 @@ def read_options(chosen: dict[str, Any]) -> ReadOptions:
     )  # fmt: skip
 
 
-def open_reader(inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool) -> Reader:
+def open_reader(inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool) -> DocumentReader:
     """A reader of these inputs, all of which have been looked into."""
     from topicx.corpus.formats.document_reader import read_documents
 
@@ -126,7 +126,7 @@ def open_reader(inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool) ->
     return reader
 
 
-def check_reading(reader: Reader) -> None:
+def check_reading(reader: DocumentReader) -> None:
     """Refuse options of reading that are for none of the formats that were found."""
     check_fit(click.get_current_context(), USES, "inputs read as", reader.formats)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicx import model_registry as models
 from topicx.cli import declared, priors
 from topicx.cli.common import (
     Number,
@@ -24,9 +25,8 @@ from topicx.cli.common import (
     threads,
 )  # fmt: skip
 from topicx.cli.folds import listed
-from topicx.declare import declarations
+from topicx.declare import declared_options
 from topicx.errors import InputError, TopicxError
-from topicx.models import model_registry as models
 from topicx.sampling.run_options import Options
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ OWN = {name: models.find(name).Own for name in models.names() if not models.find
 training = stack(
     option("--model", type=click.Choice(models.names()), default="lda",
            help=f"What is learnt ({', '.join(OWN)}; of others, a message says how their number of topics is found)."),
-    *(declared.one(name, one, default) for name, (one, default) in declarations(Options).items()
+    *(declared.one(name, one, default) for name, (one, default) in declared_options(Options).items()
       if name not in APART and not one.hidden)
 )  # fmt: skip
 
@@ -99,7 +99,7 @@ def command(
     options = Options(topics=numbers[0], **settings)
     check_fit(models.of(options), options)
     if settings["sampler"] != "auto":
-        options.check_sampler(sampler_registry.find(settings["sampler"]), given)
+        options.check_sampler(sampler_registry.find_sampler(settings["sampler"]), given)
     loaded = Corpus.load(corpus)
     about = {"corpus": loaded.digest, "chains": chains, "held_out": held_out, "words": words, **settings}
     known = _known(cells, about)
@@ -177,7 +177,7 @@ def _known(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:
     if not path or not Path(path).is_file():
         return []
     from topicx.evaluate.search import is_row
-    from topicx.files.schema import require
+    from topicx.files.schema import require_consistent
 
     rows = []
     same = json.loads(json.dumps(about))
@@ -185,7 +185,7 @@ def _known(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
             if row["search"] == same:
-                require(is_row(row), "a row of something else")
+                require_consistent(is_row(row), "a row of something else")
                 rows.append({name: value for name, value in row.items() if name != "search"})
         except (ValueError, KeyError, TypeError, InputError):
             raise InputError(f"{path}:{number}: is not a row of topicx search (--cells)") from None

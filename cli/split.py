@@ -59,7 +59,7 @@ def command(
       topicx split texts.corpus -o texts --ids train.txt --ids test.txt
       topicx split texts.jsonl.gz -o texts --text-field body
     """
-    from topicx.corpus.build.python_forms import recount
+    from topicx.corpus.build.python_forms import recount_metadata
     from topicx.corpus.corpus import Corpus
     from topicx.corpus.corpus_split import check_fractions, parts_by_ids, random_parts
     from topicx.errors import InputError
@@ -99,7 +99,7 @@ def command(
     for title, documents in parts.items():
         part = whole.select(documents)
         part.meta["split"] = how | {"part": title, "of_documents": whole.n_documents}
-        part.meta["counts"] = dict(part.meta.get("counts", {})) | recount(part)
+        part.meta["counts"] = dict(part.meta.get("counts", {})) | recount_metadata(part)
         target = f"{prefix}.{title}.corpus"
         part.save(target, {"corpus": whole.digest} if whole.digest else None)
         say(f"{target}: {part.n_documents:,} documents, {part.n_tokens:,} tokens", quiet=quiet)
@@ -112,8 +112,8 @@ def _halves(whole: Corpus, inputs: tuple[str, ...], prefix: str, share: float, s
     """Two corpora of the same documents: what is trained on, and the held-out words."""
     import numpy as np
 
-    from topicx.corpus.build.python_forms import recount
-    from topicx.corpus.corpus_split import halves, random_parts
+    from topicx.corpus.build.python_forms import recount_metadata
+    from topicx.corpus.corpus_split import halve_documents, random_parts
     from topicx.errors import InputError
 
     if prefix == "-":
@@ -122,11 +122,11 @@ def _halves(whole: Corpus, inputs: tuple[str, ...], prefix: str, share: float, s
     check_outputs(targets, inputs)
     chosen = np.zeros(whole.n_documents, bool)
     chosen[random_parts(whole, [share], seed=seed)[0]] = True
-    for target, part in zip(targets, halves(whole, chosen)):
+    for target, part in zip(targets, halve_documents(whole, chosen)):
         if not part.n_tokens:
             raise InputError(f"--halves {share:g}: no document has a second half")
         part.meta["split"] = {"halves": share, "seed": seed, "part": target.split(".")[-2]}
-        part.meta["counts"] = dict(part.meta.get("counts", {})) | recount(part)
+        part.meta["counts"] = dict(part.meta.get("counts", {})) | recount_metadata(part)
         part.save(target, {"corpus": whole.digest} if whole.digest else None)
         say(f"{target}: {part.n_documents:,} documents, {part.n_tokens:,} tokens", quiet=quiet)
 

@@ -44,7 +44,7 @@ def train_stream(
     settings = {name: value for name, value in settings.items() if name in known}
     settings["alpha"] = priors.alpha(settings["alpha"], settings["topics"])
     options = Options(**settings)
-    options.check_sampler(sampler_registry.find("scvb0"), given)
+    options.check_sampler(sampler_registry.find_sampler("scvb0"), given)
     done = -1
     with Threads(threads) as engine, for_terminal("training", unit="documents", quiet=log.quiet) as progress:
 

@@ -172,11 +172,11 @@ def _weights(model: Model, words: int, as_json: bool) -> None:
 
 
 def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
-    from topicx.estimate.topic_alignment import align
+    from topicx.estimate.topic_alignment import align_topics
 
     tops = new.top_words(words), old.top_words(words)
     rows: list[dict[str, Any]] = []
-    for pair in align(new, old):
+    for pair in align_topics(new, old):
         if not (pair.a is None or new.shown[pair.a]) or not (pair.b is None or old.shown[pair.b]):
             continue  # hidden, or merged with others
         mine = [word for word, _ in tops[0][pair.a]] if pair.a is not None else []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicx import model_registry as models
 from topicx.cli import declared, folds, priors
 from topicx.cli.common import (
     check_outputs,
@@ -28,7 +29,6 @@ from topicx.cli.common import (
 from topicx.cli.log import JsonLog, Log
 from topicx.cli.training import Series, Stopper, Wanted, kept_at_failure, train_one
 from topicx.errors import InputError
-from topicx.models import model_registry as models
 from topicx.sampling.run_options import Options
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _train(
 ) -> None:  # fmt: skip
     """All chains, one after another."""
     from topicx.corpus.columns import chosen
-    from topicx.corpus.text.chunks import parent
+    from topicx.corpus.text.chunks import parent_of_chunk
 
     with engine, Stopper(log) as stopper:
         run: Run | None = None
@@ -245,7 +245,7 @@ def _train(
             run.check_phi(wanted.phi)
             run.check_memory(theta=wanted.theta, phi=wanted.phi, documents=bool(wanted.doc_topics))
             if wanted.join_chunks:
-                parent(run.chain.state.ids[0])  # before hours of work: are there chunks?
+                parent_of_chunk(run.chain.state.ids[0])  # before hours of work: are there chunks?
             if wanted.doc_topics:
                 chosen(wanted.metadata, run.chain.state.table.kinds())
             run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
@@ -272,7 +272,7 @@ def _check(
 def _keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: str | None) -> str:
     """What is kept of several chains."""
     model = settings["model"]
-    labelled, joins = models.find(model).labelled, models.find(model).joins
+    labelled, joins = models.find(model).numbered_alike, models.find(model).joins
     if keep == "average" and not (labelled or joins) and not resume:
         raise InputError(
             f"--keep average: is for models of labels and medlda; topics of {model} are numbered anew in each chain"

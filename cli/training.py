@@ -17,7 +17,7 @@ import click
 from topicx.cli.log import Log
 from topicx.engines.memory_limits import told_size
 from topicx.errors import InputError, TopicxError
-from topicx.files.schema import lists, whole
+from topicx.files.schema import is_list_of, is_whole_number
 from topicx.sampling.sampler_registry import GROWS
 from topicx.sampling.starts import soft_topics
 
@@ -45,9 +45,9 @@ class Series:
         series = notes.get("series")
         good = (
             isinstance(series, dict)
-            and whole(series.get("chains"), 1, 1000)
+            and is_whole_number(series.get("chains"), 1, 1000)
             and series.get("keep") in ("best", "all", "average")
-            and lists(series.get("scores"), (int, float))
+            and is_list_of(series.get("scores"), (int, float))
             and notes.get("theta") in (None, "cgs", "cgsp")
             and notes.get("phi") in (None, "auto", "cgs", "cgsp")
         )

@@ -40,7 +40,7 @@ def embedded_texts() -> Iterator[Text]:
 
 def embedded() -> Corpus:
     """The embedded texts as a corpus, without English stop words."""
-    from topicx.corpus.text.tokenizer import Tokenizer, stopwords
+    from topicx.corpus.text.tokenizer import Tokenizer, load_stopwords
 
     texts = list(embedded_texts())
     corpus = Corpus.from_texts(
@@ -49,7 +49,7 @@ def embedded() -> Corpus:
         labels=[text.label for text in texts],
         collections=[text.collection for text in texts],
         times=[text.year for text in texts],
-        tokenizer=Tokenizer(stopwords=stopwords("en")),
+        tokenizer=Tokenizer(stopwords=load_stopwords("en")),
     )
     corpus.meta["dataset"] = "embedded"
     return corpus

@@ -22,7 +22,7 @@ _LN2_LOW = 1.9082149292705877e-10  # ln 2 minus the above
 _HALF_ROOT = math.sqrt(0.5)
 
 
-def log(x: Floats) -> Floats:
+def portable_log(x: Floats) -> Floats:
     """The natural logarithm of positive numbers: x = m 2^e, log m = 2 artanh((m - 1)/(m + 1)) as a series."""
     mantissa, exponent = np.frexp(x)
     small = mantissa < _HALF_ROOT
@@ -36,7 +36,7 @@ def log(x: Floats) -> Floats:
     return (exponent - small) * _LN2 + 2.0 * s * series
 
 
-def exp(x: Floats) -> Floats:
+def portable_exp(x: Floats) -> Floats:
     """The exponential function; 0 where it would be below 1e-304."""
     x = np.asarray(x, dtype=np.float64)
     inside = np.clip(x, -700.0, 700.0)
@@ -64,7 +64,7 @@ class Draws:
         return ((self.raw(size) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
     def exponential(self, size: int) -> Floats:
-        return -log(self.uniform(size))
+        return -portable_log(self.uniform(size))
 
     def log_gamma(self, shapes: Floats) -> Floats:
         """Logarithms of Gamma(shape, 1) variates. In logarithms because those of tiny shapes underflow.
@@ -80,28 +80,28 @@ class Draws:
             a = fraction[pending]
             scale = 1.0 + a / math.e
             p = scale * self.uniform(len(pending))
-            second = log(self.uniform(len(pending)))
+            second = portable_log(self.uniform(len(pending)))
             low = p <= 1.0
-            log_p = log(p) / a
-            x = np.where(low, 1.0, -log(np.where(low, 1.0, (scale - p) / a)))  # used where p > 1
-            log_x = np.where(low, log_p, log(np.maximum(x, 1e-300)))
-            accepted = second <= np.where(low, -exp(log_p), (a - 1.0) * log_x)
+            log_p = portable_log(p) / a
+            x = np.where(low, 1.0, -portable_log(np.where(low, 1.0, (scale - p) / a)))  # used where p > 1
+            log_x = np.where(low, log_p, portable_log(np.maximum(x, 1e-300)))
+            accepted = second <= np.where(low, -portable_exp(log_p), (a - 1.0) * log_x)
             result[pending[accepted]] = log_x[accepted]
             pending = pending[~accepted]
         large = np.flatnonzero(whole > 0)
         if len(large):
-            sums = exp(result[large])
+            sums = portable_exp(result[large])
             for step in range(int(whole.max())):
                 active = whole[large] > step
                 sums[active] += self.exponential(int(active.sum()))
-            result[large] = log(sums)
+            result[large] = portable_log(sums)
         return result
 
     def dirichlet(self, parameters: Floats) -> Floats:
         """A Dirichlet draw per row of parameters (zeros stay zero)."""
         rows, width = parameters.shape
         logs = self.log_gamma(parameters.ravel()).reshape(rows, width)
-        values = exp(logs - logs.max(axis=1, keepdims=True))
+        values = portable_exp(logs - logs.max(axis=1, keepdims=True))
         return values / np.cumsum(values, axis=1)[:, -1:]
 
     def choose(self, probabilities: Floats, rows: NDArray[Any]) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.datasets.draws import Draws, Floats, exp, log
+from topicx.datasets.draws import Draws, Floats, portable_exp, portable_log
 from topicx.strings import Strings
 
 MAX_TOPICS = 65535
@@ -69,7 +69,7 @@ GENERATORS: dict[str, Generator] = {}
 Maker = Callable[..., Corpus]
 
 
-def _generator(name: str, source: str, summary: str) -> Callable[[Maker], Maker]:
+def _register_generator(name: str, source: str, summary: str) -> Callable[[Maker], Maker]:
     def register(function: Maker) -> Maker:
         parameters = list(inspect.signature(function).parameters.values())[1:]  # the first is the seed
         sizes = {parameter.name: parameter.default for parameter in parameters}
@@ -79,9 +79,9 @@ def _generator(name: str, source: str, summary: str) -> Callable[[Maker], Maker]
     return register
 
 
-@_generator("bars", "Griffiths & Steyvers 2004",
+@_register_generator("bars", "Griffiths & Steyvers 2004",
     "the bars: 5 × 5 images made of horizontal and vertical bars, each bar a topic")  # fmt: skip
-def bars(seed: int, documents: int = 2000, tokens: int = 100, alpha: float = 1.0) -> Corpus:
+def make_bars(seed: int, documents: int = 2000, tokens: int = 100, alpha: float = 1.0) -> Corpus:
     pixels = np.arange(25)
     topics = np.zeros((10, 25))
     for bar in range(5):
@@ -91,9 +91,9 @@ def bars(seed: int, documents: int = 2000, tokens: int = 100, alpha: float = 1.0
     return _of_topics(Draws(seed, "bars"), topics, documents, tokens, alpha, names)
 
 
-@_generator("bands", "Kozdoba & Mannor, Interdependent Gibbs Samplers, section 4.2.1",
+@_register_generator("bands", "Kozdoba & Mannor, Interdependent Gibbs Samplers, section 4.2.1",
     "the ten bands: overlapping intervals of 100 words, 95% band, 5% uniform, documents of 10 tokens")  # fmt: skip
-def bands(seed: int, documents: int = 3000, tokens: int = 10, alpha: float = 1.0) -> Corpus:
+def make_bands(seed: int, documents: int = 3000, tokens: int = 10, alpha: float = 1.0) -> Corpus:
     # Centres at 0, 11, …, 99. A band reaches ten words to either side, so that it ends beside its neighbours'
     # centres: 90 of the words lie in two bands, the centres in one ("most of the points ... belong to two
     # topics").
@@ -105,19 +105,19 @@ def bands(seed: int, documents: int = 3000, tokens: int = 10, alpha: float = 1.0
     return _of_topics(Draws(seed, "bands"), topics, documents, tokens, alpha, [f"w{word:02d}" for word in words])
 
 
-@_generator("compound", "George, Xia & Michailidis, Compound Topic Modeling, section 3.2",
+@_register_generator("compound", "George, Xia & Michailidis, Compound Topic Modeling, section 3.2",
     "two collections over three topics, with the collections' topic proportions that the paper drew")  # fmt: skip
-def compound(
+def make_compound(
     seed: int, documents: int = 100, tokens: int = 200, words: int = 40, gamma: float = 1.0, beta: float = 0.25,
 ) -> Corpus:  # fmt: skip
     # The paper prints π to three digits and calls the smallest entry ε; it does not give the documents'
     # length, which is taken from its Figure 4.
     pi = np.array([[0.002, 0.0001, 0.997], [0.584, 0.386, 0.030]])
     pi /= pi.sum(axis=1, keepdims=True)
-    return _compound(Draws(seed, "compound"), pi, documents, tokens, words, gamma, beta)
+    return _draw_compound_corpus(Draws(seed, "compound"), pi, documents, tokens, words, gamma, beta)
 
 
-@_generator("compound-drawn", "George, Xia & Michailidis, Compound Topic Modeling, section 3.3 and Figure 4",
+@_register_generator("compound-drawn", "George, Xia & Michailidis, Compound Topic Modeling, section 3.3 and Figure 4",
     "a compound corpus of any size, its collections' topic proportions drawn too (as in Figure 4)")  # fmt: skip
 def compound_drawn(
     seed: int, documents: int = 100, tokens: int = 200, words: int = 40, topics: int = 3, collections: int = 2,
@@ -125,12 +125,12 @@ def compound_drawn(
 ) -> Corpus:  # fmt: skip
     draws = Draws(seed, "compound-drawn")
     pi = draws.dirichlet(np.full((collections, topics), alpha))
-    return _compound(draws, pi, documents, tokens, words, gamma, beta)
+    return _draw_compound_corpus(draws, pi, documents, tokens, words, gamma, beta)
 
 
-@_generator("hmm", "Kozdoba & Mannor, Interdependent Gibbs Samplers, section 4.1",
+@_register_generator("hmm", "Kozdoba & Mannor, Interdependent Gibbs Samplers, section 4.1",
     "one sequence from a hidden Markov model of two states that are hard to tell apart")  # fmt: skip
-def hmm(seed: int, tokens: int = 200_000, transition: float = 0.45) -> Corpus:
+def make_hmm(seed: int, tokens: int = 200_000, transition: float = 0.45) -> Corpus:
     # The paper shows its emissions only as a picture. Here one state's fall evenly from 0.19 to 0.01 over the
     # ten symbols and the other's rise; this too is hard to learn: consecutive tokens are nearly independent.
     emissions = np.array([np.arange(19, 0, -2), np.arange(1, 20, 2)]) / 100
@@ -151,9 +151,9 @@ _BATCH = 1 << 17  # tokens that are drawn together; part of the definition, as e
 _SLOTS = 1 << 16
 
 
-@_generator("zipf", "this project",
+@_register_generator("zipf", "this project",
     "LDA at any size with Zipfian word frequencies: for measuring speed and memory")  # fmt: skip
-def zipf(
+def make_zipf(
     seed: int, documents: int = 10_000, tokens: int = 200, words: int = 20_000, topics: int = 100,
     exponent: float = 1.0, alpha: float = 0.1,
 ) -> Corpus:  # fmt: skip
@@ -189,7 +189,7 @@ def zipf(
         begin, end = int(offsets[first]), int(offsets[last])
         raw = Draws(seed, "zipf", part).raw(end - begin)
         starts = np.repeat(offsets[first:last] - begin, lengths[first:last])
-        topic = _urn(raw, starts, topics, alpha)
+        topic = _draw_from_urn(raw, starts, topics, alpha)
         z[begin:end] = topic
         topic *= slots_each
         topic += (raw & np.uint64(slots_each - 1)).view(np.int64)
@@ -212,7 +212,7 @@ def zipf(
 def _zipf_topics(
     draws: Draws, topics: int, words: int, exponent: float, slots_each: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32] | None]:
-    base = exp(-exponent * log(np.arange(1, words + 1, dtype=np.float64)))
+    base = portable_exp(-exponent * portable_log(np.arange(1, words + 1, dtype=np.float64)))
     names = np.arange(words, dtype=np.uint32)
     slots = np.empty((topics, slots_each), dtype=np.uint32)
     dense = np.zeros((topics, words), dtype=np.float32) if topics * words <= DENSE_LIMIT else None
@@ -229,7 +229,7 @@ def _zipf_topics(
     return slots.ravel(), dense
 
 
-def _urn(raw: NDArray[np.uint64], starts: NDArray[np.int64], topics: int, alpha: float) -> NDArray[np.int64]:
+def _draw_from_urn(raw: NDArray[np.uint64], starts: NDArray[np.int64], topics: int, alpha: float) -> NDArray[np.int64]:
     """The topics of a batch of documents by Pólya's urn, from the upper 40 bits of each random word."""
     position = np.arange(len(raw), dtype=np.int64)
     before = (position - starts).astype(np.float64)  # tokens of the document before this one
@@ -251,10 +251,10 @@ def _of_topics(
 ) -> Corpus:  # fmt: skip
     """LDA with these topics: θ_d ~ Dir(α)."""
     theta = draws.dirichlet(np.full((documents, len(topics)), alpha))
-    return _lda(draws, theta, topics, tokens, names)
+    return _draw_lda_corpus(draws, theta, topics, tokens, names)
 
 
-def _lda(draws: Draws, theta: Floats, topics: Floats, tokens: int, names: list[str]) -> Corpus:
+def _draw_lda_corpus(draws: Draws, theta: Floats, topics: Floats, tokens: int, names: list[str]) -> Corpus:
     """Documents of equal length from these topic proportions and topics."""
     documents = len(theta)
     z = draws.choose(theta, np.repeat(np.arange(documents), tokens))
@@ -271,14 +271,16 @@ def _lda(draws: Draws, theta: Floats, topics: Floats, tokens: int, names: list[s
     )
 
 
-def _compound(draws: Draws, pi: Floats, documents: int, tokens: int, words: int, gamma: float, beta: float) -> Corpus:
+def _draw_compound_corpus(
+    draws: Draws, pi: Floats, documents: int, tokens: int, words: int, gamma: float, beta: float
+) -> Corpus:
     """The compound model given π (George, Xia & Michailidis, eq. 1, 3-5): β_k ~ Dir(η), θ_jd ~ Dir(γ π_j)."""
     collections, topics = pi.shape
     phi = draws.dirichlet(np.full((topics, words), beta))
     collection = np.repeat(np.arange(collections), documents)
     theta = draws.dirichlet(gamma * pi[collection])
     width = len(str(words - 1))
-    corpus = _lda(draws, theta, phi, tokens, [f"w{word:0{width}d}" for word in range(words)])
+    corpus = _draw_lda_corpus(draws, theta, phi, tokens, [f"w{word:0{width}d}" for word in range(words)])
     width = len(str(collections))
     corpus.collection_names = Strings.of([f"collection{j + 1:0{width}d}" for j in range(collections)])
     corpus.collection = collection.astype(np.int32)

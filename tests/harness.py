@@ -61,7 +61,7 @@ def make_method(name: str, state: State, threads: int = 1, partitions: int = 1, 
         key, value = setting.split("=")
         options.setdefault(key, type(getattr(Options, key))(int(value)))
     chosen = Options(topics=state.n_topics, sampler=name, partitions=partitions, **options)
-    return sampler_registry.find(name).load()(state, chosen, Threads(threads))
+    return sampler_registry.find_sampler(name).load()(state, chosen, Threads(threads))
 
 
 def synthetic(

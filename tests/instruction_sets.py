@@ -18,7 +18,7 @@ from topicx.evaluate.chib import chib
 from topicx.evaluate.completion import completion
 from topicx.evaluate.left_to_right import left_to_right
 from topicx.hmm import hmm_options as hmm_options
-from topicx.hmm.hmm_run import train as hmm_train
+from topicx.hmm.hmm_run import train_hmm as hmm_train
 from topicx.model import Model
 from topicx.models.definition import Priors
 from topicx.predict.inference import infer

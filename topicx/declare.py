@@ -46,34 +46,34 @@ class Declared:
     """Not for the command line (several chains set it, say)."""
 
 
-def declare(default: Any, kind: type, help: str, **more: Any) -> Any:
+def declare_option(default: Any, kind: type, help: str, **more: Any) -> Any:
     """A declared field of an options dataclass."""
     return field(default=default, metadata={"declared": Declared(kind, help, **more)})
 
 
-def whole(default: int, low: int, high: int | None = None, *, help: str, **more: Any) -> Any:
-    return declare(default, int, help, low=low, high=high, **more)
+def whole_option(default: int, low: int, high: int | None = None, *, help: str, **more: Any) -> Any:
+    return declare_option(default, int, help, low=low, high=high, **more)
 
 
-def number(
+def number_option(
     default: float | None, low: float | None = None, high: float | None = None, *, help: str, **more: Any
 ) -> Any:
-    return declare(default, float, help, low=low, high=high, **more)
+    return declare_option(default, float, help, low=low, high=high, **more)
 
 
-def positive(default: float | None, *, help: str, **more: Any) -> Any:
-    return declare(default, float, help, check=check_positive, above=0, **more)
+def positive_option(default: float | None, *, help: str, **more: Any) -> Any:
+    return declare_option(default, float, help, check=check_positive, above=0, **more)
 
 
-def choice(default: str | None, choices: Sequence[str], *, help: str, **more: Any) -> Any:
-    return declare(default, str, help, choices=tuple(choices), **more)
+def choice_option(default: str | None, choices: Sequence[str], *, help: str, **more: Any) -> Any:
+    return declare_option(default, str, help, choices=tuple(choices), **more)
 
 
-def flag(default: bool = False, *, help: str, **more: Any) -> Any:
-    return declare(default, bool, help, **more)
+def flag_option(default: bool = False, *, help: str, **more: Any) -> Any:
+    return declare_option(default, bool, help, **more)
 
 
-def declarations(options: type | object) -> dict[str, tuple[Declared, Any]]:
+def declared_options(options: type | object) -> dict[str, tuple[Declared, Any]]:
     """The declared fields of an options class: name → (declaration, default)."""
     found = {}
     for each in fields(options):  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def declarations(options: type | object) -> dict[str, tuple[Declared, Any]]:
 
 def check_all(options: object) -> None:
     """InputError unless every declared field holds what its declaration allows."""
-    for name, (declared, _) in declarations(options).items():
+    for name, (declared, _) in declared_options(options).items():
         value = getattr(options, name)
         if value is None and declared.optional:
             continue
@@ -141,7 +141,7 @@ def check_whole(name: str, value: Any, low: int, high: int | None) -> None:
 
 def check_number(name: str, value: Any, low: float | None, high: float | None, above: float | None = None) -> None:
     """`value` is a finite number within the limits, or InputError names it."""
-    if isinstance(value, bool | str) or not _finite(value):
+    if isinstance(value, bool | str) or not _is_finite(value):
         raise InputError(f"{name} must be a finite number, not {value!r}")
     if above is not None and not value > above:
         raise InputError(f"{name} must be greater than {above:g}, not {value}")
@@ -154,13 +154,13 @@ def check_number(name: str, value: Any, low: float | None, high: float | None, a
 
 def check_positive(name: str, value: Any) -> None:
     """`value` is a number above zero that single precision holds with room to spare, or InputError names it."""
-    if isinstance(value, bool | str) or not (_finite(value) and value > 0):
+    if isinstance(value, bool | str) or not (_is_finite(value) and value > 0):
         raise InputError(f"{name} must be a finite number greater than 0, not {value}")
     if not 1e-30 <= value <= 1e30:
         raise InputError(f"{name} must be from 1e-30 to 1e30, not {value}")
 
 
-def _finite(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     try:
         return math.isfinite(value)
     except (TypeError, OverflowError):  # no number, or a whole one that no float holds

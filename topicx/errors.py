@@ -17,7 +17,7 @@ class InputError(TopicxError, ValueError):
     exit_status = 2
 
 
-def listed(names: Sequence[str]) -> str:
+def list_first_names(names: Sequence[str]) -> str:
     """The first of these names, for a message of one line."""
     shown = ", ".join(names[:12])
     return (shown if len(shown) <= 200 else shown[:200]) + (", …" if len(names) > 12 else "")

@@ -71,6 +71,9 @@ class Model(OfTopics, Kept):
     merged: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
     """Where each topic's words have gone, by number (to itself, if it was not merged); empty: none was merged."""
 
+    def __post_init__(self) -> None:
+        MODEL.verify_object(self, without=("side",))
+
     def __repr__(self) -> str:
         kind = str(self.meta.get("model", "lda"))
         made = [f"{self.n_topics} topics", f"{self.n_words:,} words"]
@@ -221,7 +224,7 @@ class Model(OfTopics, Kept):
 
         engine = engine or Threads(1)
         for documents, topics, theta in engine.stream(shares, document_batches(starts, 1 << 19)):
-            best = _foremost(
+            best = _largest_by_topic(
                 np.concatenate([best[0], documents]), np.concatenate([best[1], topics]),
                 np.concatenate([best[2], theta]), number,
             )  # fmt: skip
@@ -252,7 +255,7 @@ def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:
     return Strings.of(name_of(d) if d >= 0 else "" for d in documents.tolist())
 
 
-def _foremost(
+def _largest_by_topic(
     documents: NDArray[np.int64], topics: NDArray[np.uint16], theta: NDArray[np.float64], number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]:
     """Of these entries, the `number` largest of each topic: by topic, then falling θ, then document."""

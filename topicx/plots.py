@@ -25,8 +25,8 @@ MOST = 12
 def plot_topics(trained: Any, topics: Sequence[int] | None = None, *, words: int = 10, axes: Any = None) -> Any:
     """The most probable words of topics as bars, a panel each: an array of axes. `topics`: their numbers (None: the
     twelve largest). `axes`: those to draw on, as many as topics."""
-    model = _model(trained)
-    some = _chosen(model, topics) if topics is not None else _largest(model)
+    model = _model_of_trained(trained)
+    some = _check_chosen_topics(model, topics) if topics is not None else _largest_topics(model)
     if axes is None:
         columns = min(len(some), 4)
         rows = -(-len(some) // columns)
@@ -44,7 +44,7 @@ def plot_topics(trained: Any, topics: Sequence[int] | None = None, *, words: int
 
 def plot_trace(trained: Any, *, axes: Axes | None = None) -> Axes:
     """The training's objective (the log-likelihood per token, of samplers) after each recorded sweep."""
-    model = _model(trained)
+    model = _model_of_trained(trained)
     if "sweep" not in model.trace or "score" not in model.trace:
         raise InputError("the model has no trace: it was not trained here")
     axes = topic_pictures.new_figure((6, 4)).subplots() if axes is None else axes
@@ -65,7 +65,7 @@ def plot_over_time(
     """
     from topicx.views.topics_by_column import by_documents
 
-    model = _model(trained)
+    model = _model_of_trained(trained)
     if documents is None:
         state = getattr(trained, "state", None)
         if state is None:
@@ -78,22 +78,22 @@ def plot_over_time(
     if topics is None:
         trends = [trend for trend in found.trends(True) if model.shown[trend.topic]]
         some = [trend.topic for trend in sorted(trends, key=lambda trend: -abs(trend.slope))[:number]]
-        some = some or _largest(model)[:number]
+        some = some or _largest_topics(model)[:number]
     else:
-        some = _chosen(model, topics)
+        some = _check_chosen_topics(model, topics)
     axes = topic_pictures.new_figure((8, 4.5)).subplots() if axes is None else axes
     topic_pictures.lines(axes, found, some, topic_pictures.topic_names(model))
     return axes
 
 
-def _model(trained: Any) -> Model:
+def _model_of_trained(trained: Any) -> Model:
     model = trained if isinstance(trained, Model) else getattr(trained, "model", None)
     if not isinstance(model, Model):
         raise InputError(f"a trained LDA or a Model is needed, not a {type(trained).__name__}")
     return model
 
 
-def _chosen(model: Model, topics: Sequence[int]) -> list[int]:
+def _check_chosen_topics(model: Model, topics: Sequence[int]) -> list[int]:
     some = [int(k) for k in topics]
     wrong = next((k for k in some if not 0 <= k < model.n_topics), None)
     if wrong is not None or not some:
@@ -101,6 +101,6 @@ def _chosen(model: Model, topics: Sequence[int]) -> list[int]:
     return some
 
 
-def _largest(model: Model) -> list[int]:
+def _largest_topics(model: Model) -> list[int]:
     order = np.argsort(-np.where(model.shown, model.topic_weights, -1), kind="stable")
     return sorted(order[: min(MOST, int(model.shown.sum()))].tolist())

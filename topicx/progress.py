@@ -14,7 +14,7 @@ NOTE = 16
 """Columns that a bar leaves to its note."""
 
 
-def span(seconds: float) -> str:
+def spell_duration(seconds: float) -> str:
     """A time as people say it."""
     if seconds < 100:
         return f"{seconds:.0f} s"
@@ -78,8 +78,8 @@ class LineProgress(Progress):
             unit = f" {self.unit}" if self.unit else ""
             extra = f", {self._note}" if self._note else ""
             left = self.left()
-            to_go = f", {span(left)} left" if left else ""
-            self.message(f"{self.title}: {self.done:,.0f}{of}{unit}{extra}, {span(now - self._start)}{to_go}")
+            to_go = f", {spell_duration(left)} left" if left else ""
+            self.message(f"{self.title}: {self.done:,.0f}{of}{unit}{extra}, {spell_duration(now - self._start)}{to_go}")
 
     def message(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)

@@ -12,24 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry as models
 from topicx.corpus.corpus import Corpus
-from topicx.declare import check_whole, declarations
+from topicx.declare import check_whole, declared_options
 from topicx.engines.memory_limits import told_size
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta_rows
-from topicx.estimate.averaging import average
+from topicx.estimate.averaging import average_models
 from topicx.estimate.cgsp_counts import MAX_ENTRIES
 from topicx.estimate.estimators import BY_ENTRY, chosen_phi, estimate_memory
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
+from topicx.files.mapped_arrays import check_unchanged
 from topicx.model import Model
-from topicx.models import model_registry as models
 from topicx.models.definition import Definition, Priors
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_options import Options
 from topicx.sampling.sampler_registry import SAMPLES
-from topicx.sampling.sweep_loop import Callbacks, Checkpoints, Stop, never
-from topicx.state import Csr, State, unplaced
+from topicx.sampling.sweep_loop import Callbacks, Checkpoints, Stop, never_stop
+from topicx.state import Csr, State, unplaced_topics
 
 Rows = Callable[[int, NDArray[np.float64]], Any]
 """Takes the number of the first document and θ of it and those after it."""
@@ -101,7 +102,7 @@ class Run:
     def options(self) -> Options:
         return self.chain.options
 
-    def train(self, callbacks: Callbacks = (), checkpoints: Checkpoints | None = None, stop: Stop = never) -> Run:
+    def train(self, callbacks: Callbacks = (), checkpoints: Checkpoints | None = None, stop: Stop = never_stop) -> Run:
         """Run what is left of the plan (see `Training.run`)."""
         self.chain.start_arrays = {"alpha": self.initial.alpha, "beta": self.initial.beta} | {
             f"side.{name}": array for name, array in self.initial.side.items()
@@ -154,6 +155,7 @@ class Run:
         """The model, with trace, options and typical documents, and the state. `documents` is given θ of the corpus."""
         self.check_phi(phi)
         chain = self.chain
+        check_unchanged(chain.state.words)
         state = self.definition.closed(chain.method.sync())
         before = list(chain.samples.values())
         own = documents if not before else None  # θ of several samples is averaged below
@@ -171,7 +173,9 @@ class Run:
         if before:
             engine = chain.engine
             each = [estimate(s, theta=theta, phi=phi, threads=engine, examples=0) for s in before] + [model]
-            model = average(each, [np.arange(model.n_topics)] * len(each))  # of one chain: topics keep their numbers
+            model = average_models(
+                each, [np.arange(model.n_topics)] * len(each)
+            )  # of one chain: topics keep their numbers
             for begin, rows in self.theta_rows(theta) if documents is not None else ():
                 documents(begin, rows)  # type: ignore[misc]
         if examples and not len(model.example_documents):
@@ -181,6 +185,7 @@ class Run:
         state.meta = dict(state.meta) | run_meta(chain)
         model.meta |= dict(state.meta)
         self.definition.finish(state, model, [*before, state])
+        check_unchanged(state.words)
         return Result(model, state)
 
     def glance(self) -> Model:
@@ -206,14 +211,14 @@ class Run:
 def beginning(state: State) -> State:
     """A state with no token placed, whose priors and side arrays are its own."""
     side = {name: array.copy() for name, array in state.side.items()}
-    z = unplaced(state.n_tokens * state.paths)
+    z = unplaced_topics(state.n_tokens * state.paths)
     meta = {name: value for name, value in state.meta.items() if name in ("tokenizer", "time", "task")}
     return replace(state, z=z, alpha=state.alpha.copy(), beta=state.beta.copy(), side=side, meta=meta)
 
 
 def check_fit(definition: Definition, options: Options) -> None:
     """InputError if an option was set that means nothing to the model."""
-    declared = declarations(options)
+    declared = declared_options(options)
     for name, why in definition.unfit.items():
         if getattr(options, name) != declared[name][1]:
             raise InputError(f"{name}: {why} (model {definition.name})")
@@ -229,7 +234,7 @@ def pooled(before: Model | None, chains: int, model: Model) -> Model:
     if definition.joins:
         return definition.joined(before, chains, model)
     order = np.arange(model.n_topics)
-    mean = average([before, model], [order, order], [chains, 1])
+    mean = average_models([before, model], [order, order], [chains, 1])
     mean.meta = model.meta | {"chains": chains + 1}
     return replace(
         model, indptr=mean.indptr, topics=mean.topics, values=mean.values, alpha=mean.alpha, beta=mean.beta,

@@ -18,7 +18,7 @@ from topicx.engines.threads import available_cores
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.strings import Strings
-from topicx.variational.weighted_counts import fold_in, learn
+from topicx.variational.weighted_counts import fold_in, learn_weighted_topics
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -106,7 +106,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         alpha, beta = options.alpha_vector(), options.beta
         if not table.data.any():
             raise InputError("X has no weight above 0: there is nothing to learn from")
-        found = learn(
+        found = learn_weighted_topics(
             table, options.topics, float(alpha[0]), beta, sweeps=max(options.iterations, 1), seed=options.seed
         )
         words, topics = found.word_topics.shape
@@ -204,10 +204,10 @@ class TopicModel(TransformerMixin, BaseEstimator):
         total = float(held.data.sum())
         if not total:
             raise InputError("no document has two words: there is nothing to score")
-        return sum(_logs(held, theta, self.model_.topic_word)) / total
+        return sum(_document_log_likelihoods(held, theta, self.model_.topic_word)) / total
 
 
-def _logs(held: Any, theta: NDArray[np.float64], phi: NDArray[np.float64]) -> Iterator[float]:
+def _document_log_likelihoods(held: Any, theta: NDArray[np.float64], phi: NDArray[np.float64]) -> Iterator[float]:
     for row in range(held.shape[0]):
         inside = slice(held.indptr[row], held.indptr[row + 1])
         yield float(held.data[inside] @ np.log(theta[row] @ phi[:, held.indices[inside]]))

@@ -9,7 +9,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 MASK = (1 << 64) - 1
 
 
-def mix(x: Any) -> Any:
+def mix_bits(x: Any) -> Any:
     """Every bit of x, of 64, reaches every bit of the result."""
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB & MASK

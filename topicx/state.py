@@ -21,7 +21,7 @@ from topicx.corpus.table import SNIPPET, Packed, Table, Texts
 from topicx.errors import InputError
 from topicx.files import container
 from topicx.files.file_kinds import KINDS, STATE
-from topicx.files.schema import Inconsistent, require
+from topicx.files.schema import Inconsistent, require_consistent
 from topicx.strings import Strings, same_arrays, take_rows
 
 NONE = 0xFFFF
@@ -98,6 +98,11 @@ class State(OfDocuments, OfTopics, Kept):
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
 
+    def __post_init__(self) -> None:
+        STATE.verify_object(self, without=("ids", "snippets", "columns", "side"))
+        if len(self.z) != self.paths * self.n_tokens:
+            raise InputError(f"the state is not consistent: it has {len(self.z):,} topics of {self.n_tokens:,} tokens")
+
     @property
     def columns(self) -> dict[str, Packed]:
         """What the documents carry but for snippets, as a state file has it."""
@@ -122,7 +127,7 @@ class State(OfDocuments, OfTopics, Kept):
     @property
     def placed(self) -> bool:
         """Whether any token has a topic."""
-        if self.z.strides == (0,):  # `unplaced`
+        if self.z.strides == (0,):  # `unplaced_topics`
             return bool((self.z[:1] != NONE).any())
         piece = 1 << 22
         return any(bool((self.z[at : at + piece] != NONE).any()) for at in range(0, len(self.z), piece))
@@ -218,7 +223,9 @@ class State(OfDocuments, OfTopics, Kept):
         """Raise InputError unless every array is as a state file has it, and fits every other."""
         try:
             STATE.verify(self.arrays())
-            require(self.paths == 1 or len(self.z) == self.paths * self.n_tokens, f"{self.paths} paths and another z")
+            require_consistent(
+                self.paths == 1 or len(self.z) == self.paths * self.n_tokens, f"{self.paths} paths and another z"
+            )
         except Inconsistent as problem:
             raise InputError(f"the state is not consistent: it has {problem}") from None
 
@@ -249,7 +256,7 @@ class State(OfDocuments, OfTopics, Kept):
         return cls(**found, seeds=seeds, paths=paths, meta=file.meta, parents=file.parents, digest=file.digest)
 
 
-def unplaced(tokens: int) -> NDArray[np.uint16]:
+def unplaced_topics(tokens: int) -> NDArray[np.uint16]:
     """Topics of so many tokens none of which is placed, in no memory: read only."""
     return np.broadcast_to(np.uint16(NONE), tokens)
 

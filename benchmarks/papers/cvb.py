@@ -101,7 +101,7 @@ def run(split: Split, topics: int, method: str, start: int, sweeps: int, threads
     bounds, tests, seconds = [], [], []
     samples: list[tuple[int, NDArray[np.float64]]] = []
     with Threads(threads) as engine:
-        running = sampler_registry.find(sampler).load()(state, options, engine)
+        running = sampler_registry.find_sampler(sampler).load()(state, options, engine)
         running.start(random=True)
         wanted, spent = set(points(sweeps)), 0.0
         for sweep in range(1, sweeps + 1):

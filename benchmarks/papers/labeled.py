@@ -36,13 +36,13 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.estimate import estimate
-from topicx.estimate.averaging import average
+from topicx.estimate.averaging import average_models
 from topicx.evaluate.label_measures import LabelMeasures
 from topicx.model import Model
-from topicx.models.label_number import LabelNumber
-from topicx.models.model_registry import with_defaults
+from topicx.model_registry import with_defaults
 from topicx.predict.inference import Inference
-from topicx.predict.label_ranking import Labeller, chosen_labels
+from topicx.predict.label_number import LabelNumber
+from topicx.predict.label_reader import chosen_labels, label_reader
 from topicx.run import Run, pooled
 from topicx.sampling.run_options import Options
 
@@ -154,7 +154,7 @@ def predicted(
     if theta != "cvb0":
         settings |= {"samples": samples, "lag": LAG, "chains": chains}
     inference = Inference(model, **settings)
-    labellers = {score: Labeller(model, score=score) for score in ("theta", "words")}
+    labellers = {score: label_reader(model, score=score) for score in ("theta", "words")}
     scores: dict[str, list[NDArray[np.float32]]] = {score: [] for score in labellers}
     numbers = []
     for part in inference.stream(inference.corpus(test)):
@@ -247,7 +247,7 @@ def curve(args: argparse.Namespace, name: str) -> list[dict[str, Any]]:
     for count in args.counts:
         row: dict[str, Any] = {"samples": count} | lines
         for method, (phi, theta) in METHODS.items():
-            mean = average(models[phi][:count], [np.arange(last.n_topics)] * count)
+            mean = average_models(models[phi][:count], [np.arange(last.n_topics)] * count)
             model = replace(last, indptr=mean.indptr, topics=mean.topics, values=mean.values, remainder=mean.remainder,
                             remainder_share=mean.remainder_share)  # fmt: skip
             found = predicted(model, test, 1, count, theta, 1, args.threads)["words"]["meta"]
@@ -376,7 +376,7 @@ def one_vs_rest(args: argparse.Namespace, name: str, kind: str) -> dict[str, Any
         from sklearn.svm import LinearSVC
     except ImportError:
         return {"error": "scikit-learn is not installed"}
-    from topicx.models.label_number import features_of
+    from topicx.predict.label_number import features_of
 
     corpus, test = load(args.data, name, args.limit)
     labels = sorted({label for d in range(corpus.n_documents) for label in corpus.labels(d)})

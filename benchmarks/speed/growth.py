@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
                     clock=given.clock,
                     held_out=1e-3 if tokens > 10**5 else 0.1,
                 )
-                return bench_runs.compare(corpus, [f"{sampler}:start=random"], settings).to_json()
+                return bench_runs.compare_programs(corpus, [f"{sampler}:start=random"], settings).to_json()
 
             result = comparison.load_result(store.get(f"{sampler} {tokens}", run))
             late = result.runs[0].late

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
         settings = comparison.Settings(topics=topics, iterations=sweeps, limit=1e9, evaluate=False, held_out=0.001)
         if given.quick:
             settings = comparison.Settings(topics=topics, iterations=sweeps, evaluate=False)
-        return bench_runs.compare(corpus, ["auto", "sparse", "tomotopy"], settings).to_json()
+        return bench_runs.compare_programs(corpus, ["auto", "sparse", "tomotopy"], settings).to_json()
 
     command = "python benchmarks/speed/memory.py --data DIR"
     found = store.get("train", whole)

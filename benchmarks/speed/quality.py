@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
             )
 
             def run(name: str = entry.name, settings: comparison.Settings = settings) -> object:
-                return bench_runs.compare(given.corpus(CORPUS), [f"{name}:start=random"], settings).to_json()
+                return bench_runs.compare_programs(given.corpus(CORPUS), [f"{name}:start=random"], settings).to_json()
 
             result = comparison.load_result(store.get(f"{entry.name} seed={seed}", run)).runs[0]
             if result.problem:

@@ -59,7 +59,7 @@ class Here(peer_programs.Recorder):
             folder = Path(self.task.folder)
             phi(folder / "phi")
             row = {"sweep": sweep, "work": sweep if work is None else work, "seconds": seconds, "phi": "phi"}
-            self.rows.append(bench_runs.judge(self.task, row, self.test, folder, self.settings))
+            self.rows.append(bench_runs.judge_result(self.task, row, self.test, folder, self.settings))
         self.skip(self.seconds - seconds)
 
 
@@ -76,7 +76,7 @@ def run(train: Any, test: Any, settings: comparison.Settings, growth: Any, sampl
         chain.GROWTH = growth or before
         try:
             recorder = Here(task, test, settings)
-            peer_programs.topicx(task, recorder, train)
+            peer_programs.run_topicx(task, recorder, train)
         finally:
             chain.GROWTH = before
     return [[row.sweep, row.work, row.seconds, row.perplexity or 0.0] for row in recorder.rows]
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
                 samples=10,
                 clock=given.clock,
             )
-            train, test = bench_runs.split(given.corpus(name), settings)
+            train, test = bench_runs.split_held_out(given.corpus(name), settings)
             rows = {}
             for label, growth in SCHEDULES.items():
                 key = f"{name} K={topics} seed={seed} {label}"

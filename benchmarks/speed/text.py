@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.text.tokenizer import stopwords
+from topicx.corpus.text.tokenizer import load_stopwords
 
 PEER = """
 import json, re, sys, time, tomotopy as tp
@@ -113,7 +113,7 @@ def compare(text: Path, topics: int, sweeps: int, peer: str) -> None:
             f"({processors:.1f} of processors), {memory / 1e6:.0f} MB"
         )
     if peer:
-        stop = json.dumps(sorted(stopwords("en")))
+        stop = json.dumps(sorted(load_stopwords("en")))
         done = subprocess.run(
             [peer, "-c", PEER, str(text), str(topics), str(sweeps), stop], capture_output=True, text=True, check=True
         )

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
 
                     def run(sampler: str = sampler, settings: comparison.Settings = settings) -> object:
                         program = f"{sampler}:start=random"
-                        return bench_runs.compare(given.corpus(CORPUS), [program], settings).to_json()
+                        return bench_runs.compare_programs(given.corpus(CORPUS), [program], settings).to_json()
 
                     result = comparison.load_result(
                         store.get(f"{sampler} K={topics} seed={seed} threads={threads}", run)

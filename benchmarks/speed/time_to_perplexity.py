@@ -175,12 +175,12 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
             settings = replace(settings, iterations=20, burn_in=5, samples=5)
         elif topics >= 1000:
             settings = replace(settings, burn_in=30, samples=15)
-        train, test = bench_runs.split(given.corpus(name), settings)
+        train, test = bench_runs.split_held_out(given.corpus(name), settings)
         key, peers = f"{name} K={topics}", {}
         for peer in own.peers.split(","):
             if peer == "mallet" and own.mallet:
                 peers[peer] = store.get(f"{key} mallet", lambda: mallet(own.mallet, train, test, settings))  # noqa: B023
-            elif peer != "mallet" and bench_runs.installed(peer):
+            elif peer != "mallet" and bench_runs.is_installed(peer):
                 sparse = replace(settings, density=1e9)
                 peers[peer] = store.get(f"{key} {peer}", lambda: library(peer, train, test, sparse))  # noqa: B023
         if not peers:  # nothing to compare with: our own slowest

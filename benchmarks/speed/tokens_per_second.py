@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
     for topics in (20, 100) if given.quick else (*MUST, LARGE):
         late: dict[str, list[float]] = {}
         early: dict[str, list[float]] = {}
-        names = [*exact, *others, *(["tomotopy"] if topics <= 1000 and bench_runs.installed("tomotopy") else [])]
+        names = [*exact, *others, *(["tomotopy"] if topics <= 1000 and bench_runs.is_installed("tomotopy") else [])]
         if topics > 1000:
             names = [name for name in names if name not in SLOW_FOR_MANY]
         for seed in given.seeds:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
                 program = name if name == "tomotopy" else f"{name}:start=random"
 
                 def run(program: str = program, settings: comparison.Settings = settings) -> object:
-                    return bench_runs.compare(given.corpus(CORPUS), [program], settings).to_json()
+                    return bench_runs.compare_programs(given.corpus(CORPUS), [program], settings).to_json()
 
                 result = comparison.load_result(store.get(f"K={topics} seed={seed} {program}", run)).runs[0]
                 if result.problem or not result.late or not result.early:

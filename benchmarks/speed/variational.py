@@ -100,7 +100,7 @@ def run_ours(
     with Threads(threads) as engine:
         began = time.process_time()
         state = initial_state(Corpus.load(folder / "train.topicx"), given)
-        method = sampler_registry.find(name).load()(state, given, engine)
+        method = sampler_registry.find_sampler(name).load()(state, given, engine)
         method.start(random=True)
         seconds = time.process_time() - began
         path, memory = [], 0.0

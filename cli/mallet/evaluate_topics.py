@@ -15,7 +15,7 @@ from topicx.cli.mallet.training import load_topics
 from topicx.evaluate.left_to_right import left_to_right
 from topicx.files.container import atomic_output
 from topicx.interop import mallet_write as write
-from topicx.interop.mallet_numbers import fixed, text
+from topicx.interop.mallet_numbers import fixed_decimals, java_double
 from topicx.model import Model
 from topicx.sampling import random_streams
 
@@ -25,7 +25,7 @@ def run(parsed: Parsed) -> None:
     source = parsed.need("input", "the instances, made with --use-pipe-from")
     check_outputs([parsed["output-doc-probs"], parsed["output-prob"]])
     model = load_topics(path)
-    write.check(model, "--evaluator")
+    write.check_writable(model, "--evaluator")
     instances = sequences(source)
     seed = parsed["random-seed"]
     if seed == -1:
@@ -48,9 +48,9 @@ def run(parsed: Parsed) -> None:
             "they count nothing")  # fmt: skip
     if parsed["output-doc-probs"]:
         with atomic_output(parsed["output-doc-probs"], binary=False) as stream:
-            stream.writelines(f"{text(value)}\n" for value in values.tolist())
+            stream.writelines(f"{java_double(value)}\n" for value in values.tolist())
     with atomic_output(parsed["output-prob"], binary=False) as stream:
-        stream.write(f"{text(math.fsum(values.tolist()))}\n")
+        stream.write(f"{java_double(math.fsum(values.tolist()))}\n")
 
 
 def _word_by_word(
@@ -62,9 +62,9 @@ def _word_by_word(
     for d in range(len(instances)):
         words = [word for word in corpus.document(d) if word in index]
         phi = model.phi_of([index[word] for word in words]) if words else np.zeros((0, model.n_topics))
-        logs = word_logs(phi, model.alpha[0], particles, resample, random_streams.generator(seed, d))
+        logs = word_logs(phi, model.alpha[0], particles, resample, random_streams.make_generator(seed, d))
         for word, value in zip(words, logs.tolist()):
-            print(f"{word}\t{fixed(value, 6)}")
+            print(f"{word}\t{fixed_decimals(value, 6)}")
         values[d] = math.fsum(logs.tolist())
     return values
 

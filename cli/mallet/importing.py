@@ -68,7 +68,7 @@ def stop_list(path: str, encoding: str) -> list[str]:
     place = Path(path.replace("\\", "/"))
     language = place.stem
     if not Path(path).exists() and place.parent.name == "stoplists" and place.suffix == ".txt":
-        from topicx.corpus.text.tokenizer import stopwords as of_language
+        from topicx.corpus.text.tokenizer import load_stopwords as of_language
 
         if language == "en":
             return sorted(stopwords())

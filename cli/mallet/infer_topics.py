@@ -15,7 +15,8 @@ from topicx.cli.mallet.training import load_topics
 from topicx.errors import InputError
 from topicx.interop import mallet_write as write
 from topicx.model import Model
-from topicx.predict.inference import Documents, Inference
+from topicx.predict.documents import Documents
+from topicx.predict.inference import Inference
 from topicx.state import State
 from topicx.strings import Strings
 
@@ -27,7 +28,7 @@ def run(parsed: Parsed) -> None:
         raise InputError("mallet infer-topics: give --output-doc-topics FILE, or --output-state FILE")
     check_outputs([parsed["output-doc-topics"], parsed["output-state"]])
     model = load_topics(path)
-    write.check(model, "--inferencer")
+    write.check_writable(model, "--inferencer")
     corpus = sequences(source).corpus
     # The generator that MALLET keeps in the inferencer makes repeated calls agree; so does its seed.
     seed = parsed["random-seed"] or int((model.meta.get("mallet") or {}).get("seed", 1))
@@ -48,7 +49,7 @@ def run(parsed: Parsed) -> None:
             words=documents.words, offsets=documents.offsets, z=z, alpha=model.alpha, beta=model.beta,
             vocabulary=model.vocabulary, ids=corpus.ids,
         )  # fmt: skip
-        write.state(state, parsed["output-state"], sequences_sources(corpus))
+        write.write_state(state, parsed["output-state"], sequences_sources(corpus))
 
 
 def sequences_sources(corpus: Any) -> list[str] | None:

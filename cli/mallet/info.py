@@ -9,7 +9,7 @@ from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag
 from topicx.cli.mallet.instances import Instances, data, load
 from topicx.cli.mallet.words import by_gain, counts, information_gain
 from topicx.errors import InputError
-from topicx.interop.mallet_numbers import short
+from topicx.interop.mallet_numbers import short_decimal
 
 
 def run(parsed: Parsed) -> None:
@@ -55,7 +55,7 @@ def feature_counts(instances: Instances) -> Iterator[str]:
     """`word⇥tokens⇥documents`, in the order of the words' numbers."""
     tokens, documents = counts(instances)
     for word, count, frequency in zip(instances.corpus.vocabulary, tokens.tolist(), documents.tolist()):
-        yield f"{word}\t{short(count, 6)}\t{frequency}\n"
+        yield f"{word}\t{short_decimal(count, 6)}\t{frequency}\n"
 
 
 def _row(instances: Instances, document: int, form: str) -> str:

@@ -195,7 +195,7 @@ class InstanceBuilder:
                 values[name] = values.get(name, 0.0) + value
             ordered = sorted(values, key=self.labels.__getitem__)
             self._label_of.append(ordered)
-            self._targets.append(" ".join(numbers.text(values[name]) for name in ordered))
+            self._targets.append(" ".join(numbers.java_double(values[name]) for name in ordered))
         if gaps is not None:
             self._gaps += [" ".join(map(str, places)) for places in gaps]
         return ids, lengths
@@ -279,4 +279,6 @@ def data(instances: Instances, document: int) -> str:
     words, values = instances.vector(document)
     if instances.pipe is not None and instances.pipe.binary:
         return "".join(f"{vocabulary[w]}\n" for w in words.tolist())
-    return "".join(f"{vocabulary[w]}({w})={numbers.text(value)}\n" for w, value in zip(words.tolist(), values.tolist()))
+    return "".join(
+        f"{vocabulary[w]}({w})={numbers.java_double(value)}\n" for w, value in zip(words.tolist(), values.tolist())
+    )

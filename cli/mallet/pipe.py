@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from topicx._kernels.text.tokens import Characters, Words
 from topicx.corpus.text.tokenizer import characters_of
 from topicx.errors import InputError
-from topicx.files.schema import lists
+from topicx.files.schema import is_list_of
 from topicx.interop.mallet_regex import java_pattern
 
 DEFAULT_TOKENS = r"\p{L}[\p{L}\p{P}]+\p{L}"
@@ -79,9 +79,11 @@ class Pipe:
         values = {name: value for name, value in meta.items() if name in plain}
         for name, value in values.items():
             one = {"grams": int, "rules": list}.get(name, str)
-            if not (lists(value, one) if isinstance(plain[name], list) else isinstance(value, type(plain[name]))):
+            if not (is_list_of(value, one) if isinstance(plain[name], list) else isinstance(value, type(plain[name]))):
                 raise ValueError(name)
-        if not all(lists(words) and isinstance(to, str) for rules in values.get("rules", ()) for words, to in rules):
+        if not all(
+            is_list_of(words) and isinstance(to, str) for rules in values.get("rules", ()) for words, to in rules
+        ):
             raise ValueError("rules")
         values["stopwords"] = frozenset(values.get("stopwords", ()))
         values["rules"] = [[(tuple(words), to) for words, to in rules] for rules in values.get("rules", ())]

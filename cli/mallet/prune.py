@@ -14,7 +14,7 @@ from topicx.cli.mallet.arguments import Command, Option, Parsed, file, flag
 from topicx.cli.mallet.instances import Instances, load
 from topicx.cli.mallet.words import by_gain, counts, information_gain, keep_words
 from topicx.errors import InputError
-from topicx.interop.mallet_numbers import text
+from topicx.interop.mallet_numbers import java_double
 from topicx.strings import Strings
 
 PRUNING = ("prune-count", "prune-document-freq", "min-idf", "max-idf", "prune-infogain")
@@ -42,10 +42,10 @@ def run(parsed: Parsed) -> None:
     check_outputs([output, *files] if not splitting else files)
     for label, value in (("Training portion", training), ("Validation portion", validation),
                          ("Testing portion", testing)):  # fmt: skip
-        say(f"{label} = {text(value)}")
+        say(f"{label} = {java_double(value)}")
     say(f"Prune info gain = {parsed['prune-infogain']}\nPrune count = {parsed['prune-count']}\n"
         f"Prune df = {parsed['prune-document-freq']}\n"
-        f"idf range = {text(parsed['min-idf'])}-{text(parsed['max-idf'])}")  # fmt: skip
+        f"idf range = {java_double(parsed['min-idf'])}-{java_double(parsed['max-idf'])}")  # fmt: skip
     instances = load(parsed["input"])
     seed = parsed["random-seed"] if "random-seed" in parsed.given else secrets.randbits(31)
     instances = _changed(instances, parsed, seed, quiet=output == "-")

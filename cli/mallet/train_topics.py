@@ -20,7 +20,7 @@ from topicx.cli.mallet.instances import Instances, sequences
 from topicx.errors import InputError
 from topicx.interop import mallet_reports as reports
 from topicx.interop import mallet_write as write
-from topicx.interop.mallet_numbers import short
+from topicx.interop.mallet_numbers import short_decimal
 from topicx.progress import Progress, for_terminal
 from topicx.state import State
 
@@ -121,7 +121,7 @@ class Listener:
         else:
             self.done = heard.sweep
             if heard.sweep % 10 == 0:
-                self.tell(f"<{heard.sweep}> LL/token: {short(heard.score)}")
+                self.tell(f"<{heard.sweep}> LL/token: {short_decimal(heard.score)}")
             self.progress.advance(1)
             if heard.sweep < self.settings.iterations:
                 self.before(heard.sweep + 1)
@@ -137,7 +137,7 @@ class Listener:
             self.tell("\n" + "".join(lines))
         interval = self.parsed["output-state-interval"]
         if interval and sweep % interval == 0:
-            write.state(self.run.state(), f"{self.parsed['output-state']}.{sweep}", self.instances.sources)
+            write.write_state(self.run.state(), f"{self.parsed['output-state']}.{sweep}", self.instances.sources)
         interval = self.parsed["output-model-interval"]
         if interval and sweep % interval == 0:
             self.save(f"{self.parsed['output-model']}.{sweep}")
@@ -148,7 +148,7 @@ class Listener:
     def learnt(self, beta: float, reset: bool) -> None:
         if reset:
             self.tell("Dirichlet optimization has become unstable. Resetting to alpha_t = 1.0.")
-        self.tell(f"[beta: {short(beta)}] ")
+        self.tell(f"[beta: {short_decimal(beta)}] ")
 
     def end(self) -> None:
         """The time that the sweeps took, once."""
@@ -226,16 +226,16 @@ def _write(
 ) -> None:
     top = parsed["num-top-words"]
     if name == "output-state":
-        write.state(state, path, instances.sources)
+        write.write_state(state, path, instances.sources)
     elif name == "output-topic-docs":
         write.topic_docs(state, path, parsed["num-top-docs"])
     elif name == "output-doc-topics":
         threshold, most = _shape(parsed, state.n_topics)
-        write.doc_topics(write.shares(state), state.ids, path, threshold=threshold, most=most)
+        write.doc_topics(write.document_shares(state), state.ids, path, threshold=threshold, most=most)
     elif name == "diagnostics-file":
         from topicx.evaluate.diagnostics import topic_diagnostics
 
-        reports.diagnostics(topic_diagnostics(None, state, top), path, top)
+        reports.write_diagnostics(topic_diagnostics(None, state, top), path, top)
     elif name == "output-model":
         training.save_model(path, state, instances, settings)
     elif name in ("inferencer-filename", "evaluator-filename"):
@@ -251,7 +251,7 @@ def _write_words(name: str, path: str, state: State, instances: Instances, top: 
     if name == "word-topic-counts-file":
         write.word_topic_counts(counts, vocabulary, path, state)
     elif name == "topic-word-weights-file":
-        write.topic_word_weights(write.smoothed(counts, state.beta), vocabulary, path)
+        write.topic_word_weights(write.smoothed_counts(counts, state.beta), vocabulary, path)
     else:
         ranked = write.ranked_words(counts, max(top, reports.TITLE_WORDS))
         if name == "output-topic-keys":

@@ -28,7 +28,7 @@ from topicx.sampling.joint_likelihood import joint_log_likelihood
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Event, Interrupted
-from topicx.sampling.updates.prior_fixed_points import rounded
+from topicx.sampling.updates.prior_fixed_points import round_to_float32
 from topicx.state import Csr, State
 from topicx.strings import Strings
 
@@ -65,7 +65,7 @@ class MalletSettings:
 def first_state(instances: Instances, settings: MalletSettings) -> State:
     """Every token in a random topic, under the given priors."""
     corpus = instances.corpus
-    draw = random_streams.generator(settings.seed, 0, random_streams.START)
+    draw = random_streams.make_generator(settings.seed, 0, random_streams.START)
     z = draw.integers(0, settings.topics, corpus.n_tokens, dtype=np.uint16)
     alpha = np.full(settings.topics, settings.alpha_sum / settings.topics)
     return _state(instances, z, alpha, settings.beta)
@@ -170,8 +170,8 @@ class MalletPriors:
             if not stable:  # known of very small corpora
                 alpha = np.ones(state.n_topics)
         beta = learn_beta(method.word_topics(), float(state.beta[0]), state.n_words, state.n_topics)
-        new = np.maximum(rounded(alpha), SMALLEST)
-        method.set_priors(new[None, :], np.full(state.n_words, max(float(rounded(np.array(beta))), SMALLEST)))
+        new = np.maximum(round_to_float32(alpha), SMALLEST)
+        method.set_priors(new[None, :], np.full(state.n_words, max(float(round_to_float32(np.array(beta))), SMALLEST)))
         self.told(float(method.state.beta[0]), not stable)
         return {}
 

@@ -50,22 +50,22 @@ def test_measured_sweeps_bound_the_first_and_the_last_ten() -> None:
 
 def test_the_split_shares_no_document_and_knows_only_words_that_are_trained() -> None:
     corpus = lda_corpus()
-    train, test = bench_runs.split(corpus, QUICK)
+    train, test = bench_runs.split_held_out(corpus, QUICK)
     assert train.n_words == test.n_words and list(train.vocabulary) == list(test.vocabulary)
     assert np.all(np.bincount(train.words, minlength=train.n_words) > 0)
     filled = int(np.sum(corpus.lengths > 0))
     assert train.n_documents + test.n_documents == filled and test.n_documents == round(0.1 * filled)
     words = sorted(train.document(0))
     assert words in [sorted(corpus.document(d)) for d in range(corpus.n_documents)]
-    again, _ = bench_runs.split(corpus, QUICK)
+    again, _ = bench_runs.split_held_out(corpus, QUICK)
     assert np.array_equal(again.words, train.words)
-    other, _ = bench_runs.split(corpus, Settings(topics=4, seed=2))
+    other, _ = bench_runs.split_held_out(corpus, Settings(topics=4, seed=2))
     assert not np.array_equal(other.words, train.words)
 
 
 def test_words_that_only_held_out_documents_have_are_dropped() -> None:
     corpus = Corpus.from_documents([["a", "b"]] * 9 + [["a", f"only{i}"] for i in range(9)])
-    train, test = bench_runs.split(corpus, Settings(topics=2, held_out=0.5))
+    train, test = bench_runs.split_held_out(corpus, Settings(topics=2, held_out=0.5))
     assert set(test.words.tolist()) <= set(range(train.n_words)) and train.n_words < corpus.n_words
 
 
@@ -85,7 +85,7 @@ def test_a_wrong_program_is_refused_by_name(text: str, part: str) -> None:
 def test_samplers_side_by_side() -> None:
     corpus = lda_corpus(documents=200, length=60)
     said: list[str] = []
-    result = bench_runs.compare(corpus, ["dense", "dense:start=growing"], QUICK, say=said.append)
+    result = bench_runs.compare_programs(corpus, ["dense", "dense:start=growing"], QUICK, say=said.append)
     plain, growing = result.runs
     assert not plain.problem and not growing.problem and result.reference == "dense"
     assert [r.sweep for r in plain.measured] == QUICK.points()
@@ -100,24 +100,24 @@ def test_samplers_side_by_side() -> None:
     assert compared["dense"]["perplexity"]["ratio"] == 1
     again = comparison.load_result(json.loads(json.dumps(result.to_json())))
     assert again.to_json() == result.to_json()
-    text = comparison_views.table(result)
+    text = comparison_views.comparison_table(result)
     assert "dense:start=growing" in text and "to dense's" in text
 
 
 def test_the_same_seed_gives_the_same_quality() -> None:
     corpus = lda_corpus()
     settings = Settings(topics=3, iterations=4, burn_in=3, samples=3)
-    first, second = (bench_runs.compare(corpus, ["dense"], settings).runs[0] for _ in range(2))
+    first, second = (bench_runs.compare_programs(corpus, ["dense"], settings).runs[0] for _ in range(2))
     assert [(r.perplexity, r.likelihood) for r in first.rows] == [(r.perplexity, r.likelihood) for r in second.rows]
 
 
 @pytest.mark.parametrize("peer", PEERS)
 def test_a_peer_is_judged_as_we_are(peer: str) -> None:
-    if not bench_runs.installed(peer):
+    if not bench_runs.is_installed(peer):
         pytest.skip(f"{peer} is not installed")
     corpus = lda_corpus(documents=300, length=60)
     settings = Settings(topics=4, iterations=30, burn_in=20, samples=10)
-    ours, theirs = bench_runs.compare(corpus, ["dense", peer], settings).runs
+    ours, theirs = bench_runs.compare_programs(corpus, ["dense", peer], settings).runs
     assert not theirs.problem and theirs.about["version"]
     assert theirs.rows[-1].sweep == 30 and theirs.rows[-1].perplexity is not None
     assert theirs.rows[-1].perplexity == pytest.approx(ours.rows[-1].perplexity, rel=0.15)
@@ -128,11 +128,13 @@ def test_a_peer_is_judged_as_we_are(peer: str) -> None:
 
 
 def test_a_library_that_is_not_there_is_named_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_runs, "installed", lambda name: False)
+    monkeypatch.setattr(bench_runs, "is_installed", lambda name: False)
     said: list[str] = []
-    result = bench_runs.compare(lda_corpus(), ["dense", "lda"], Settings(topics=2, iterations=1), say=said.append)
+    result = bench_runs.compare_programs(
+        lda_corpus(), ["dense", "lda"], Settings(topics=2, iterations=1), say=said.append
+    )
     assert result.missing == ["lda"] and [run.name for run in result.runs] == ["dense"]
-    assert "lda" in said[0] and "not installed: lda" in comparison_views.table(result)
+    assert "lda" in said[0] and "not installed: lda" in comparison_views.comparison_table(result)
 
 
 def test_a_program_that_crashes_is_a_line_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,14 +144,14 @@ def test_a_program_that_crashes_is_a_line_in_the_table(monkeypatch: pytest.Monke
         return original([sys.executable, "-c", "raise SystemExit('it broke')"], **settings)  # type: ignore[call-overload]
 
     monkeypatch.setattr(bench_runs.subprocess, "Popen", crash)
-    result = bench_runs.compare(lda_corpus(), ["dense"], Settings(topics=2, iterations=1))
+    result = bench_runs.compare_programs(lda_corpus(), ["dense"], Settings(topics=2, iterations=1))
     assert result.runs[0].problem == "it broke" and not result.runs[0].rows
-    assert "it broke" in comparison_views.table(result) and result.comparison() == []
+    assert "it broke" in comparison_views.comparison_table(result) and result.comparison() == []
 
 
 def test_a_program_over_its_time_is_stopped_after_a_last_look() -> None:
     settings = Settings(topics=4, iterations=100_000, limit=0.05, density=1e9, burn_in=2, samples=2)
-    run = bench_runs.compare(lda_corpus(), ["dense"], settings).runs[0]
+    run = bench_runs.compare_programs(lda_corpus(), ["dense"], settings).runs[0]
     assert "stopped after" in run.problem
     assert run.rows[-1].seconds > 0.05 and run.rows[-1].sweep < 100_000 and run.rows[-1].perplexity is not None
 

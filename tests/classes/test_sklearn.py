@@ -13,7 +13,7 @@ import scipy.sparse
 from tests.conftest import lda_corpus
 from topicx import InputError
 from topicx.datasets import embedded_texts, make
-from topicx.variational.weighted_counts import fold_in, learn
+from topicx.variational.weighted_counts import fold_in, learn_weighted_topics
 
 sklearn = pytest.importorskip("sklearn")
 
@@ -88,9 +88,11 @@ def test_weighted_expectations_by_hand() -> None:
     ours = (1.5 * g + 0.5) * phi[:, 0]
     assert np.allclose(g, ours / ours.sum(), atol=1e-9)
     X = lda_corpus().to_matrix() * 0.3
-    found = learn(scipy.sparse.csr_array(X), 3, 0.1, 0.01, sweeps=20, seed=1)
+    found = learn_weighted_topics(scipy.sparse.csr_array(X), 3, 0.1, 0.01, sweeps=20, seed=1)
     assert np.allclose(found.word_topics.sum(axis=1), np.asarray(X.sum(axis=0)).ravel())
-    assert np.array_equal(found.word_topics, learn(scipy.sparse.csr_array(X), 3, 0.1, 0.01, sweeps=20, seed=1)[0])
+    assert np.array_equal(
+        found.word_topics, learn_weighted_topics(scipy.sparse.csr_array(X), 3, 0.1, 0.01, sweeps=20, seed=1)[0]
+    )
 
 
 def test_a_pipeline_and_a_grid_search_by_held_out_score() -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from tests.conftest import Run, lda_corpus, run_topicx
 from topicx.cli import COMMANDS, cli
-from topicx.declare import declarations
+from topicx.declare import declared_options
 from topicx.model import Model
 from topicx.sampling import sampler_registry
 from topicx.sampling.run_options import Options
@@ -244,7 +244,7 @@ def test_help_names_every_sampler_and_format() -> None:
     from topicx.cli import export
     from topicx.corpus.formats.corpus_writers import FORMATS as CORPUS_FORMATS
 
-    help_of_train = declarations(Options)["sampler"][0].help
+    help_of_train = declared_options(Options)["sampler"][0].help
 
     assert all(name in help_of_train for name in sampler_registry.ENTRIES)
     assert set(export.CORPUS) == set(CORPUS_FORMATS)  # they stand twice so that --help need not import numpy

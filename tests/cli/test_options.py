@@ -15,11 +15,11 @@ import pytest
 
 from tests.conftest import lda_corpus, run_topicx
 from tests.places import ROOT
+from topicx import model_registry as models
 from topicx.cli import COMMANDS, spelt
-from topicx.declare import declarations
+from topicx.declare import declared_options
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.models import model_registry as models
 from topicx.run import Run
 from topicx.sampling import sampler_registry
 from topicx.sampling.run_options import Options
@@ -74,11 +74,11 @@ def outcome(sampler: str, settings: tuple[tuple[str, Any], ...]) -> str:
 
 
 def takes_phi(sampler: str) -> bool:
-    return sampler_registry.SAMPLES in sampler_registry.find(sampler).capabilities
+    return sampler_registry.SAMPLES in sampler_registry.find_sampler(sampler).capabilities
 
 
 def test_every_declared_option_is_here() -> None:
-    assert set(OTHERS) == set(declarations(Options)) - {"sampler"}
+    assert set(OTHERS) == set(declared_options(Options)) - {"sampler"}
 
 
 @pytest.mark.parametrize("option", OTHERS)
@@ -93,11 +93,11 @@ def test_no_option_is_ignored(sampler: str, option: str) -> None:
     if not other.startswith("refused"):
         assert other != plain, f"{sampler} does not know {option}"
         return
-    declared = declarations(Options)[option][0]
+    declared = declared_options(Options)[option][0]
     able = (
         sampler in declared.samplers
         if declared.samplers
-        else declared.capability in sampler_registry.find(sampler).capabilities
+        else declared.capability in sampler_registry.find_sampler(sampler).capabilities
     )
     assert not able, other
     assert spelt(other.removeprefix("refused: ")).startswith("--" + option.replace("_", "-"))
@@ -118,9 +118,9 @@ def test_options_of_models_are_declared_with_help() -> None:
     for name in models.names():
         definition = models.find(name)
         assert definition.summary
-        for option, (declared, _) in declarations(definition.Own).items():
+        for option, (declared, _) in declared_options(definition.Own).items():
             assert declared.help, f"{name}: {option} has no help"
-            assert option not in declarations(Options), f"{name}: {option} stands for something else"
+            assert option not in declared_options(Options), f"{name}: {option} stands for something else"
 
 
 # -- the command line ------------------------------------------------------------------------------------------------

@@ -69,7 +69,12 @@ def test_lines_say_how_long_it_will_take(monkeypatch: pytest.MonkeyPatch, capsys
         "training: 200 of 1,000 sweeps, score -8.1, 20 s, 3 min left",
         "training: 600 of 1,000 sweeps, score -8.1, 7 min, 5 min left",
     ]
-    assert [progress.span(seconds) for seconds in (3, 99, 100, 6100)] == ["3 s", "99 s", "2 min", "1 h 42 min"]
+    assert [progress.spell_duration(seconds) for seconds in (3, 99, 100, 6100)] == [
+        "3 s",
+        "99 s",
+        "2 min",
+        "1 h 42 min",
+    ]
 
 
 def test_the_bar_fits_the_terminal(tmp_path: Path) -> None:

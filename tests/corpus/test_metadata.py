@@ -19,7 +19,7 @@ from topicx.errors import InputError
 from topicx.model import Model as ModelClass
 from topicx.predict.inference import Inference
 from topicx.strings import Strings
-from topicx.tables.theta_writers import apart
+from topicx.tables.theta_writers import columns_with_free_names
 from topicx.views.example_columns import carried_by_examples
 
 WORDS = ["apples pears fruit trees autumn", "court judge law ruled void"]
@@ -195,10 +195,10 @@ def test_parts_of_a_corpus_and_of_its_file(made: Run) -> None:
     inference = Inference(Model.load("m"), threads=1)
     inference.carried = {"rating": Digits, "nothing": str}
     parts = list(inference.corpus(corpus))
-    assert parts[0].values == [[4, 12345678.5, None, None], [None] * 4]
+    assert parts[0].carried == {"rating": [4, 12345678.5, None, None], "nothing": [None] * 4}
 
 
 def test_names_that_a_table_has_for_something_else() -> None:
-    assert apart({"theta": str, "topic_1": str, "topic_9": str, "class": str}, 3, (), ["class"]) == {
+    assert columns_with_free_names({"theta": str, "topic_1": str, "topic_9": str, "class": str}, 3, (), ["class"]) == {
         "corpus_theta": str, "corpus_topic_1": str, "topic_9": str, "corpus_class": str
     }  # fmt: skip

@@ -19,7 +19,7 @@ from tests.corpus.test_import_command import Run, corpus_of, run, words_of, writ
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import random_parts
 from topicx.corpus.formats.document_reader import Batch
-from topicx.corpus.text.chunks import chunked, joining, parent
+from topicx.corpus.text.chunks import cut_into_chunks, join_chunks, parent_of_chunk
 from topicx.corpus.text.tokenizer import Tokenizer
 from topicx.strings import Strings
 
@@ -250,10 +250,10 @@ def test_memory_does_not_grow_with_a_line(tmp_path: Path) -> None:
 def test_chunks(lengths: list[int], size: int) -> None:
     texts = [" ".join(f"w{i}" for i in range(n)) for n in lengths]
     batch = Batch("x", range(len(texts)), texts, labels=[("a",)] * len(texts), columns={"n": lengths})
-    cut = next(chunked(iter([batch]), size))
+    cut = next(cut_into_chunks(iter([batch]), size))
     by_text: dict[str, list[str]] = {}
     for name, text, column, number in zip(cut.ids or (), cut.texts, cut.columns["document"], cut.columns["chunk"]):
-        assert parent(str(name)) == (column, number)
+        assert parent_of_chunk(str(name)) == (column, number)
         by_text.setdefault(column, []).append(text)
         assert number == len(by_text[column])
     assert {name: "".join(parts) for name, parts in by_text.items()} == {str(i): text for i, text in enumerate(texts)}
@@ -274,7 +274,7 @@ def test_chunks_are_split_together_and_joined_again(run: Run) -> None:  # noqa: 
     corpus = corpus_of()
     assert corpus.n_documents > 40 and corpus.ids[1] == "t1#1" and corpus.labels(1) == ["l1"]
     parts = random_parts(corpus, [0.5, 0.5], seed=1)
-    texts = [{parent(corpus.ids[int(i)])[0] for i in part} for part in parts]
+    texts = [{parent_of_chunk(corpus.ids[int(i)])[0] for i in part} for part in parts]
     assert not texts[0] & texts[1] and len(texts[0] | texts[1]) == 12
     assert (
         run(
@@ -306,7 +306,7 @@ def test_chunks_are_split_together_and_joined_again(run: Run) -> None:  # noqa: 
     }
     assert [row[0] for row in read["theta"]] == [f"t{i}" for i in range(12)]
     for name, tokens, _, *shares in read["theta"]:
-        mine = [row for row in read["chunks"] if parent(row[0])[0] == name]
+        mine = [row for row in read["chunks"] if parent_of_chunk(row[0])[0] == name]
         weights = np.array([int(row[1]) for row in mine])
         expected = np.average(np.array([row[3:] for row in mine], dtype=float), axis=0, weights=weights)
         assert int(tokens) == weights.sum() and np.allclose(expected, np.array(shares, dtype=float), atol=1e-6)
@@ -323,7 +323,7 @@ def test_joining_over_several_calls() -> None:
     def write_rows(ids: Any, lengths: Any, unknown: Any, theta: Any) -> None:
         rows.append((list(ids), lengths.tolist(), unknown.tolist(), theta.tolist()))
 
-    with joining(write_rows) as add:
+    with join_chunks(write_rows) as add:
         one = np.array([[1, 0], [0, 1]], np.float32)
         add(Strings.of(["a#1", "a#2"]), np.array([3, 1]), np.array([0, 1]), one)
         add(Strings.of(["a#3", "b#1"]), np.array([0, 0]), np.array([2, 0]), one)

@@ -10,8 +10,8 @@ import pytest
 
 from tests.corpus.test_import_command import Run, corpus_of, run, write  # noqa: F401
 from topicx import Corpus
-from topicx.corpus.text.stems import stems
-from topicx.corpus.text.tokenizer import Tokenizer, stopwords
+from topicx.corpus.text.stems import make_stemmer
+from topicx.corpus.text.tokenizer import Tokenizer, load_stopwords
 from topicx.errors import InputError
 
 TEXTS = ["The wills, willing presidents; running & runs. 1234", "a president's others  according to wolves!"]
@@ -35,9 +35,9 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     module = ModuleType("Stemmer")
     module.Stemmer, module.algorithms = Stemmer, lambda: ["english", "swedish"]  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "Stemmer", module)
-    stems.cache_clear()
+    make_stemmer.cache_clear()
     yield
-    stems.cache_clear()
+    make_stemmer.cache_clear()
 
 
 @pytest.mark.usefixtures("library")
@@ -59,12 +59,12 @@ def test_stems_stand_for_words(language: str) -> None:
 @pytest.mark.usefixtures("library")
 def test_stop_words_are_found_among_stems() -> None:
     """The stop words of the texts' language, which are known only at the end, go as without stems."""
-    text = " ".join(sorted(stopwords("en")) * 3)
+    text = " ".join(sorted(load_stopwords("en")) * 3)
     plain = Corpus.from_texts([f"{text} ships"] * 3, stopwords="auto")
     assert list(plain.vocabulary) == ["ships"]
     assert list(Corpus.from_texts([f"{text} ships"] * 3, tokenizer=Tokenizer(stem="en", stopwords="en"))[0]) == ["ship"]
-    assert {stems("en")[word] for word in stopwords("en")} == stopwords("en")
-    assert stems("en")["others"] == "others" and stems("swedish")["others"] == "other"
+    assert {make_stemmer("en")[word] for word in load_stopwords("en")} == load_stopwords("en")
+    assert make_stemmer("en")["others"] == "others" and make_stemmer("swedish")["others"] == "other"
 
 
 @pytest.mark.usefixtures("library")
@@ -90,7 +90,7 @@ def test_an_unknown_language_is_refused() -> None:
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "Stemmer", None)
-    stems.cache_clear()
+    make_stemmer.cache_clear()
     with pytest.raises(InputError, match=r"pip install 'topicx\[stem\]'"):
         Tokenizer(stem="en")
 

@@ -16,12 +16,12 @@ from topicx.corpus.text.tokenizer import (
     LANGUAGES,
     PATTERNS,
     Tokenizer,
-    characters,
+    character_classes,
     form_alone,
-    formed,
-    forms,
+    load_stopwords,
     make_stopwords,
-    stopwords,
+    normalize_text,
+    normalizing_kernel_form,
 )
 from topicx.errors import InputError
 
@@ -72,7 +72,7 @@ def test_words_of_any_length_at_any_place(name: str, numbers: bool, parts: list[
 def test_words_that_differ_behind_or_before_eight_letters() -> None:
     words = [f"{'a' * n}{end}" for n in range(20) for end in ("", "b", "c", "bb")]
     table = Words()
-    ids, _ = table.encode([" ".join(["", *words, *reversed(words)])], characters("words"))
+    ids, _ = table.encode([" ".join(["", *words, *reversed(words)])], character_classes("words"))
     assert [table.word(i) for i in ids.tolist()] == [word for word in (*words, *reversed(words)) if word]
     assert len(table) == len(set(words) - {""})
 
@@ -103,11 +103,11 @@ def kernel_words(tokenizer: Tokenizer, text: str) -> list[str]:
 @given(text=st.text(st.one_of(st.sampled_from(EDGE + "\u00ad\u2060´™\r\0Ϲ가각ｶﾞ\u0327\ud800 "), st.characters())))
 @settings(max_examples=300, deadline=None)
 def test_a_text_in_pieces_has_the_form_of_the_whole(name: str, lowercase: bool, text: str) -> None:
-    whole, compatible, kinds = Words(), Tokenizer(name).unicode == "NFKC", characters(name)
-    expected = whole.encode([formed(text, compatible, lowercase)], kinds)[0].tolist()
+    whole, compatible, kinds = Words(), Tokenizer(name).unicode == "NFKC", character_classes(name)
+    expected = whole.encode([normalize_text(text, compatible, lowercase)], kinds)[0].tolist()
     for piece in (1, 5, 1024):
         words = Words()
-        ids, lengths = words.encode([text, "", text], kinds, forms(compatible, lowercase, piece))
+        ids, lengths = words.encode([text, "", text], kinds, normalizing_kernel_form(compatible, lowercase, piece))
         assert ids.tolist() == [*expected, *expected] and lengths.tolist() == [len(expected), 0, len(expected)]
         assert [words.word(i) for i in range(len(words))] == [whole.word(i) for i in range(len(whole))]
 
@@ -125,7 +125,7 @@ def test_characters_that_stand_apart_stand_apart(compatible: bool, lowercase: bo
     for _ in range(3):
         order = random.permutation(len(apart)).tolist()
         text, expected = "".join(apart[i][0] for i in order), "".join(apart[i][1] for i in order)
-        assert formed(text, compatible, lowercase) == expected
+        assert normalize_text(text, compatible, lowercase) == expected
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS))
@@ -191,12 +191,12 @@ def test_lone_surrogates_become_question_marks_or_nothing() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_stop_words(language: str) -> None:
-    words = stopwords(language)
+    words = load_stopwords(language)
     assert len(words) >= 250
     assert all(word == normalize("NFC", word.lower()) for word in words)
     assert all(Tokenizer(min_length=1).tokenize(word) == [word] or word.endswith("'") for word in words)
     with pytest.raises(InputError, match="no stop words for the language 'xx'"):
-        stopwords("xx")
+        load_stopwords("xx")
 
 
 def test_stop_words_are_dropped_by_both_roads() -> None:
@@ -242,7 +242,7 @@ def test_dehyphenate() -> None:
 
 def test_languages_by_name() -> None:
     assert Tokenizer(stopwords="en").tokenize("the cat and en") == ["cat", "en"]
-    assert Tokenizer(stopwords="de, en").stopwords == stopwords("de") | stopwords("en")
+    assert Tokenizer(stopwords="de, en").stopwords == load_stopwords("de") | load_stopwords("en")
     with pytest.raises(InputError, match="no stop words for the language 'the'"):
         Tokenizer(stopwords="the")
     for wrong in ({"unicode": "NFD"}, {"min_length": 0}):

@@ -24,10 +24,11 @@ from tests.twins import cgsp as twin
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import Conditionals, cgs_counts, cgsp_counts, estimate, theta
-from topicx.estimate.averaging import average, permutations
-from topicx.estimate.topic_alignment import align, topic_distances
+from topicx.estimate.averaging import average_models, topic_orders
+from topicx.estimate.topic_alignment import align_topics, topic_distances
 from topicx.model import Model
-from topicx.predict.inference import Documents, Inference
+from topicx.predict.documents import Documents
+from topicx.predict.inference import Inference
 from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
@@ -268,15 +269,15 @@ def test_topics_are_found_again() -> None:
     state = random_state(6, documents=40, topics=6)
     order = np.array([3, 0, 5, 1, 4, 2])
     model, other = estimate(state), estimate(_renumbered(state, order))
-    pairs = align(model, other)
+    pairs = align_topics(model, other)
     assert [pair.b for pair in pairs] == np.argsort(order).tolist()
     assert all(pair.distance is not None and pair.distance < 1e-6 for pair in pairs)
     few = estimate(random_state(7, topics=4))
-    pairs = align(model, few)
+    pairs = align_topics(model, few)
     assert [pair.a for pair in pairs] == list(range(6))
     assert sorted(pair.b for pair in pairs if pair.b is not None) == [0, 1, 2, 3]
     assert sum(pair.distance is None for pair in pairs) == 2
-    assert len(align(few, model)) == 6
+    assert len(align_topics(few, model)) == 6
 
 
 def test_distances_use_the_common_words_only() -> None:
@@ -292,7 +293,7 @@ def test_distances_use_the_common_words_only() -> None:
     b = model("yba", [[5, 5], [0, 2], [4, 0]])
     assert np.allclose(topic_distances(a, b), [[0, 1], [1, 0]], atol=1e-4)
     with pytest.raises(InputError, match="no word in common"):
-        align(a, model("pq", [[1, 1], [1, 1]]))
+        align_topics(a, model("pq", [[1, 1], [1, 1]]))
 
 
 def test_averages_are_refused_where_topics_do_not_match() -> None:
@@ -300,22 +301,22 @@ def test_averages_are_refused_where_topics_do_not_match() -> None:
     order = np.array([3, 0, 5, 1, 4, 2])
     models = [estimate(state), estimate(_renumbered(state, order))]
     with pytest.raises(InputError, match="do not number their topics alike"):
-        permutations(models)
-    mean = average(models, permutations(models, align=True))
+        topic_orders(models)
+    mean = average_models(models, topic_orders(models, align=True))
     assert np.allclose(mean.topic_word, models[0].topic_word)
     assert np.allclose(mean.alpha, models[0].alpha)
-    same = average([models[0]] * 3, permutations([models[0]] * 3))
+    same = average_models([models[0]] * 3, topic_orders([models[0]] * 3))
     assert np.allclose(same.topic_word, models[0].topic_word)
     few = [estimate(state, max_entries=60)] * 2
-    assert np.allclose(average(few, permutations(few)).topic_word, few[0].topic_word)
+    assert np.allclose(average_models(few, topic_orders(few)).topic_word, few[0].topic_word)
     for at, model in enumerate(models):
         model.meta |= {"seed": at, "options": {}}
     with pytest.raises(InputError, match="different chains"):
-        permutations(models)
+        topic_orders(models)
     with pytest.raises(InputError, match="4 topics"):
-        permutations([models[0], estimate(random_state(6, topics=4))])
+        topic_orders([models[0], estimate(random_state(6, topics=4))])
     with pytest.raises(InputError, match="vocabularies"):
-        permutations([models[0], estimate(random_state(6, topics=6, words=41))])
+        topic_orders([models[0], estimate(random_state(6, topics=6, words=41))])
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

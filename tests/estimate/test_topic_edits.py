@@ -15,12 +15,12 @@ from topicx.errors import InputError
 from topicx.estimate import estimate
 from topicx.estimate.topic_edits import (
     GONE,
-    edited,
-    follow,
-    hidden,
-    merged,
+    edit_topics,
+    follow_model_edits,
+    hide_topics,
+    merge_topics,
     merged_state,
-    named,
+    name_topics,
     pruned_state,
     targets_of,
 )
@@ -37,7 +37,7 @@ def trained() -> LDA:
 
 def test_merging_adds_up(trained: LDA) -> None:
     model = trained.model
-    found = merged(model, [[4, 1, 0], [2, 5]])
+    found = merge_topics(model, [[4, 1, 0], [2, 5]])
     before, after = model.counts().toarray(), found.counts().toarray()
     assert np.array_equal(after[:, 4], before[:, [4, 1, 0]].sum(axis=1)) and np.array_equal(after[:, 3], before[:, 3])
     assert np.array_equal(after[:, 2], before[:, 2] + before[:, 5]) and not after[:, [0, 1, 5]].any()
@@ -45,19 +45,19 @@ def test_merging_adds_up(trained: LDA) -> None:
     assert (found.alpha[0, [0, 1, 5]] == GONE).all() and found.shown.tolist() == [False, False, True, True, True, False]
     assert found.topic_weights.sum() == pytest.approx(1) and found.merged.tolist() == [4, 4, 2, 3, 4, 2]
     assert np.allclose(found.topic_word.sum(axis=1), 1) and model.merged.size == 0  # the model stays as it is
-    twice = merged(found, [[3, 4]])  # what went into 4 goes with it
+    twice = merge_topics(found, [[3, 4]])  # what went into 4 goes with it
     assert (
         twice.merged.tolist() == [3, 3, 2, 3, 3, 2]
         and twice.counts().toarray()[:, 3].sum() == before[:, [0, 1, 3, 4]].sum()
     )
     with pytest.raises(InputError, match="topic 1 is a part of topic 4 already"):
-        merged(found, [[3, 1]])
+        merge_topics(found, [[3, 1]])
 
 
 def test_theta_of_merged_topics_is_the_sum(trained: LDA) -> None:
     """θ by many samples under merged φ is near the sum of the parts' θ; merged topics that are gone have none."""
     corpus = lda_corpus(seed=0)
-    found = merged(trained.model, [[4, 1]])
+    found = merge_topics(trained.model, [[4, 1]])
     parts, whole = (m.transform(corpus, burn_in=50, samples=200, theta="cgsp") for m in (trained.model, found))
     assert (whole[:, 1] < 1e-6).all() and np.allclose(whole.sum(axis=1), 1, atol=1e-5)
     lengths = corpus.lengths
@@ -66,20 +66,20 @@ def test_theta_of_merged_topics_is_the_sum(trained: LDA) -> None:
 
 
 def test_the_state_follows(trained: LDA) -> None:
-    found = merged(trained.model, [[4, 1]])
-    state = follow(trained.state, found)
+    found = merge_topics(trained.model, [[4, 1]])
+    state = follow_model_edits(trained.state, found)
     state.verify()
     assert np.array_equal(state.z, np.where(trained.state.z == 1, 4, trained.state.z))
     again = expected(state.word_topics(), state, "cgs")
     assert np.array_equal(again.counts().toarray(), found.counts().toarray())
     assert np.allclose(estimate(state, phi="cgs").alpha, found.alpha)
-    assert follow(trained.state, trained.model) is trained.state
+    assert follow_model_edits(trained.state, trained.model) is trained.state
     with pytest.raises(InputError, match="not of the model's run"):
         merged_state(trained.state, targets_of([[0, 1]], 4))
 
 
 def test_typical_documents_of_a_merged_topic(trained: LDA) -> None:
-    model, found = trained.model, merged(trained.model, [[4, 1]])
+    model, found = trained.model, merge_topics(trained.model, [[4, 1]])
     number = model.example_documents.shape[1]
     known: dict[int, float] = {}
     for k in (1, 4):
@@ -99,7 +99,7 @@ def test_typical_documents_of_a_merged_topic(trained: LDA) -> None:
 def test_expected_counts_with_a_remainder(trained: LDA) -> None:
     model = estimate(trained.state, phi="cgsp", max_entries=40)
     assert len(model.remainder)
-    found = merged(model, [[0, 3]])
+    found = merge_topics(model, [[0, 3]])
     sums = model.totals[0] + model.totals[3]
     assert found.totals[0] == pytest.approx(sums) and found.totals[3] == pytest.approx(0)
     assert np.allclose(found.phi_of([1]) * (found.totals + found.beta_sum) - found.beta[1],
@@ -109,18 +109,21 @@ def test_expected_counts_with_a_remainder(trained: LDA) -> None:
 
 
 def test_names_and_hidden_topics(trained: LDA) -> None:
-    model = named(trained.model, {4: " old  school ", 0: "art"})
+    model = name_topics(trained.model, {4: " old  school ", 0: "art"})
     assert model.called == ["art", "topic_1", "topic_2", "topic_3", "old school", "topic_5"]
-    assert named(model, {4: "", 0: ""}).called == [] and named(model, {1: "topic_1"}).called[1] == "topic_1"
-    assert merged(model, [[1, 4]]).called[4] == "topic_4"  # the name has gone with its topic
-    marked = hidden(hidden(model, [2]), [3])
+    assert name_topics(model, {4: "", 0: ""}).called == [] and name_topics(model, {1: "topic_1"}).called[1] == "topic_1"
+    assert merge_topics(model, [[1, 4]]).called[4] == "topic_4"  # the name has gone with its topic
+    marked = hide_topics(hide_topics(model, [2]), [3])
     assert marked.shown.tolist() == [True, True, False, False, True, True] and model.shown.all()
     for call, message in (
-        (lambda: named(model, {1: "art"}), "both be 'art'"), (lambda: named(model, {1: "topic_4"}), "without a name"),
-        (lambda: named(model, {6: "x"}), "name: 6 is not a topic; there are 0 to 5"),
-        (lambda: hidden(model, [-1]), "hide: -1"), (lambda: hidden(model, range(6)), "no topic would be left"),
-        (lambda: merged(model, [[1]]), "name two"), (lambda: merged(model, [[1, 2], [2, 3]]), "named twice"),
-        (lambda: edited(model, [[1, 2]], {2: "x"}), "topic 2 is a part of topic 1: name or hide that one"),
+        (lambda: name_topics(model, {1: "art"}), "both be 'art'"),
+        (lambda: name_topics(model, {1: "topic_4"}), "without a name"),
+        (lambda: name_topics(model, {6: "x"}), "name: 6 is not a topic; there are 0 to 5"),
+        (lambda: hide_topics(model, [-1]), "hide: -1"),
+        (lambda: hide_topics(model, range(6)), "no topic would be left"),
+        (lambda: merge_topics(model, [[1]]), "name two"),
+        (lambda: merge_topics(model, [[1, 2], [2, 3]]), "named twice"),
+        (lambda: edit_topics(model, [[1, 2]], {2: "x"}), "topic 2 is a part of topic 1: name or hide that one"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=message):
             call()
@@ -132,14 +135,14 @@ def test_models_that_know_topics_by_number_are_not_merged() -> None:
     for made in (LDA(3, iterations=3, model="medlda"), LabeledLDA(iterations=3)):
         model = made.fit(corpus)
         with pytest.raises(InputError, match="knows its topics by number"):
-            merged(model.model, [[0, 1]])
+            merge_topics(model.model, [[0, 1]])
 
 
 def test_compound_models_add_up_their_proportions() -> None:
     corpus = lda_corpus(60)
     corpus.collection, corpus.collection_names = np.arange(60, dtype=np.int32) % 2, Strings.of(["x", "y"])
     lda = LDA(4, iterations=30, model="compound", own={"pi_burn_in": 5}).fit(corpus)
-    found = merged(lda.model, [[0, 2]])
+    found = merge_topics(lda.model, [[0, 2]])
     assert np.allclose(found.side["pi"][:, 0], lda.model.side["pi"][:, [0, 2]].sum(axis=1))
     assert np.allclose(found.side["pi_draws"].sum(axis=2), 1, atol=1e-5) and not found.side["pi"][:, 2].any()
 
@@ -210,7 +213,7 @@ def test_the_command_line(run: Run) -> None:  # noqa: F811
 
 
 def test_files_of_edited_models_come_back(trained: LDA, tmp_path: Path) -> None:
-    model = edited(trained.model, [[0, 1]], {3: "x"}, [2])
+    model = edit_topics(trained.model, [[0, 1]], {3: "x"}, [2])
     model.save(tmp_path / "m")
     again = Model.load(tmp_path / "m")
     assert again == model and again.meta["edits"] == ["merge 0,1", "name 3=x", "hide 2"]

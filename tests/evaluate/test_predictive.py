@@ -12,7 +12,7 @@ import pytest
 from tests import harness
 from tests.conftest import lda_corpus, run_topicx
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.corpus_split import halves
+from topicx.corpus.corpus_split import halve_documents
 from topicx.errors import InputError
 from topicx.evaluate.predictive import Predictive
 from topicx.evaluate.silhouettes import silhouettes, thinned
@@ -25,7 +25,7 @@ def test_predictive_perplexity_is_the_mean_over_states_of_each_word() -> None:
     docs = [random.integers(0, 6, n).tolist() for n in (5, 8, 1, 0, 7)]
     words, offsets = np.concatenate(docs).astype(np.uint32), np.concatenate([[0], np.cumsum([len(d) for d in docs])])
     corpus = Corpus(words, offsets.astype(np.int64), Strings.of([f"w{i}" for i in range(6)]))
-    first, rest = halves(corpus, np.array([True, True, True, True, False]))
+    first, rest = halve_documents(corpus, np.array([True, True, True, True, False]))
     assert first.lengths.tolist() == [3, 4, 1, 0, 7] and rest.lengths.tolist() == [2, 4, 0, 0, 0]
     assert rest.document(1) == corpus.document(1)[4:]
     groups, judge, states = [0, 1, 0, 1, 0], Predictive(rest), []

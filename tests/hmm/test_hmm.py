@@ -251,21 +251,21 @@ def test_geweke(sampler, S, M, lengths):
 def test_one_path_gives_the_plain_samplers_bits(sampler, S):
     """The textbook sampler, which knows nothing of paths, from the same start and streams."""
     from topicx.sampling import random_streams
-    from topicx.sampling.updates.table_counts import dirichlet
+    from topicx.sampling.updates.table_counts import draw_dirichlet
 
     words, offsets, _ = random_case(9, S, 5, [200, 3, 90])
     learner = learner_of(sampler, S, 1, words, [200, 3, 90], symbols=5)
     z = learner.z[0].copy()
     for number in range(3):
         counts = counts_of(words, offsets, [z], S, 5)
-        key = random_streams.key(random_streams.CELL, 1, 0, number, 0)
+        key = random_streams.stream_key(random_streams.CELL, 1, 0, number, 0)
         if sampler == "collapsed":
             twin.sweep_collapsed(words, offsets, z, *counts, 0.6, 0.8, 0.5, key)
         else:
-            own = random_streams.key(random_streams.PHI, 1, 0, number)
-            start = dirichlet(counts[0][None] + 0.6, random_streams.key(own, 0))[0]
-            trans = dirichlet(counts[1] + 0.8, random_streams.key(own, 1))
-            emit = np.ascontiguousarray(dirichlet(counts[2].T + 0.5, random_streams.key(own, 2)).T)
+            own = random_streams.stream_key(random_streams.PHI, 1, 0, number)
+            start = draw_dirichlet(counts[0][None] + 0.6, random_streams.stream_key(own, 0))[0]
+            trans = draw_dirichlet(counts[1] + 0.8, random_streams.stream_key(own, 1))
+            emit = np.ascontiguousarray(draw_dirichlet(counts[2].T + 0.5, random_streams.stream_key(own, 2)).T)
             twin.sweep_partial(words, offsets, z, start, trans, emit, key)
         learner.sweep(number)
         np.testing.assert_array_equal(learner.z[0], z)

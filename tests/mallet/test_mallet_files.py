@@ -90,17 +90,17 @@ def test_small_files_to_the_letter(tmp_path: Path) -> None:
     assert out.read_text() == "0\t0.1\tx&y a<b \n1\t0.02995\t\n2\t0.00001\tnew york a<b \n"
     write.word_topic_counts(counts, state.vocabulary, str(out), state)
     assert out.read_text() == "0 a<b 0:1 2:1\n1 new 2:3\n2 york 2:1\n3 x&y 0:2\n4 none\n"
-    write.topic_word_weights(write.smoothed(counts, state.beta), state.vocabulary, str(out))
+    write.topic_word_weights(write.smoothed_counts(counts, state.beta), state.vocabulary, str(out))
     assert out.read_text().splitlines()[:4] == ["0\ta<b\t1.0001", "0\tnew\t1.0E-4", "0\tyork\t1.0E-4", "0\tx&y\t2.0001"]
-    write.doc_topics(write.shares(state), state.ids, str(out), threshold=1e-5, most=2)
+    write.doc_topics(write.document_shares(state), state.ids, str(out), threshold=1e-5, most=2)
     lines = out.read_text().split("\n")
     assert lines[0] == "#doc name topic proportion ..."
     assert lines[1].startswith("0\td 0\t2\t0.7797")
     assert lines[1].endswith("\t")
     assert lines[2].startswith("1\t\t0\t0.769")
-    write.doc_topics(write.shares(state), state.ids, str(out), threshold=0.9999)
+    write.doc_topics(write.document_shares(state), state.ids, str(out), threshold=0.9999)
     assert out.read_text().split("\n")[1:] == ["0\td 0\t", "1\t\t", "2\td 2\t", ""]
-    write.state(state, str(out), ["a file.txt", "", "s"])
+    write.write_state(state, str(out), ["a file.txt", "", "s"])
     assert gzip.decompress(out.read_bytes()).decode().split("\n")[:5] == [
         "#doc source pos typeindex type topic", "#alpha : 0.1 0.029954 1.0E-5 ", "#beta : 1.0E-4",
         "0 a file.txt 0 0 a<b 0", "0 a file.txt 1 1 new 2",
@@ -137,11 +137,11 @@ def test_small_reports_to_the_letter(tmp_path: Path) -> None:
 
 def test_titles_prefer_frequent_phrases() -> None:
     words = [(f"w{i:02}", 50 - i) for i in range(25)]
-    titles = reports.titles(words, [("new york", 30), ("rare pair", 20)])
+    titles = reports.topic_titles(words, [("new york", 30), ("rare pair", 20)])
     assert titles.startswith("new york, w00, w01, ")
     assert titles.endswith("w08")
     assert "rare" not in titles
-    assert reports.titles([("york", 9), ("new", 5)], [("new york", 21)]) == "new york, "
+    assert reports.topic_titles([("york", 9), ("new", 5)], [("new york", 21)]) == "new york, "
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------

@@ -163,27 +163,27 @@ def test_the_pipeline_survives_its_file() -> None:
     ],
 )  # fmt: skip
 def test_doubles_as_java_writes_them(value: float, text: str) -> None:
-    assert numbers.text(value) == text
-    assert numbers.texts([value, 1.5]).tolist() == [text, "1.5"]
+    assert numbers.java_double(value) == text
+    assert numbers.java_doubles([value, 1.5]).tolist() == [text, "1.5"]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_doubles_read_back(value: float) -> None:
-    assert float(numbers.text(value)) == value
+    assert float(numbers.java_double(value)) == value
 
 
 def test_short_and_fixed_numbers() -> None:
-    assert [numbers.short(x) for x in (1.0, 0.02995, 0.1234565, 1234.5, 0.000004)] == [
+    assert [numbers.short_decimal(x) for x in (1.0, 0.02995, 0.1234565, 1234.5, 0.000004)] == [
         "1",
         "0.02995",
         "0.12346",
         "1234.5",
         "0",
     ]
-    assert numbers.fixed(0.00005, 4) == "0.0001"  # halves of the shortest digits go up
-    assert numbers.fixed(2.5, 0) == "3"
-    assert numbers.fixed(-1.00005, 4) == "-1.0001"
-    assert numbers.fixed(1e-9, 4) == "0.0000"
+    assert numbers.fixed_decimals(0.00005, 4) == "0.0001"  # halves of the shortest digits go up
+    assert numbers.fixed_decimals(2.5, 0) == "3"
+    assert numbers.fixed_decimals(-1.00005, 4) == "-1.0001"
+    assert numbers.fixed_decimals(1e-9, 4) == "0.0000"
 
 
 def test_shuffling_is_javas() -> None:

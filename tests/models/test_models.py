@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from tests import harness
 from tests.conftest import lda_corpus
+from topicx import model_registry as models
 from topicx.corpus.corpus import Corpus
-from topicx.declare import positive
+from topicx.declare import positive_option
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.completion import completion
 from topicx.model import Model
-from topicx.models import model_registry as models
 from topicx.models.definition import Definition, Priors, collections_of, initial_state
 from topicx.predict.inference import Inference
+from topicx.predict.reader import Admixture, Read
 from topicx.run import Run
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.method import Method, Update
@@ -54,7 +55,9 @@ class LearnEachAlpha:
         alpha = prior_fixed_points.learn_alpha(method.document_statistics(), method.state.alpha, symmetric=False)
         noise = np.random.Generator(np.random.Philox(key=key)).uniform(0.99, 1.01, alpha.shape)
         mean = alpha.mean(axis=0)
-        method.set_priors(prior_fixed_points.rounded((alpha + self.shrink * (mean - alpha)) * noise), method.state.beta)
+        method.set_priors(
+            prior_fixed_points.round_to_float32((alpha + self.shrink * (mean - alpha)) * noise), method.state.beta
+        )
         self.times += 1
         return {"learnt": float(self.times)}
 
@@ -67,7 +70,7 @@ class LearnEachAlpha:
 
 @dataclass(frozen=True)
 class OwnOptions:
-    shrink: float = positive(0.1, help="How much a collection's α is drawn to the mean of all.")
+    shrink: float = positive_option(0.1, help="How much a collection's α is drawn to the mean of all.")
 
 
 class ByCollection(Definition):
@@ -88,13 +91,16 @@ class ByCollection(Definition):
         super().finish(state, model, samples)
         model.side["documents"] = np.bincount(state.groups, minlength=len(state.alpha))
 
-    def columns(self, model: Model) -> dict[str, type]:
+    def reader(self, model: Model) -> Strongest:
+        return Strongest(model)
+
+
+class Strongest(Admixture):
+    def columns(self) -> dict[str, type]:
         return {"strongest": int}
 
-    def predict(
-        self, model: Model, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
-    ) -> Sequence[Sequence[Any]]:
-        return (theta.argmax(axis=1).tolist(),)
+    def predict(self, read: Read) -> Sequence[Sequence[Any]]:
+        return (read.theta.argmax(axis=1).tolist(),)
 
 
 @pytest.fixture
@@ -177,12 +183,12 @@ def test_the_command_line_writes_what_it_predicts(
 
 
 def test_what_it_needs_of_a_sampler_is_asked_for(by_collection: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    blind = replace(sampler_registry.find("dense"), name="blind", capabilities=frozenset({SAMPLES}))
+    blind = replace(sampler_registry.find_sampler("dense"), name="blind", capabilities=frozenset({SAMPLES}))
     monkeypatch.setitem(sampler_registry.ENTRIES, "blind", blind)
     with pytest.raises(
         InputError, match=r"sampler blind is not for the model by-collection: .* these would do: sparse"
     ):
-        sampler_registry.choose("blind", {GROUPS}, "the model by-collection")
+        sampler_registry.choose_sampler("blind", {GROUPS}, "the model by-collection")
     with pytest.raises(InputError, match="no option 'shrnk'; did you mean 'shrink'"):
         Run.start(collected(), Options(**OPTIONS | {"own": {"shrnk": 1.0}}), Threads(1))
 
@@ -200,7 +206,7 @@ class Toy(Assignments):
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         state, z, changed = self.state, self.z, 0
-        draw = random_streams.generator(self.options.seed, self.options.chain, random_streams.CELL, step)
+        draw = random_streams.make_generator(self.options.seed, self.options.chain, random_streams.CELL, step)
         topics = state.n_topics
         nw = np.zeros((state.n_words, topics))
         np.add.at(nw, (self.words[z != NONE], z[z != NONE]), 1)

@@ -26,7 +26,7 @@ from topicx import progress
 from topicx.classes.lda_class import FURTHER
 from topicx.classes.medlda_class import MedLDA
 from topicx.datasets import embedded, embedded_texts
-from topicx.declare import ALIASES, declarations
+from topicx.declare import ALIASES, declared_options
 from topicx.sampling.run_options import Options
 
 TEXTS = [
@@ -47,7 +47,7 @@ def small(**more: Any) -> topicx.LDA:
 
 def test_the_arguments_are_the_declared_options() -> None:
     parameters = inspect.signature(topicx.LDA.__init__).parameters
-    declared = declarations(Options)
+    declared = declared_options(Options)
     assert set(parameters) - {"self", "unknown"} == set(declared) | set(FURTHER) | {"model", "own"}
     assert {name: parameters[name].default for name in declared} == {
         name: value for name, (_, value) in declared.items()
@@ -82,7 +82,7 @@ def test_what_other_libraries_call_it_is_met_with_ours() -> None:
 
 
 def test_aliases_are_of_options_and_hide_none() -> None:
-    known = {*declarations(Options), *FURTHER}
+    known = {*declared_options(Options), *FURTHER}
     assert set(ALIASES) <= known
     assert not known & {name for names in ALIASES.values() for name in names.split()}
 

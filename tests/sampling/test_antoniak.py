@@ -9,7 +9,7 @@ from scipy import special, stats
 from tests import harness
 from tests.twins import antoniak as twin
 from topicx.engines.threads import Threads
-from topicx.sampling.updates.table_counts import Occupancy, dirichlet, gamma, log_betas
+from topicx.sampling.updates.table_counts import Occupancy, draw_dirichlet, draw_gamma, log_betas
 
 CASES = [
     (1, 0.3), (2, 0.05), (5, 1.0), (40, 0.01), (40, 3.0), (40, 15.9), (40, 16.1), (100, 40.0), (70, 900.0),
@@ -79,7 +79,7 @@ def test_log_rising_factorials_and_their_derivative() -> None:
 
 def test_dirichlet_draws_of_any_shape() -> None:
     shapes = np.tile([0.02, 3.0, 0.5], (4000, 1))
-    drawn = dirichlet(shapes, 9)
+    drawn = draw_dirichlet(shapes, 9)
     assert np.all(drawn > 0) and np.allclose(drawn.sum(axis=1), 1)
     total = shapes[0].sum()
     p = [stats.kstest(drawn[:, k], stats.beta(shapes[0, k], total - shapes[0, k]).cdf).pvalue for k in (1, 2)]
@@ -88,12 +88,12 @@ def test_dirichlet_draws_of_any_shape() -> None:
     above = np.mean(drawn[:, 0] > 1e-20)
     expected = stats.beta(shapes[0, 0], total - shapes[0, 0]).sf(1e-20)
     assert stats.binomtest(int(above * 4000), 4000, expected).pvalue > harness.LEVEL / 4
-    tiny = dirichlet(np.full((5, 4), 1e-5), 1)
+    tiny = draw_dirichlet(np.full((5, 4), 1e-5), 1)
     assert np.allclose(tiny.max(axis=1), 1) and tiny.min() == 1e-30
 
 
 def test_gamma_and_beta_variates() -> None:
-    drawn = [gamma(2.5, 4.0, key) for key in range(2000)]
+    drawn = [draw_gamma(2.5, 4.0, key) for key in range(2000)]
     assert stats.kstest(drawn, stats.gamma(2.5, scale=1 / 4).cdf).pvalue > harness.LEVEL / 2
     logs = log_betas(np.full(2000, 1.5), np.full(2000, 30.0), 4)
     assert stats.kstest(np.exp(logs), stats.beta(1.5, 30).cdf).pvalue > harness.LEVEL / 2

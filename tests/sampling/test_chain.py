@@ -17,7 +17,7 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.models.definition import Priors, initial_state
 from topicx.sampling import random_streams, sampler_registry, starts
-from topicx.sampling.chain import Chain, plan
+from topicx.sampling.chain import Chain, plan_steps
 from topicx.sampling.joint_likelihood import joint_log_likelihood
 from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.gibbs import Dense
@@ -33,7 +33,7 @@ SAMPLERS = [name for name in sampler_registry.ENTRIES if name != "scvb0"]
 
 def start_chain(threads: int = 1, **options: object) -> Chain:
     settings = {"topics": 5, "iterations": 12, "sampler": "dense", "partitions": 3, "trace_interval": 4} | options
-    if sampler_registry.PARTITIONS not in sampler_registry.choose(str(settings["sampler"])).capabilities:
+    if sampler_registry.PARTITIONS not in sampler_registry.choose_sampler(str(settings["sampler"])).capabilities:
         del settings["partitions"]
     chosen = Options(**settings)  # type: ignore[arg-type]
     return Chain(initial_state(lda_corpus(), chosen), chosen, Threads(threads))
@@ -76,7 +76,7 @@ def test_blocks_are_balanced() -> None:
 
 def test_streams_do_not_repeat() -> None:
     keys = {
-        random_streams.key(s, c, u, n, k)
+        random_streams.stream_key(s, c, u, n, k)
         for s in range(4)
         for c in range(3)
         for u in range(4)
@@ -199,8 +199,8 @@ def test_samples_are_refused_where_they_make_no_sense() -> None:
 
 def test_plans() -> None:
     options = Options(topics=3, iterations=4, icm=2)
-    assert [step.kind for step in plan(options, "random")] == ["sweep"] * 4 + ["icm"] * 2
-    growing = plan(options, "growing")
+    assert [step.kind for step in plan_steps(options, "random")] == ["sweep"] * 4 + ["icm"] * 2
+    growing = plan_steps(options, "growing")
     shares = [step.share for step in growing]
     assert shares == sorted(shares)
     assert [step.sweep for step in growing if step.kind == "sweep"] == [1, 2, 3, 4]
@@ -224,7 +224,7 @@ def test_auto_start_grows_large_corpora_of_long_documents(
     words = np.zeros(documents * length, np.uint32)
     offsets = np.arange(documents + 1, dtype=np.int64) * length
     state = initial_state(Corpus(words, offsets, Strings.of(["word"])), Options(topics=topics))
-    assert choose_start(state, Options(topics=topics), sampler_registry.find("dense")) == start
+    assert choose_start(state, Options(topics=topics), sampler_registry.find_sampler("dense")) == start
 
 
 def test_a_run_that_has_settled_stays_as_it_is(tmp_path: Path) -> None:
@@ -385,16 +385,16 @@ def test_state_verify_finds_what_is_wrong() -> None:
 def test_bad_options_are_named(name: str, value: object) -> None:
     settings: dict[str, object] = {"topics": 5, name: value}
     with pytest.raises(InputError, match=name):
-        sampler_registry.choose(run_chain(iterations=0).state, Options(**settings))  # type: ignore[arg-type]
+        sampler_registry.choose_sampler(run_chain(iterations=0).state, Options(**settings))  # type: ignore[arg-type]
 
 
 def test_first_topics_are_drawn_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same in any number of threads, the first piece as one stream gives it, and no piece like another."""
-    whole = random_streams.topics(5_000, 7, seed=3, chain=1)
+    whole = random_streams.random_topics(5_000, 7, seed=3, chain=1)
     monkeypatch.setattr(random_streams, "PIECE", 1_000)
-    pieces = random_streams.topics(5_000, 7, seed=3, chain=1)
+    pieces = random_streams.random_topics(5_000, 7, seed=3, chain=1)
     with Threads(3) as engine:
-        assert np.array_equal(pieces, random_streams.topics(5_000, 7, 3, 1, engine.map))
+        assert np.array_equal(pieces, random_streams.random_topics(5_000, 7, 3, 1, engine.map))
     parts = pieces.reshape(5, -1)
     assert np.array_equal(parts[0], whole[:1_000])
     assert all((parts[i] == parts[j]).mean() < 0.25 for i in range(5) for j in range(i))

@@ -13,7 +13,7 @@ from scipy import stats
 
 from tests import harness
 from topicx.sampling import random_streams
-from topicx.sampling.updates.hdp_topics import Franchise, broken, whole
+from topicx.sampling.updates.hdp_topics import Franchise, break_sticks, complete_sticks
 from topicx.state import State
 
 FAMILY = 8
@@ -111,7 +111,7 @@ def test_all_partitions_have_their_probability(sampler: str, learn: bool) -> Non
     samples, thin = 1200, 8
     for step in range(samples * thin):
         method.sweep(step)
-        update(method, random_streams.key(5, step))
+        update(method, random_streams.stream_key(5, step))
         if step % thin == thin - 1:
             observed[code[canonical(method.sync().z)]] += 1
     assert harness.chi_square_p(observed, samples * p) > harness.LEVEL / FAMILY
@@ -120,13 +120,13 @@ def test_all_partitions_have_their_probability(sampler: str, learn: bool) -> Non
 
 def test_sticks() -> None:
     """Their mean is geometric, they add up but for the least, and more columns only go on breaking the same stick."""
-    first, need = broken(0.3, 2.0, 1e-9, 0, 4)
-    more, same = broken(0.3, 2.0, 1e-9, need + 40, 4)
+    first, need = break_sticks(0.3, 2.0, 1e-9, 0, 4)
+    more, same = break_sticks(0.3, 2.0, 1e-9, need + 40, 4)
     assert len(first) == need == same and len(more) == need + 40
     assert np.allclose(first, more[:need]) and 0.3 - 1e-9 < first.sum() <= 0.3
-    gathered = whole(more[:5], 0.3)
+    gathered = complete_sticks(more[:5], 0.3)
     assert np.array_equal(gathered[:4], more[:4]) and gathered.sum() == pytest.approx(0.3, rel=1e-15)
-    drawn = np.array([broken(1.0, 2.0, 1e-6, 3, key)[0][:3] for key in range(4000)])
+    drawn = np.array([break_sticks(1.0, 2.0, 1e-6, 3, key)[0][:3] for key in range(4000)])
     expected = np.array([1 / 3, 2 / 9, 4 / 27])
     error = drawn.std(axis=0) / np.sqrt(len(drawn))
     assert np.all(np.abs(drawn.mean(axis=0) - expected) < 4 * error)
@@ -160,7 +160,7 @@ def test_topics_are_born_and_die_and_the_books_are_kept(sampler: str) -> None:
     update, topics = Franchise(), []
     for step in range(120):
         method.sweep(step)
-        topics.append(update(method, random_streams.key(1, step))["topics"])
+        topics.append(update(method, random_streams.stream_key(1, step))["topics"])
         method.verify()  # type: ignore[attr-defined]
         alpha, used = method.state.alpha[0], len(np.unique(method.sync().z))
         assert used == topics[-1] and method.state.n_topics > used

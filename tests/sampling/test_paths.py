@@ -20,7 +20,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta
-from topicx.estimate.path_estimates import joined
+from topicx.estimate.path_estimates import join_path_rows
 from topicx.evaluate.diagnostics import topic_diagnostics
 from topicx.evaluate.model_likelihood import joint_log_likelihood
 from topicx.evaluate.path_agreement import agreement
@@ -37,7 +37,7 @@ GEWEKE = ("sparse", "partial", "light")
 
 
 def test_these_samplers_can() -> None:
-    assert {entry.name for entry in sampler_registry.able({sampler_registry.PATHS})} == set(ABLE)
+    assert {entry.name for entry in sampler_registry.able_samplers({sampler_registry.PATHS})} == set(ABLE)
 
 
 # -- exactness -------------------------------------------------------------------------------------------------------
@@ -297,10 +297,10 @@ def test_estimators_take_all_paths(estimator: str) -> None:
 def test_rows_are_joined_whatever_the_batches(batch: int) -> None:
     rows = np.random.default_rng(1).random((30, 4))
     parts = [(begin, rows[begin : begin + batch]) for begin in range(0, 30, batch)]
-    found = list(joined(parts, 3))
+    found = list(join_path_rows(parts, 3))
     assert [begin for begin, _ in found] == np.cumsum([0, *(len(r) for _, r in found)])[:-1].tolist()
     np.testing.assert_allclose(np.concatenate([r for _, r in found]), rows.reshape(10, 3, 4).mean(axis=1))
-    assert np.array_equal(np.concatenate([r for _, r in joined(parts, 3, 2)]), rows[2::3])
+    assert np.array_equal(np.concatenate([r for _, r in join_path_rows(parts, 3, 2)]), rows[2::3])
 
 
 def test_agreement_counts_pairs() -> None:

@@ -11,7 +11,14 @@ from scipy import stats
 from tests import harness
 from topicx.sampling import random_streams
 from topicx.sampling.method import Method
-from topicx.sampling.updates.group_proportions import Auxiliary, Langevin, Proportions, Target, langevin, occupancy
+from topicx.sampling.updates.group_proportions import (
+    Auxiliary,
+    Langevin,
+    Proportions,
+    Target,
+    count_occupancy,
+    draw_langevin,
+)
 from topicx.state import State
 from topicx.variational import vem
 
@@ -102,7 +109,7 @@ def test_topics_and_proportions_together(kind: str, sampler: str) -> None:
     code = {tuple(row): at for at, row in enumerate(assignments.tolist())}
     for step in range(samples * thin):
         method.sweep(step)
-        update(method, random_streams.key(7, step))
+        update(method, random_streams.stream_key(7, step))
         if step % thin == thin - 1:
             observed[code[tuple(method.sync().z.tolist())]] += 1
     assert harness.chi_square_p(observed, samples * p) > harness.LEVEL / FAMILY
@@ -159,7 +166,7 @@ def test_geweke(kind: str) -> None:
         before.append(figures(state))
         for step in range(2):
             method.sweep(step)
-            update(method, random_streams.key(replicate, step))
+            update(method, random_streams.stream_key(replicate, step))
         after.append(figures(method.sync()))
     difference = np.array(after) - np.array(before)
     t = difference.mean(axis=0) / (difference.std(axis=0, ddof=1) / np.sqrt(len(difference)))
@@ -182,7 +189,7 @@ def random_target() -> tuple[Target, np.ndarray]:
     method = harness.make_method("dense", state)
     method.start(random=True)
     phi = random.gamma(1, 1, (2, 5)) * random.choice([-1.0, 1.0], (2, 5))
-    return Target(occupancy(method), 2.3, 0.4), phi
+    return Target(count_occupancy(method), 2.3, 0.4), phi
 
 
 def test_the_langevin_gradient_is_the_derivative() -> None:
@@ -203,11 +210,11 @@ def test_steps_adapt_to_the_acceptances_wanted() -> None:
     target, phi = random_target()
     random, step = np.random.default_rng(1), np.array([5.0, 0.01])
     for t in range(1, 400):
-        phi, chance = langevin(target, phi, step, random)
+        phi, chance = draw_langevin(target, phi, step, random)
         step = step * np.exp((chance - 0.574) * min(0.5, 10 / (t + 10)))
     accepted = []
     for _ in range(400):
-        phi, chance = langevin(target, phi, step, random)
+        phi, chance = draw_langevin(target, phi, step, random)
         accepted.append(chance)
     assert np.all(np.abs(np.mean(accepted, axis=0) - 0.574) < 0.1)
 

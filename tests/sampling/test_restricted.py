@@ -86,7 +86,7 @@ def test_a_sweep_is_its_twin_bit_for_bit(topics: int, unplaced: bool, maximise: 
 def twin_key(options: Options, step: int, number: int) -> int:
     from topicx.sampling import random_streams
 
-    return random_streams.key(options.seed, options.chain, random_streams.CELL, step, number)
+    return random_streams.stream_key(options.seed, options.chain, random_streams.CELL, step, number)
 
 
 def test_rows_come_back_from_any_order_of_changes() -> None:

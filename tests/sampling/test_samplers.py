@@ -60,7 +60,7 @@ def test_a_growing_start_places_every_token_and_keeps_the_books(name: str, parti
     state.beta = np.linspace(0.01, 0.1, state.n_words)
     state.seeds = harness.Seeds.of([(5, 3, 40), (6, 19, 2)])
     method = harness.make_method(name, state, partitions=partitions)
-    if GROWS not in sampler_registry.find(name).capabilities:
+    if GROWS not in sampler_registry.find_sampler(name).capabilities:
         pytest.skip("starts at random only")
     method.start(random=False)
     assert np.all(method.sync().z == NONE)

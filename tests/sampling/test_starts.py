@@ -19,7 +19,7 @@ from topicx.evaluate.completion import completion_perplexity
 from topicx.models.definition import Priors, initial_state
 from topicx.run import Run, expected
 from topicx.sampling import sampler_registry, starts
-from topicx.sampling.chain import Chain, plan
+from topicx.sampling.chain import Chain, plan_steps
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 from topicx.state import NONE, Seeds
@@ -380,7 +380,7 @@ def test_assignments_that_came_with_a_state_are_the_start() -> None:
     chain.run()
     options = Options(topics=5, iterations=2, sampler="sparse", start="soft")
     again = Chain(chain.method.sync(), options, Threads(1))
-    assert again.start == "state" and again.steps == plan(options, "state")
+    assert again.start == "state" and again.steps == plan_steps(options, "state")
 
 
 def state_of(documents: int, length: int, topics: int, n_words: int = 50) -> Any:
@@ -406,10 +406,10 @@ def test_what_auto_takes(
     documents: int, length: int, topics: int, iterations: int, start: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state, options = state_of(documents, length, topics), Options(topics=topics, iterations=iterations)
-    sparse = sampler_registry.find("sparse")
+    sparse = sampler_registry.find_sampler("sparse")
     assert starts.choose_start(state, options, sparse) == start
     assert starts.choose_start(state, options, sparse, {sampler_registry.NEW_TOPICS}) != "soft"
-    assert starts.choose_start(state, options, sampler_registry.find("labeled")) == "random"
+    assert starts.choose_start(state, options, sampler_registry.find_sampler("labeled")) == "random"
     held = starts.soft_topics(topics)
     room = room_for(state, held)
     assert room == 2 * -(-held // 16) * 16 * documents * min(length, 50)

@@ -19,7 +19,7 @@ from topicx.sampling import random_streams
 from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.supervised import LightSupervised, Supervised
 from topicx.sampling.updates import polya_gamma
-from topicx.sampling.updates.classifier_draws import Classifier, Tasks, padded
+from topicx.sampling.updates.classifier_draws import Classifier, Tasks, padded_columns
 from topicx.state import State
 
 LEVEL = harness.LEVEL
@@ -53,7 +53,7 @@ def test_the_polya_gamma_density_is_that_of_its_series() -> None:
 def test_polya_gamma_variates_far_out(z: float) -> None:
     """Found by fuzzing: where a margin is so large that the density is a spike, the rejection had no end."""
     draws = np.empty(20_000)
-    kernel.polya_gamma(1.5, z, polya_gamma.table(1.5), polya_gamma.SMALLEST, polya_gamma.LARGEST, 7, draws)
+    kernel.polya_gamma(1.5, z, polya_gamma.log_density_table(1.5), polya_gamma.SMALLEST, polya_gamma.LARGEST, 7, draws)
     mean, spread = 1.5 / (2 * z), np.sqrt(1.5 / (2 * z**3))
     assert abs(draws.mean() - mean) < 5 * spread / np.sqrt(len(draws)) + 1e-12 * mean
     assert z > 1e20 or abs(draws.std() / spread - 1) < 0.05
@@ -63,7 +63,9 @@ def test_polya_gamma_variates_far_out(z: float) -> None:
 def test_polya_gamma_variates(shape: float, z: float) -> None:
     """Against sums of their gammas (Polson, Scott & Windle 2013, eq. 2), and the moments."""
     draws = np.empty(20_000)
-    kernel.polya_gamma(shape, z, polya_gamma.table(shape), polya_gamma.SMALLEST, polya_gamma.LARGEST, 7, draws)
+    kernel.polya_gamma(
+        shape, z, polya_gamma.log_density_table(shape), polya_gamma.SMALLEST, polya_gamma.LARGEST, 7, draws
+    )
     mean = shape / 4 if z == 0 else shape / (2 * z) * np.tanh(z / 2)
     spread = np.sqrt(shape / 24 if z == 0 else shape / (4 * z**3) * (np.sinh(z) - z) / np.cosh(z / 2) ** 2)
     assert abs(draws.mean() - mean) < 5 * spread / np.sqrt(len(draws))
@@ -119,7 +121,7 @@ class Token:
         state = harness.make_state([self.words[:5].tolist(), self.words[5:].tolist()], self.alpha, self.beta)
         seen = np.zeros((3, 3), np.int64)
         segments = np.array([at, at + 1, 5, 5], np.int64)  # this token alone is in the cell
-        width = padded(2)
+        width = padded_columns(2)
         eta = np.zeros((3, width), np.float32)
         eta[:, :2] = self.eta
         state.side = Tasks(np.ones((2, 2), np.float32), np.ones(2, np.uint8), "hinge", 1.0).side(3)
@@ -142,7 +144,7 @@ class Token:
                 **method._arrays() | {"segments": segments}, totals=method.totals, steps=steps, tally=tally,
                 factor=margins.for_dense(),
             )  # fmt: skip
-            sweep(cell, np.zeros(1, np.uint32), 0, random_streams.key(key))
+            sweep(cell, np.zeros(1, np.uint32), 0, random_streams.stream_key(key))
             seen[start, method.z[at]] += 1
             score = np.bincount(method.z[:5], minlength=3) @ self.eta / 5 + self.bias
             assert np.allclose(state.side["pull"][0, :2], self.linear - self.curve * score, atol=1e-4)
@@ -215,7 +217,7 @@ def weights_problem() -> tuple[np.ndarray, ...]:
 
 def test_weights_one_by_one_are_their_twins() -> None:
     """Means and precisions of eq. 23 and 24, from what the kernel made of the standard normals of its stream."""
-    from topicx.sampling.updates.classifier_draws import columns
+    from topicx.sampling.updates.classifier_draws import documents_by_topic
 
     shares, linear, curve, indptr, topics, values = weights_problem()
     nu = 0.8
@@ -225,7 +227,7 @@ def test_weights_one_by_one_are_their_twins() -> None:
         eta = start.copy()
         pull = (linear - curve * (shares @ start[:3, 0]))[:, None].astype(np.float32)
         kernel.gibbs_weights(
-            *columns(indptr, topics, values, 3, False), np.full(4, nu), 1, key, 0, 1, pull,
+            *documents_by_topic(indptr, topics, values, 3, False), np.full(4, nu), 1, key, 0, 1, pull,
             curve[:, None].astype(np.float32), eta,
         )  # fmt: skip
         running = start[:3, 0].copy()
@@ -386,10 +388,10 @@ def renewed(
         rows = method.document_topics()
         lengths = np.repeat(state.lengths, np.diff(rows[0]))
         update.draw_mixing(
-            method, rows[0], rows[1], (rows[2] / lengths).astype(np.float32), random_streams.key(step, 1)
+            method, rows[0], rows[1], (rows[2] / lengths).astype(np.float32), random_streams.stream_key(step, 1)
         )
         method.sweep(step)
-        update(method, random_streams.key(step, 2))
+        update(method, random_streams.stream_key(step, 2))
         seen[harness._code(method.sync().z, 2)] += 1
         etas[step] = state.side["eta"][0, : tasks.number]
     return seen, etas
@@ -457,9 +459,9 @@ def test_geweke(loss: str, sampler: str) -> None:
         before.append(seen_in(state, tasks))
         rows = method.document_topics()
         shares = (rows[2] / np.repeat(state.lengths, np.diff(rows[0]))).astype(np.float32)
-        update.draw_mixing(method, rows[0], rows[1], shares, random_streams.key(replicate, 1))
+        update.draw_mixing(method, rows[0], rows[1], shares, random_streams.stream_key(replicate, 1))
         method.sweep(replicate)
-        update(method, random_streams.key(replicate, 2))
+        update(method, random_streams.stream_key(replicate, 2))
         after.append(seen_in(method.sync(), tasks))
     difference = np.array(after) - np.array(before)
     t = difference.mean(axis=0) / (difference.std(axis=0, ddof=1) / np.sqrt(len(difference)))

@@ -143,7 +143,7 @@ class Tree:
 
 
 def find_in_lanes(sums: Any, r: Any) -> int:
-    """tx_find (clones.h): sums run down the chunks, a column a lane; -1: no weight."""
+    """tx_find (vectors.h): sums run down the chunks, a column a lane; -1: no weight."""
     ends = np.concatenate([[f32(0)], scan(sums[-1])])
     lane = min(int((ends[1:] <= r).sum()), 15)
     r = r - ends[lane]

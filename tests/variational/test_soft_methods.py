@@ -357,7 +357,7 @@ def same(first: dict[str, Any], second: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_results_do_not_depend_on_threads(name: str) -> None:
-    kind = sampler_registry.find(name).load()
+    kind = sampler_registry.find_sampler(name).load()
     found = []
     for threads in (1, 2, 5):
         method = begun(kind, grouped_state(6, 80), threads, partitions=4, batch_documents=32)
@@ -397,7 +397,7 @@ def test_topics_are_found(name: str) -> None:
     rng = np.random.default_rng(0)
     texts = [[f"w{5 * (d % 4) + i}" for i in rng.integers(0, 5, 30)] for d in range(200)]
     corpus = Corpus.from_documents(texts)
-    method = begun(sampler_registry.find(name).load(), make_state(corpus, 4, 0.1, 0.01), batch_documents=32)
+    method = begun(sampler_registry.find_sampler(name).load(), make_state(corpus, 4, 0.1, 0.01), batch_documents=32)
     first = method.score()
     for sweep in range(60):
         method.sweep(sweep)
@@ -417,7 +417,7 @@ def test_topics_are_found(name: str) -> None:
 def test_assignments_that_came_with_the_state_are_the_start(name: str, corpus: Corpus) -> None:
     state = make_state(corpus, 3)
     state.z = (corpus.words % 3).astype(np.uint16)
-    method = begun(sampler_registry.find(name).load(), state)
+    method = begun(sampler_registry.find_sampler(name).load(), state)
     counts = method.word_topics()[2].reshape(-1, 3)
     expected = np.zeros((corpus.n_words, 3))
     np.add.at(expected, (corpus.words, state.z), 1)
@@ -454,7 +454,7 @@ def test_an_empty_corpus_and_empty_documents() -> None:
             corpus = Corpus(np.zeros(0, np.uint32), np.array(offsets, np.int64), lda_corpus().vocabulary)
             if len(offsets) == 1 and name != "scvb0":
                 continue
-            method = begun(sampler_registry.find(name).load(), make_state(corpus, 3))
+            method = begun(sampler_registry.find_sampler(name).load(), make_state(corpus, 3))
             method.sweep(0)
             assert np.isfinite(method.score())
 
@@ -575,9 +575,9 @@ def test_the_counts_keep_their_scale_over_many_minibatches() -> None:
 
 
 def test_runs_cover_every_document_once() -> None:
-    members = minibatches._members(np.array([2, 0, 1]), 37)
+    members = minibatches._members_of_runs(np.array([2, 0, 1]), 37)
     assert sorted(members.tolist()) == list(range(37))
-    assert random_streams.key(1, 2) != random_streams.key(2, 1)
+    assert random_streams.stream_key(1, 2) != random_streams.stream_key(2, 1)
 
 
 # ---- restarts ------------------------------------------------------------------------------------------------------

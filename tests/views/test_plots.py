@@ -12,7 +12,7 @@ import topicx
 from tests.conftest import lda_corpus
 from topicx import LDA, Corpus
 from topicx.errors import InputError
-from topicx.estimate.topic_edits import edited
+from topicx.estimate.topic_edits import edit_topics
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -47,7 +47,7 @@ def test_words_as_bars(lda: LDA) -> None:
         assert [label.get_text() for label in panel.get_yticklabels()] == [word for word, _ in lda.top_words(5)[k]]
     one = pyplot.figure().subplots()
     assert topicx.plots.plot_topics(lda.model, [2], axes=one)[0] is one
-    model = edited(lda.model, [[0, 1]], {2: "school"})
+    model = edit_topics(lda.model, [[0, 1]], {2: "school"})
     titles = [panel.get_title() for panel in topicx.plots.plot_topics(model)]
     weights = model.topic_weights
     assert titles == [f"0 ({weights[0]:.1%})", f"2 school ({weights[2]:.1%})", f"3 ({weights[3]:.1%})"]

@@ -28,28 +28,28 @@ from topicx.bench.peer_programs import PEERS, Task
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.sampling import sampler_registry
-from topicx.sampling.random_streams import generator
+from topicx.sampling.random_streams import make_generator
 from topicx.strings import Strings
 
 HELD_OUT = 0xBE
 """The stream that chooses the documents held out."""
 
 
-def split(corpus: Corpus, settings: Settings) -> tuple[Corpus, Corpus]:
+def split_held_out(corpus: Corpus, settings: Settings) -> tuple[Corpus, Corpus]:
     """The documents to train on and those held out, both with the words of the former alone."""
     filled = np.flatnonzero(corpus.lengths > 0)
     number = round(settings.held_out * len(filled))
     if not 0 < number < len(filled):
         raise InputError(f"held_out {settings.held_out:g} of {len(filled)} documents leaves none on one side")
     held = np.zeros(corpus.n_documents, bool)
-    held[generator(settings.seed, 0, HELD_OUT).permutation(filled)[:number]] = True
+    held[make_generator(settings.seed, 0, HELD_OUT).permutation(filled)[:number]] = True
     kept = ~held & (corpus.lengths > 0)
-    train, test = plain(corpus, kept), plain(corpus, held)
+    train, test = plain_corpus(corpus, kept), plain_corpus(corpus, held)
     known = np.bincount(train.words, minlength=corpus.n_words) > 0
     return with_words(train, known), with_words(test, known)
 
 
-def plain(corpus: Corpus, documents: Any) -> Corpus:
+def plain_corpus(corpus: Corpus, documents: Any) -> Corpus:
     """Some documents with their words and nothing else."""
     chosen = corpus.select(documents)
     return Corpus(chosen.words, chosen.offsets, corpus.vocabulary)
@@ -70,7 +70,7 @@ def parse_program(text: str) -> tuple[str, dict[str, Any]]:
     name, *pairs = text.split(":")
     if name not in PEERS:
         if name != "auto":
-            sampler_registry.find(name)
+            sampler_registry.find_sampler(name)
     elif pairs:
         raise InputError(f"{text!r}: options can be given to samplers only, not to {name}")
     options: dict[str, Any] = {}
@@ -78,11 +78,11 @@ def parse_program(text: str) -> tuple[str, dict[str, Any]]:
         key, equals, value = pair.partition("=")
         if not equals:
             raise InputError(f"{text!r}: {pair!r} is not of the form option=value")
-        options[key.replace("-", "_")] = _number(value)
+        options[key.replace("-", "_")] = _parse_number(value)
     return name, options
 
 
-def _number(text: str) -> int | float | str:
+def _parse_number(text: str) -> int | float | str:
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(text)
@@ -104,15 +104,15 @@ def check_options(text: str, settings: Settings) -> None:
         if key not in {f.name for f in fields(Options)} - shared:
             raise InputError(f"{text!r}: {key!r} is not an option that a sampler can have here")
     if name not in PEERS:
-        Options(topics=settings.topics, **options).check_sampler(sampler_registry.choose(name))
+        Options(topics=settings.topics, **options).check_sampler(sampler_registry.choose_sampler(name))
 
 
-def installed(peer: str) -> bool:
+def is_installed(peer: str) -> bool:
     """Whether a library is there, without importing it."""
     return find_spec(PEERS[peer].module.partition(".")[0]) is not None
 
 
-def compare(
+def compare_programs(
     corpus: Corpus,
     programs: Sequence[str],
     settings: Settings,
@@ -126,7 +126,7 @@ def compare(
     names = list(dict.fromkeys(programs))
     for name in names:
         check_options(name, settings)
-    missing = [name for name in names if name in PEERS and not installed(name)]
+    missing = [name for name in names if name in PEERS and not is_installed(name)]
     names = [name for name in names if name not in missing]
     if missing:
         say(f"not installed, left out: {', '.join(missing)}")
@@ -134,13 +134,13 @@ def compare(
         raise InputError("there is no program to run")
     if reference and reference not in names:
         raise InputError(f"the reference {reference!r} is not among the programs: {', '.join(names)}")
-    train, test = split(corpus, settings)
+    train, test = split_held_out(corpus, settings)
     facts = {
         "documents": train.n_documents, "tokens": train.n_tokens, "words": train.n_words,
         "held_out_documents": test.n_documents, "held_out_tokens": test.n_tokens, **(about or {}),
     }  # fmt: skip
     reference = reference or ("tomotopy" if "tomotopy" in names else names[0])
-    result = Comparison(facts, settings, machine(), [], reference, missing)
+    result = Comparison(facts, settings, describe_machine(), [], reference, missing)
     with tempfile.TemporaryDirectory(prefix="topicx-bench-") as folder:
         train.save(Path(folder) / "train.corpus")
         for name in names:
@@ -170,7 +170,7 @@ def run_program(
         )  # fmt: skip
         silent = threading.Event()
         try:
-            _converse(process, task, run, test, folder, settings, say, silent)
+            _converse_with_program(process, task, run, test, folder, settings, say, silent)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -182,23 +182,23 @@ def run_program(
         errors.seek(0)
         last = errors.read().decode(errors="replace").strip().splitlines()[-1:]
     if silent.is_set():
-        run.problem = f"stopped: nothing to measure within {_patience(settings):.0f} s"
+        run.problem = f"stopped: nothing to measure within {_seconds_of_patience(settings):.0f} s"
     elif not run.about.pop("done", False):
         run.problem = last[0] if last else f"ended with status {process.returncode}"
     elif run.rows and run.rows[-1].sweep < parse_program(name)[1].get("iterations", settings.iterations):
         run.problem = f"stopped after {settings.limit:g} s"
-    _speeds(run, train.n_tokens)
+    _set_speeds(run, train.n_tokens)
     if run.problem:
         say(f"{name}: {run.problem}")
     return run
 
 
-def _patience(settings: Settings) -> float:
+def _seconds_of_patience(settings: Settings) -> float:
     """Seconds that a program may take from one look to the next."""
     return 2 * settings.limit + 60
 
 
-def _converse(
+def _converse_with_program(
     process: subprocess.Popen[str], task: Task, run: Trial, test: Corpus, folder: Path, settings: Settings,
     say: Callable[[str], None], silent: threading.Event,
 ) -> None:  # fmt: skip
@@ -212,7 +212,7 @@ def _converse(
     with contextlib.suppress(BrokenPipeError):
         print(task.to_json(), file=process.stdin, flush=True)
         while True:
-            timer = threading.Timer(_patience(settings), give_up)
+            timer = threading.Timer(_seconds_of_patience(settings), give_up)
             timer.daemon = True
             timer.start()
             line = process.stdout.readline()
@@ -226,7 +226,7 @@ def _converse(
                 return
             if "row" not in heard:
                 continue
-            row = judge(task, heard["row"], test, folder, settings)
+            row = judge_result(task, heard["row"], test, folder, settings)
             run.rows.append(row)
             run.memory = heard["memory"]
             if row.perplexity is not None:
@@ -235,7 +235,7 @@ def _converse(
             print(file=process.stdin, flush=True)
 
 
-def judge(task: Task, row: dict[str, Any], test: Corpus, folder: Path, settings: Settings) -> Row:
+def judge_result(task: Task, row: dict[str, Any], test: Corpus, folder: Path, settings: Settings) -> Row:
     """Perplexity and likelihood of what a program has left in the folder, by the same functions for every program."""
     perplexity = likelihood = None
     if "phi" in row:
@@ -263,7 +263,7 @@ def judge(task: Task, row: dict[str, Any], test: Corpus, folder: Path, settings:
     return Row(row["sweep"], row["work"], row["seconds"], perplexity, likelihood, row.get("estimating", 0.0))
 
 
-def _speeds(run: Trial, tokens: int) -> None:
+def _set_speeds(run: Trial, tokens: int) -> None:
     """Tokens per second at both ends, from the times of the sweeps that bound them."""
     times = {row.sweep: row.seconds for row in run.rows}
     sweeps = [sweep for sweep in sorted(times) if sweep > 0] or [0]
@@ -276,7 +276,7 @@ def _speeds(run: Trial, tokens: int) -> None:
             setattr(run, name, tokens * (high - low) / (times[high] - times[low]))
 
 
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """Where the figures come from."""
     import platform
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from topicx.declare import check_all, positive, whole
+from topicx.declare import check_all, positive_option, whole_option
 from topicx.errors import InputError
 
 
@@ -15,15 +15,15 @@ from topicx.errors import InputError
 class Settings:
     """What all programs share."""
 
-    topics: int = whole(100, 1, 65535, help="Number of topics.")
-    iterations: int = whole(200, 1, help="Sweeps over the corpus.")
+    topics: int = whole_option(100, 1, 65535, help="Number of topics.")
+    iterations: int = whole_option(200, 1, help="Sweeps over the corpus.")
     held_out: float = 0.1
     """Share of the documents that no program sees."""
-    alpha: float = positive(0.1, help="α of each topic.")
-    beta: float = positive(0.01, help="β of each word.")
-    threads: int = whole(1, 1, help="Threads of each program.")
+    alpha: float = positive_option(0.1, help="α of each topic.")
+    beta: float = positive_option(0.01, help="β of each word.")
+    threads: int = whole_option(1, 1, help="Threads of each program.")
     seed: int = 1
-    limit: float = positive(300.0, help="Seconds of training after which a program is stopped.")
+    limit: float = positive_option(300.0, help="Seconds of training after which a program is stopped.")
     density: float = 1.5
     """Each measured sweep is about this many times the one before."""
     share: float = 0.5

@@ -10,7 +10,7 @@ from topicx.files.atomic_output import atomic_output
 from topicx.views.picture_files import check_plot
 
 
-def table(result: Comparison) -> str:
+def comparison_table(result: Comparison) -> str:
     """The comparison as text."""
     compared = {line["program"]: line for line in result.comparison()}
     head = ["program", "M tokens/s", "", "seconds", "perplexity", "likelihood", "memory"]
@@ -24,18 +24,18 @@ def table(result: Comparison) -> str:
         last = run.measured[-1] if run.measured else run.rows[-1] if run.rows else None
         tokens = result.corpus["tokens"]
         cells = [
-            _label(run),
-            _figure(run.early, 1e-6, 1),
-            _figure(run.late, 1e-6, 1),
-            _figure(last.seconds if last else None, 1, 2),
-            _figure(last.perplexity if last else None, 1, 1),
-            _figure(last.likelihood if last else None, 1, 4),
+            _trial_label(run),
+            _format_figure(run.early, 1e-6, 1),
+            _format_figure(run.late, 1e-6, 1),
+            _format_figure(last.seconds if last else None, 1, 2),
+            _format_figure(last.perplexity if last else None, 1, 1),
+            _format_figure(last.likelihood if last else None, 1, 4),
             f"{run.memory / 1e6:.0f} ({run.memory / tokens:.0f})" if run.memory else "-",
         ]
         line = compared.get(run.name)
         if line:
             for what in ("perplexity", "likelihood"):
-                cells += [_figure(line[what]["seconds"], 1, 2), _figure(line[what]["ratio"], 1, 2)]
+                cells += [_format_figure(line[what]["seconds"], 1, 2), _format_figure(line[what]["ratio"], 1, 2)]
         lines.append(cells)
         if run.problem:
             notes.append(f"{run.name}: {run.problem}" + (f", at sweep {run.rows[-1].sweep}" if run.rows else ""))
@@ -59,7 +59,7 @@ def table(result: Comparison) -> str:
     return "\n".join([title, "", *text, *([""] if notes else []), *notes])
 
 
-def _label(run: Trial) -> str:
+def _trial_label(run: Trial) -> str:
     sampler, start = run.about.get("sampler"), run.about.get("start")
     said = [sampler if sampler and run.name.split(":")[0] == "auto" else "", f"{start} start" if start else ""]
     said += [f"φ {run.about['phi']}" if "phi" in run.about else ""]
@@ -68,11 +68,11 @@ def _label(run: Trial) -> str:
     return f"{run.name} ({inside})" if inside else run.name
 
 
-def _figure(value: float | None, scale: float, digits: int) -> str:
+def _format_figure(value: float | None, scale: float, digits: int) -> str:
     return "-" if value is None else f"{value * scale:,.{digits}f}"
 
 
-def plot(result: Comparison, path: str | os.PathLike[str]) -> None:
+def plot_comparison(result: Comparison, path: str | os.PathLike[str]) -> None:
     """Perplexity and likelihood against seconds of training."""
     kind = check_plot(path)
     from matplotlib.figure import Figure
@@ -92,7 +92,9 @@ def plot(result: Comparison, path: str | os.PathLike[str]) -> None:
                 continue
             heights = [getattr(row, what) for row in rows]
             style = "--" if run.name in PEERS else "-"
-            panel.plot([row.seconds for row in rows], heights, style, color=f"C{number}", marker=".", label=_label(run))
+            panel.plot(
+                [row.seconds for row in rows], heights, style, color=f"C{number}", marker=".", label=_trial_label(run)
+            )
             values += heights
         panel.set_xscale("log")
         panel.set_xlabel("seconds of training")

@@ -82,7 +82,7 @@ class Recorder:
         self._now = time.process_time if task.clock == "cpu" else time.perf_counter
         self._began = self._paused = 0.0
         self._memory = 0
-        self._base = resident()
+        self._base = resident_bytes()
 
     def say(self, **what: Any) -> None:
         print(json.dumps(what), file=self._out, flush=True)
@@ -110,8 +110,8 @@ class Recorder:
 
     def at(self, sweep: int, phi: Phi | None, assignments: Assignments | None, *, work: float | None = None) -> None:
         """This many sweeps are done. Without `phi`, only the time is taken."""
-        seconds, before = self.seconds, resident()
-        self._memory = max(self._memory, peak() - self._base)
+        seconds, before = self.seconds, resident_bytes()
+        self._memory = max(self._memory, peak_bytes() - self._base)
         row: dict[str, Any] = {"sweep": sweep, "work": sweep if work is None else work, "seconds": seconds}
         folder = Path(self.task.folder)
         if phi is not None and self.task.evaluate:
@@ -124,19 +124,19 @@ class Recorder:
         self.say(row=row, memory=self._memory)
         if not self._answers.readline():
             raise SystemExit(1)  # the other process has gone
-        self._base += max(resident() - before, 0)  # what fetching φ left in the heap is not training's
+        self._base += max(resident_bytes() - before, 0)  # what fetching φ left in the heap is not training's
         reset_peak()
         self._paused += self.seconds - seconds
 
 
-def resident() -> int:
+def resident_bytes() -> int:
     """Bytes of memory that the process has now (its peak so far, where the present is not told)."""
-    return _status("VmRSS") or _maximum()
+    return _status_bytes("VmRSS") or _maximum_resident_bytes()
 
 
-def peak() -> int:
+def peak_bytes() -> int:
     """The most bytes of memory that the process has had since `reset_peak`, or ever where that cannot be reset."""
-    return _status("VmHWM") or _maximum()
+    return _status_bytes("VmHWM") or _maximum_resident_bytes()
 
 
 def reset_peak() -> None:
@@ -145,7 +145,7 @@ def reset_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def _status(name: str) -> int:
+def _status_bytes(name: str) -> int:
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith(name + ":"):
@@ -153,7 +153,7 @@ def _status(name: str) -> int:
     return 0
 
 
-def _maximum() -> int:
+def _maximum_resident_bytes() -> int:
     import resource
 
     value = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -171,7 +171,7 @@ def write_phi(phi: NDArray[Any]) -> Phi:
     return write
 
 
-def documents(corpus: Corpus) -> Iterator[NDArray[np.uint32]]:
+def words_by_document(corpus: Corpus) -> Iterator[NDArray[np.uint32]]:
     for begin, end in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):
         yield corpus.words[begin:end]
 
@@ -179,7 +179,7 @@ def documents(corpus: Corpus) -> Iterator[NDArray[np.uint32]]:
 # -- the programs ----------------------------------------------------------------------------------------------
 
 
-def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
+def run_topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """A sampler of the registry, run by the chain as `topicx train` runs it."""
     from topicx.engines.threads import Threads
     from topicx.run import Run
@@ -198,7 +198,7 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
         recorder.begin()
         run = Run.start(corpus, options, engine)
         chain = run.chain
-        unscored(chain)
+        leave_unscored(chain)
         soft = chain.sampler.group == sampler_registry.VARIATIONAL
         recorder.say(about={"sampler": chain.sampler.name, "start": chain.start, "phi": estimator})
         work, stopping = 0.0, False
@@ -222,7 +222,7 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
             step = event.step
             if step.kind in ("soft", "hot"):
                 if event.position == chain.soft:  # the sampler has taken over
-                    unscored(chain)
+                    leave_unscored(chain)
                 if event.position == chain.soft + chain.hot:
                     recorder.at(0, phi, assignments, work=work)
             elif step.kind == "grow":
@@ -240,12 +240,12 @@ def topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
             run.train([after], stop=lambda: stopping)
 
 
-def unscored(chain: Chain) -> None:
+def leave_unscored(chain: Chain) -> None:
     """The chain's own objective is not wanted: it costs time."""
     setattr(chain.method, "score", lambda: 0.0)  # noqa: B010
 
 
-def tomotopy(task: Task, recorder: Recorder, corpus: Corpus) -> None:
+def run_tomotopy(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """tomotopy.LDAModel, every word weighted alike, none removed, α not learnt."""
     tp: Any = import_module("tomotopy")
     names = list(corpus.vocabulary)
@@ -254,7 +254,7 @@ def tomotopy(task: Task, recorder: Recorder, corpus: Corpus) -> None:
         seed=task.seed,
     )  # fmt: skip
     model.optim_interval = 0
-    for document in documents(corpus):
+    for document in words_by_document(corpus):
         if len(document):
             model.add_doc([names[w] for w in document])
     n_words = corpus.n_words
@@ -286,7 +286,7 @@ def tomotopy(task: Task, recorder: Recorder, corpus: Corpus) -> None:
             break
 
 
-def lda(task: Task, recorder: Recorder, corpus: Corpus) -> None:
+def run_lda(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """lda.LDA. Its progress report, asked for at every sweep, is where we look at it."""
     import logging
 
@@ -324,11 +324,11 @@ def lda(task: Task, recorder: Recorder, corpus: Corpus) -> None:
         model.fit(matrix)
 
 
-def gensim(task: Task, recorder: Recorder, corpus: Corpus) -> None:
+def run_gensim(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """gensim's online variational Bayes; a sweep is a pass. More threads than one are its worker processes."""
     models: Any = import_module("gensim.models")
     bags = []
-    for document in documents(corpus):
+    for document in words_by_document(corpus):
         words, counts = np.unique(document, return_counts=True)
         bags.append(list(zip(words.tolist(), counts.tolist(), strict=True)))
     names = dict(enumerate(corpus.vocabulary))
@@ -349,7 +349,7 @@ def gensim(task: Task, recorder: Recorder, corpus: Corpus) -> None:
                 break
 
 
-def sklearn(task: Task, recorder: Recorder, corpus: Corpus) -> None:
+def run_sklearn(task: Task, recorder: Recorder, corpus: Corpus) -> None:
     """scikit-learn's online variational Bayes; a sweep is a pass over all documents."""
     matrix = corpus.to_matrix()
     model = import_module("sklearn.decomposition").LatentDirichletAllocation(
@@ -381,10 +381,10 @@ class Peer:
 
 
 PEERS = {
-    "tomotopy": Peer(tomotopy, "tomotopy", "tomotopy"),
-    "lda": Peer(lda, "lda", "lda"),
-    "gensim": Peer(gensim, "gensim.models", "gensim"),
-    "sklearn": Peer(sklearn, "sklearn.decomposition", "scikit-learn"),
+    "tomotopy": Peer(run_tomotopy, "tomotopy", "tomotopy"),
+    "lda": Peer(run_lda, "lda", "lda"),
+    "gensim": Peer(run_gensim, "gensim.models", "gensim"),
+    "sklearn": Peer(run_sklearn, "sklearn.decomposition", "scikit-learn"),
 }
 
 
@@ -400,7 +400,7 @@ def main() -> None:
         import_module(module)
     recorder = Recorder(task, out, sys.stdin)
     recorder.say(about={"version": version(peer.distribution if peer else "topicx")})
-    (peer.run if peer else topicx)(task, recorder, Corpus.load(task.corpus))
+    (peer.run if peer else run_topicx)(task, recorder, Corpus.load(task.corpus))
     recorder.say(done=True)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from topicx.classes.fit_session import Callback, Fitting
 from topicx.corpus.any_documents import Reading, as_corpus, like_model
 from topicx.corpus.corpus import Corpus
-from topicx.declare import check_known, check_whole, declarations
+from topicx.declare import check_known, check_whole, declared_options
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.model import Model
@@ -89,7 +89,7 @@ class LDA:
         given = dict(locals())
         check_known(type(self).__name__, Options, unknown, FURTHER)
         self._parameters = {name: given[name] for name in given if name not in ("self", "unknown")}
-        declared = {name: given[name] for name in declarations(Options)}
+        declared = {name: given[name] for name in declared_options(Options)}
         self.options = Options(**declared, model=model, own=dict(own or {}))
         check_whole("threads", threads, 0, None)
         self.threads, self.verbose = threads, verbose
@@ -103,7 +103,7 @@ class LDA:
 
     def __repr__(self) -> str:
         default = type(self)()._parameters
-        shown = {name: value for name, value in self._parameters.items() if not _same(value, default.get(name))}
+        shown = {name: value for name, value in self._parameters.items() if not _same_setting(value, default.get(name))}
         shown = {name: self._parameters[name] for name in ("topics",) if name in self._parameters} | shown
         made = ", ".join(f"{name}={value!r}" for name, value in shown.items())
         trained = "not trained"
@@ -264,5 +264,5 @@ class LDA:
         self.model.save(path)
 
 
-def _same(value: Any, other: Any) -> bool:
+def _same_setting(value: Any, other: Any) -> bool:
     return value is other or (type(value) is type(other) and bool(np.array_equal(value, other)))

@@ -58,24 +58,24 @@ def as_corpus(
     """A corpus of these documents; `like`: by the words (and for texts the tokenizer) of another."""
     for name in set(limits) - {"min_count", "min_doc_freq", "max_doc_freq"}:
         close = [ours for ours, theirs in OTHERWISE.items() if name in theirs.split()]
-        what = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(_names())}"
+        what = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(_reading_names())}"
         raise InputError(f"there is no option {name!r} of reading; {what}")
     if isinstance(documents, str):
         raise InputError("one string was given: a list of texts is needed, or Corpus.load(path) for a corpus file")
-    words = None if stopwords == "auto" else _words(stopwords)
+    words = None if stopwords == "auto" else _stop_word_set(stopwords)
     if isinstance(documents, Corpus):
-        return _limited(documents, words, limits)
-    documents = _framed(documents)
+        return _prune_within_limits(documents, words, limits)
+    documents = _as_pandas_frame(documents)
     if hasattr(documents, "columns") and hasattr(documents, "index") and text in documents.columns:
         if _word_lists(documents[text].tolist()):
-            return _limited(from_dataframe(documents, text), words, limits)
-        return from_dataframe(documents, text, **_texts(stopwords, tokenizer, like, limits))
+            return _prune_within_limits(from_dataframe(documents, text), words, limits)
+        return from_dataframe(documents, text, **_from_texts_arguments(stopwords, tokenizer, like, limits))
     if _is_matrix(documents):
         return _of_matrix(documents, vocabulary, words, limits, like, text)
-    listed = _listed(documents)
+    listed = _as_list(documents)
     if listed and not isinstance(listed[0], str):
-        return _limited(from_documents(listed, vocabulary=vocabulary), words, limits)
-    return from_texts(listed, **_texts(stopwords, tokenizer, like, limits))
+        return _prune_within_limits(from_documents(listed, vocabulary=vocabulary), words, limits)
+    return from_texts(listed, **_from_texts_arguments(stopwords, tokenizer, like, limits))
 
 
 def like_model(vocabulary: Strings, meta: dict[str, Any]) -> Corpus:
@@ -84,20 +84,20 @@ def like_model(vocabulary: Strings, meta: dict[str, Any]) -> Corpus:
     return Corpus(np.zeros(0, np.uint32), offsets, vocabulary, meta={"tokenizer": meta.get("tokenizer")})
 
 
-def _names() -> list[str]:
+def _reading_names() -> list[str]:
     return list(Reading.__annotations__)
 
 
-def _words(stopwords: str | Iterable[str] | None) -> frozenset[str]:
+def _stop_word_set(stopwords: str | Iterable[str] | None) -> frozenset[str]:
     """The words that these stop words are."""
     return frozenset() if stopwords is None else frozenset(Tokenizer(stopwords=stopwords).stopwords)  # type: ignore[arg-type]
 
 
-def _limited(corpus: Corpus, stopwords: frozenset[str] | None, limits: dict[str, Any]) -> Corpus:
+def _prune_within_limits(corpus: Corpus, stopwords: frozenset[str] | None, limits: dict[str, Any]) -> Corpus:
     return corpus.prune(stopwords=stopwords or (), **limits) if stopwords or limits else corpus
 
 
-def _texts(
+def _from_texts_arguments(
     stopwords: Any, tokenizer: Tokenizer | None, like: Corpus | None, limits: dict[str, Any]
 ) -> dict[str, Any]:  # fmt: skip
     """The arguments of `from_texts`."""
@@ -108,7 +108,7 @@ def _texts(
     return {"stopwords": stopwords, "tokenizer": tokenizer, **limits}
 
 
-def _framed(documents: Any) -> Any:
+def _as_pandas_frame(documents: Any) -> Any:
     """A table of polars, Arrow, DuckDB and others as a frame of pandas; anything else as it is."""
     is_pandas = hasattr(documents, "index") and hasattr(documents, "iloc")
     if is_pandas or not hasattr(documents, "__arrow_c_stream__"):
@@ -149,7 +149,7 @@ def _of_matrix(
     return from_matrix(matrix, vocabulary)
 
 
-def _listed(documents: Any) -> list[Any]:
+def _as_list(documents: Any) -> list[Any]:
     if isinstance(documents, (bytes, dict)) or not isinstance(documents, Iterable):
         raise InputError(f"{FORMS} is needed, not a {type(documents).__name__}")
     return documents.tolist() if hasattr(documents, "tolist") else list(documents)

@@ -81,6 +81,7 @@ class Corpus(OfDocuments):
     def __post_init__(self) -> None:
         if not len(self.ids):
             self.ids = Strings.of(str(d) for d in range(self.n_documents))
+        CORPUS.verify_object(self, without=("word_frequencies", "document_frequencies"))
 
     # -- sizes and counts --------------------------------------------------------------------------------------
 
@@ -301,6 +302,6 @@ class Corpus(OfDocuments):
     def prune(self, **limits: Any) -> Corpus:
         """A corpus without words that are too rare or too common: min_count, min_doc_freq, max_doc_freq
         (share), words."""
-        from topicx.corpus.build.python_forms import prune
+        from topicx.corpus.build.python_forms import prune_corpus
 
-        return prune(self, **limits)
+        return prune_corpus(self, **limits)

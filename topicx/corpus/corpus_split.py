@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.formats.input_bytes import Source
 from topicx.errors import InputError
-from topicx.splitmix import GOLDEN, mix
+from topicx.splitmix import GOLDEN, mix_bits
 
 
 def random_parts(
@@ -32,14 +32,14 @@ def random_parts(
     if "chunk" in corpus.columns and "document" in corpus.columns:
         return _texts_together(corpus, fractions, seed=seed, stratify=stratify)
     n = corpus.n_documents
-    order = np.argsort(_keys(n, seed), kind="stable")
+    order = np.argsort(_document_keys(n, seed), kind="stable")
     part = np.full(n, -1, dtype=np.int64)
     if stratify:
         if not len(corpus.label_offsets):
             raise InputError("--stratify needs labels, and the corpus has none")
-        groups = np.array(_groups(corpus), dtype=np.int64)
+        groups = np.array(_label_combinations(corpus), dtype=np.int64)
         order = order[np.argsort(groups[order], kind="stable")]
-        part[order] = _spread(n, fractions)
+        part[order] = _spread_over_parts(n, fractions)
     else:
         ends = np.floor(np.cumsum(fractions) * n + 0.5 - 1e-9).astype(np.int64)
         for number, (begin, end) in enumerate(zip([0, *ends[:-1]], ends)):
@@ -68,14 +68,14 @@ def check_fractions(fractions: Sequence[float]) -> None:
         raise InputError(f"--fractions sum to {sum(fractions):g}, which is more than 1")
 
 
-def _keys(n: int, seed: int) -> NDArray[np.uint64]:
+def _document_keys(n: int, seed: int) -> NDArray[np.uint64]:
     """splitmix64 of the seed and the document's place."""
     places = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GOLDEN)
-    keys: NDArray[np.uint64] = mix(places + np.uint64((seed * 0xD1B54A32D192ED03 + 1) % 2**64))
+    keys: NDArray[np.uint64] = mix_bits(places + np.uint64((seed * 0xD1B54A32D192ED03 + 1) % 2**64))
     return keys
 
 
-def _groups(corpus: Corpus) -> list[int]:
+def _label_combinations(corpus: Corpus) -> list[int]:
     """A number for each combination of labels."""
     offsets = corpus.label_offsets.tolist()
     labels = corpus.label_ids
@@ -84,7 +84,7 @@ def _groups(corpus: Corpus) -> list[int]:
     return [numbers.setdefault(combination, len(numbers)) for combination in combined]
 
 
-def _spread(n: int, fractions: Sequence[float]) -> NDArray[np.int64]:
+def _spread_over_parts(n: int, fractions: Sequence[float]) -> NDArray[np.int64]:
     """Parts for places 0 … n - 1, such that any run of places has the fractions: each goes where most is
     lacking."""
     shares = [*fractions, max(1.0 - sum(fractions), 0.0)]
@@ -134,7 +134,7 @@ def parts_by_ids(corpus: Corpus, names: Sequence[str]) -> tuple[dict[str, NDArra
     return {part: np.array(documents, dtype=np.int64) for part, documents in parts.items()}, missing
 
 
-def halves(corpus: Corpus, documents: NDArray[np.bool_]) -> tuple[Corpus, Corpus]:
+def halve_documents(corpus: Corpus, documents: NDArray[np.bool_]) -> tuple[Corpus, Corpus]:
     """The corpus with the first halves of these documents and all of the others, and the second halves alone: both
     have all documents."""
     lengths = corpus.lengths

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from topicx.corpus.formats.document_reader import Batch, plain
+from topicx.corpus.formats.document_reader import Batch, field_as_text
 from topicx.corpus.table import Digits, Kinds
 from topicx.corpus.time_texts import parse_time, told_number, told_time
 from topicx.errors import InputError
@@ -35,6 +35,12 @@ def peeked(batches: Iterable[Batch]) -> tuple[Kinds, Iterator[Batch]]:
     return kinds, itertools.chain([first], rest)
 
 
+def kinds_wanted(batch: Batch, names: Iterable[str]) -> Kinds:
+    """Of these columns those that the batch has, by what it holds in them."""
+    kinds, _ = peeked([batch])
+    return {name: kinds[name] for name in names if name in kinds}
+
+
 def values_of_batch(batch: Batch, kinds: Kinds) -> dict[str, list[Any]]:
     """These columns of a batch, as plain values."""
     found: dict[str, list[Any]] = {}
@@ -52,7 +58,7 @@ def values_of_batch(batch: Batch, kinds: Kinds) -> dict[str, list[Any]]:
         elif kind is Digits:
             found[name] = [_number(value, batch, row, name) for row, value in enumerate(values)]
         else:
-            found[name] = [plain(value) or None for value in values]
+            found[name] = [field_as_text(value) or None for value in values]
     return found
 
 
@@ -76,5 +82,7 @@ def _number(value: Any, batch: Batch, row: int, name: str) -> float | int | None
     if value is None:
         return None
     if isinstance(value, str) or not isinstance(value, int | float | np.number):
-        raise InputError(f"{batch.place(row)}: the column {name!r} has {plain(value)[:40]!r}, after numbers alone")
+        raise InputError(
+            f"{batch.place(row)}: the column {name!r} has {field_as_text(value)[:40]!r}, after numbers alone"
+        )
     return told_number(float(value))

@@ -68,9 +68,9 @@ class Threads:
             for item in items:
                 waiting.append((pool.submit(work, item), item))
                 if len(waiting) > 2 * self.threads:
-                    yield _first(waiting, work)
+                    yield _take_first_result(waiting, work)
             while waiting:
-                yield _first(waiting, work)
+                yield _take_first_result(waiting, work)
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -91,7 +91,7 @@ class Threads:
         self.close()
 
 
-def _first(waiting: deque[tuple[Future[Result], Item]], work: Callable[[Item], Result]) -> Result:
+def _take_first_result(waiting: deque[tuple[Future[Result], Item]], work: Callable[[Item], Result]) -> Result:
     """The first result, taken off. While it is not there, this thread does what no other has begun."""
     for at, (future, item) in enumerate(waiting):
         if waiting[0][0].done():
@@ -105,7 +105,7 @@ def _first(waiting: deque[tuple[Future[Result], Item]], work: Callable[[Item], R
     return waiting.popleft()[0].result()
 
 
-def ahead(items: Iterable[Item]) -> Iterator[Item]:
+def make_items_ahead(items: Iterable[Item]) -> Iterator[Item]:
     """The items, each made by another thread while the one before it is used."""
     source, end = iter(items), object()
     with ThreadPoolExecutor(1, thread_name_prefix="topicx") as pool:

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
-from topicx.estimate.topic_alignment import align as aligned
+from topicx.estimate.topic_alignment import align_topics as aligned
 from topicx.model import Model
 
 
 def order_of(first: Model, model: Model, names: tuple[str, str], *, align: bool = False) -> NDArray[np.int64]:
     """The model's topics in the order of the first model's: the identity unless `align`; refused with the reason."""
-    _compatible(first, model, *names)
-    chains = [_chain(m) for m in (first, model)]
+    _check_compatible(first, model, *names)
+    chains = [_chain_identity(m) for m in (first, model)]
     if not align and None not in chains and chains[0] != chains[1]:
         raise InputError(
             f"{names[1]} and {names[0]} are of different chains, whose numbering of topics is arbitrary: an average "
@@ -42,7 +42,7 @@ def order_of(first: Model, model: Model, names: tuple[str, str], *, align: bool 
     return order
 
 
-def permutations(models: Sequence[Model], *, align: bool = False) -> list[NDArray[np.int64]]:
+def topic_orders(models: Sequence[Model], *, align: bool = False) -> list[NDArray[np.int64]]:
     """`order_of` for every model, the first one's being the identity."""
     orders: list[NDArray[np.int64]] = [np.arange(models[0].n_topics)]
     for at, model in enumerate(models[1:], 2):
@@ -50,7 +50,7 @@ def permutations(models: Sequence[Model], *, align: bool = False) -> list[NDArra
     return orders
 
 
-def _chain(model: Model) -> Any:
+def _chain_identity(model: Model) -> Any:
     """What tells chains apart, where it is known: all options with the seed."""
     meta = model.meta
     if "seed" not in meta or "options" not in meta:
@@ -58,7 +58,7 @@ def _chain(model: Model) -> Any:
     return {k: v for k, v in meta["options"].items() if k != "iterations"}, meta["seed"], meta.get("chain", 0)
 
 
-def _compatible(first: Model, model: Model, first_name: str, name: str) -> None:
+def _check_compatible(first: Model, model: Model, first_name: str, name: str) -> None:
     if model.n_topics != first.n_topics:
         raise InputError(f"{name} has {model.n_topics} topics and {first_name} {first.n_topics}: they have no average")
     if model.vocabulary != first.vocabulary:
@@ -67,10 +67,10 @@ def _compatible(first: Model, model: Model, first_name: str, name: str) -> None:
         raise InputError(f"{name} has {len(model.alpha)} groups of documents and {first_name} {len(first.alpha)}")
 
 
-def average(
+def average_models(
     models: Sequence[Model], orders: Sequence[NDArray[np.int64]], weights: Sequence[int] | None = None
 ) -> Model:
-    """The model of the mean expected counts, α and β; `orders` as from `permutations`. `weights`: how many samples each
+    """The model of the mean expected counts, α and β; `orders` as from `topic_orders`. `weights`: how many samples each
     model stands for (None: one)."""
     import scipy.sparse
 
@@ -96,8 +96,8 @@ def average(
     total.sort_indices()
     mean = Model(
         vocabulary=first.vocabulary,
-        alpha=_mean([m.alpha[:, order] for m, order in zip(models, orders)], weights),
-        beta=_mean([m.beta for m in models], weights),
+        alpha=_weighted_mean([m.alpha[:, order] for m, order in zip(models, orders)], weights),
+        beta=_weighted_mean([m.beta for m in models], weights),
         indptr=total.indptr.astype(np.int64),
         topics=total.indices.astype(np.uint16),
         values=total.data / number,
@@ -109,7 +109,7 @@ def average(
     return mean
 
 
-def _mean(arrays: Sequence[NDArray[np.float64]], weights: Sequence[int]) -> NDArray[np.float64]:
+def _weighted_mean(arrays: Sequence[NDArray[np.float64]], weights: Sequence[int]) -> NDArray[np.float64]:
     if set(weights) == {1}:
         return np.asarray(np.mean(arrays, axis=0))
     return np.asarray(np.average(arrays, axis=0, weights=weights))

@@ -145,7 +145,7 @@ class Conditionals:
                 self._pair_document, self._pair_word, self._pair_begin, self._own,
             )  # fmt: skip
 
-        self.engine.map(sort, parts(word_offsets, self.engine.threads))
+        self.engine.map(sort, split_by_weight(word_offsets, self.engine.threads))
         self._order = np.empty(number, np.uint32)
         kernel.by_document(self._pair_document, self._first_of_document[:-1].copy(), self._order)
 
@@ -174,7 +174,7 @@ class Conditionals:
                     self._own_document, out[first - begin :] if wanted else out, proportions,
                 )  # fmt: skip
 
-            self.engine.map(work, parts(self._first_of_document, self.engine.threads, begin, end))
+            self.engine.map(work, split_by_weight(self._first_of_document, self.engine.threads, begin, end))
             if wanted:
                 yield begin, out
 
@@ -201,7 +201,7 @@ class Conditionals:
             def fill(part: tuple[int, int]) -> None:
                 self._word_block(*part, dense[part[0] :])
 
-            self.engine.map(fill, parts(self._first_of_word, 4 * self.engine.threads))
+            self.engine.map(fill, split_by_weight(self._first_of_word, 4 * self.engine.threads))
             self._add_seeds(0, dense)
             return WordCounts(
                 np.arange(words + 1, dtype=np.int64) * topics,
@@ -265,7 +265,9 @@ class Conditionals:
         )
 
 
-def parts(offsets: NDArray[np.int64], number: int, begin: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+def split_by_weight(
+    offsets: NDArray[np.int64], number: int, begin: int = 0, end: int | None = None
+) -> list[tuple[int, int]]:
     """Rows begin..end cut into at most `number` runs of about equal weight, none empty."""
     end = len(offsets) - 1 if end is None else end
     weights = offsets[begin : end + 1] + np.arange(end - begin + 1)  # a row without entries has its cost, too

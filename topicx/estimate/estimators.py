@@ -12,7 +12,7 @@ from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate import cgs_counts
 from topicx.estimate.cgsp_counts import MAX_ENTRIES, Conditionals, DumpCounts, ThetaRows
-from topicx.estimate.path_estimates import PathConditionals, joined
+from topicx.estimate.path_estimates import PathConditionals, join_path_rows
 from topicx.estimate.restricted_counts import RestrictedConditionals
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
 from topicx.model import Model
@@ -164,7 +164,7 @@ def count_rows(
     if state.allowed is not None:
         return restricted_rows(state)
     if state.paths > 1:
-        return joined(cgs_counts.theta_rows(state.spread()), state.paths, path)
+        return join_path_rows(cgs_counts.theta_rows(state.spread()), state.paths, path)
     return cgs_counts.theta_rows(state, counts.document_rows if counts else None)
 
 

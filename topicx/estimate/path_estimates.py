@@ -13,7 +13,7 @@ from topicx.estimate.cgsp_counts import Conditionals, ThetaRows
 from topicx.state import State
 
 
-def joined(rows: Iterable[ThetaRows], paths: int, path: int | None = None) -> Iterator[ThetaRows]:
+def join_path_rows(rows: Iterable[ThetaRows], paths: int, path: int | None = None) -> Iterator[ThetaRows]:
     """Rows of documents from those of their paths, which come one after another: the average, or those of one path."""
     left = None
     for begin, found in rows:
@@ -37,4 +37,4 @@ class PathConditionals(Conditionals):
         self, *, proportions: bool = True, wanted: bool = True, for_words: bool = True
     ) -> Iterator[ThetaRows]:
         rows = super().documents(proportions=proportions, wanted=wanted, for_words=for_words)
-        yield from joined(rows, self.paths, self.path)
+        yield from join_path_rows(rows, self.paths, self.path)

@@ -14,7 +14,7 @@ from topicx._kernels.estimate import estimate as grouping
 from topicx._kernels.gibbs import restricted as kernel
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
-from topicx.estimate.cgsp_counts import ThetaRows, WordCounts, parts
+from topicx.estimate.cgsp_counts import ThetaRows, WordCounts, split_by_weight
 from topicx.state import State
 from topicx.topic_sets import (
     Hashed,
@@ -71,7 +71,7 @@ class RestrictedConditionals:
             return
         soft = np.zeros(len(self.allowed[1]))
 
-        pieces = parts(self.state.offsets, 4 * self.engine.threads)
+        pieces = split_by_weight(self.state.offsets, 4 * self.engine.threads)
         self.engine.map(lambda part: kernel.soft_documents(self._cell, *part, soft), pieces)
         yield from theta_rows(self.state, soft)
 
@@ -87,9 +87,9 @@ class RestrictedConditionals:
         def work(part: tuple[int, int]) -> None:
             kernel.soft_words(self._cell, *part, offsets, documents, z, counts, indptr, topics, values)
 
-        self.engine.map(work, parts(offsets, 4 * self.engine.threads))
+        self.engine.map(work, split_by_weight(offsets, 4 * self.engine.threads))
         indptr, topics, values = with_seeds(state, indptr, topics, values)
-        return largest(state, indptr, topics, values, max_entries)
+        return largest_word_counts(state, indptr, topics, values, max_entries)
 
 
 def word_order(
@@ -115,7 +115,7 @@ def allowed_pairs(
     engine: Engine,
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
     """The topics that each word may have, by its documents: row offsets and ascending topics."""
-    pieces = parts(offsets, 4 * engine.threads)
+    pieces = split_by_weight(offsets, 4 * engine.threads)
     indptr = np.zeros(len(offsets), np.int64)
     nothing = np.zeros(0, np.uint16)
     engine.map(lambda part: kernel.word_pairs(*part, offsets, documents, *allowed, indptr, nothing), pieces)
@@ -144,7 +144,7 @@ def with_seeds(
     return total.indptr.astype(np.int64), total.indices.astype(np.uint16), total.data
 
 
-def largest(
+def largest_word_counts(
     state: State, indptr: NDArray[np.int64], topics: NDArray[np.uint16], values: NDArray[np.float64], most: int
 ) -> WordCounts:
     """At most so many entries, the largest; what is left out is kept by word, and shared by topic."""

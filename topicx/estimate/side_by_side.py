@@ -18,7 +18,7 @@ from topicx.strings import Strings
 MOST_TOPICS = 65_535
 
 
-def beside(before: Model | None, model: Model) -> Model:
+def join_models_side_by_side(before: Model | None, model: Model) -> Model:
     """The model with the topics of the one before (of several blocks, perhaps) before its own."""
     import scipy.sparse
 
@@ -36,13 +36,13 @@ def beside(before: Model | None, model: Model) -> Model:
         alpha=np.hstack([before.alpha, model.alpha]), beta=model.beta,
         example_documents=np.vstack([before.example_documents, model.example_documents]),
         example_weights=np.vstack([before.example_weights, model.example_weights]),
-        example_ids=_joined(before.example_ids, model.example_ids),
-        example_snippets=_joined(before.example_snippets, model.example_snippets),
-        example_columns=_joined(before.example_columns, model.example_columns),
+        example_ids=_join_strings(before.example_ids, model.example_ids),
+        example_snippets=_join_strings(before.example_snippets, model.example_snippets),
+        example_columns=_join_strings(before.example_columns, model.example_columns),
     )  # fmt: skip
 
 
-def _joined(first: Strings, second: Strings) -> Strings:
+def _join_strings(first: Strings, second: Strings) -> Strings:
     return Strings(np.concatenate([first.data, second.data]),
                    np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]]))  # fmt: skip
 

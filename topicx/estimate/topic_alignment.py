@@ -26,7 +26,7 @@ class Pair:
     distance: float | None
 
 
-def align(model_a: Model, model_b: Model) -> list[Pair]:
+def align_topics(model_a: Model, model_b: Model) -> list[Pair]:
     """The pairs in the order of the first model's topics, then what is left of the second's."""
     from scipy.optimize import linear_sum_assignment
 

@@ -2,7 +2,7 @@
 
 Topics keep their numbers. Of topics that are merged, the first that is named takes the counts and the α of all; the
 others have none left, are drawn for no word of a new document, and are not shown. The model remembers which went where,
-so that the state of its run can follow (`follow`).
+so that the state of its run can follow (`follow_model_edits`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def check_topic(what: str, topic: int, topics: int) -> None:
         raise InputError(f"{what}: {topic} is not a topic; there are 0 to {topics - 1}")
 
 
-def merged(model: Model, groups: Iterable[Sequence[int]]) -> Model:
+def merge_topics(model: Model, groups: Iterable[Sequence[int]]) -> Model:
     """The model with the topics of each group as one."""
     target = targets_of(groups, model.n_topics)
     further = set(model.side) - set(SUMMED) - _KNOWN
@@ -68,12 +68,14 @@ def merged(model: Model, groups: Iterable[Sequence[int]]) -> Model:
     result = replace(
         model, alpha=merged_alpha(model.alpha, target), indptr=summed.indptr.astype(np.int64),
         topics=summed.indices.astype(np.uint16), values=summed.data.astype(model.values.dtype), merged=target,
-        remainder_share=_added(model.remainder_share, target) if len(model.remainder_share) else model.remainder_share,
-        side={name: _added(one, target) if name in SUMMED else one for name, one in model.side.items()},
-        hidden=_hidden(model), topic_names=_left_names(model, gone), meta=dict(model.meta), digest="",
+        remainder_share=(
+            _sum_merged_columns(model.remainder_share, target) if len(model.remainder_share) else model.remainder_share
+        ),
+        side={name: _sum_merged_columns(one, target) if name in SUMMED else one for name, one in model.side.items()},
+        hidden=_hidden_mask(model), topic_names=_left_names(model, gone), meta=dict(model.meta), digest="",
     )  # fmt: skip
     if result.meta.get("seed_counts"):
-        seeds = _added(np.array(result.meta["seed_counts"]), target)
+        seeds = _sum_merged_columns(np.array(result.meta["seed_counts"]), target)
         result.meta["seed_counts"] = [int(value) for value in seeds]
     result.hidden[gone] = 1
     _merge_examples(result, target)
@@ -82,19 +84,19 @@ def merged(model: Model, groups: Iterable[Sequence[int]]) -> Model:
 
 def merged_alpha(alpha: NDArray[np.float64], target: NDArray[np.uint16]) -> NDArray[np.float64]:
     """α adds up; what is left to topics that are gone is next to nothing."""
-    found = _added(alpha, target)
+    found = _sum_merged_columns(alpha, target)
     found[:, target != np.arange(len(target))] = GONE
     return found
 
 
-def _added(values: NDArray[Any], target: NDArray[np.uint16]) -> NDArray[Any]:
+def _sum_merged_columns(values: NDArray[Any], target: NDArray[np.uint16]) -> NDArray[Any]:
     """Sums along the last axis, each at its target's place."""
     found = np.zeros_like(values)
     np.add.at(found.T, target, values.T)
     return found
 
 
-def _hidden(model: Model) -> NDArray[np.uint8]:
+def _hidden_mask(model: Model) -> NDArray[np.uint8]:
     return model.hidden.copy() if len(model.hidden) else np.zeros(model.n_topics, np.uint8)
 
 
@@ -128,7 +130,7 @@ def _merge_examples(model: Model, target: NDArray[np.uint16]) -> None:
             setattr(model, name, Strings.of(texts[int(at)] if at >= 0 else "" for at in source.ravel()))
 
 
-def named(model: Model, names: Mapping[int, str]) -> Model:
+def name_topics(model: Model, names: Mapping[int, str]) -> Model:
     """The model with names for some topics ('' takes a name away); the others keep theirs."""
     found = list(model.topic_names) or [""] * model.n_topics
     for topic, name in names.items():
@@ -144,9 +146,9 @@ def named(model: Model, names: Mapping[int, str]) -> Model:
     return replace(model, topic_names=Strings.of(found if taken else []), meta=dict(model.meta), digest="")
 
 
-def hidden(model: Model, topics: Iterable[int]) -> Model:
+def hide_topics(model: Model, topics: Iterable[int]) -> Model:
     """The model with these topics out of sight: they go on taking their words, but nothing shows them."""
-    marks = _hidden(model)
+    marks = _hidden_mask(model)
     for topic in topics:
         check_topic("hide", topic, model.n_topics)
         marks[topic] = 1
@@ -164,7 +166,7 @@ def merged_state(state: State, target: NDArray[np.uint16]) -> State:
             f"the state has {state.n_topics} topics, the model {len(target)}: it is not of the model's run"
         )
     place = np.append(target, np.full(NONE + 1 - len(target), NONE, np.uint16))
-    side = {name: _added(one, target) if name in SUMMED else one for name, one in state.side.items()}
+    side = {name: _sum_merged_columns(one, target) if name in SUMMED else one for name, one in state.side.items()}
     seeds = Seeds.of(zip(state.seeds.words.tolist(), target[state.seeds.topics].tolist(), state.seeds.counts.tolist()))
     return replace(
         state, z=place[state.z], alpha=merged_alpha(state.alpha, target), seeds=seeds, side=side, meta=dict(state.meta),
@@ -191,23 +193,23 @@ def pruned_state(state: State, **limits: Any) -> State:
     )  # fmt: skip
 
 
-def follow(state: State, model: Model) -> State:
+def follow_model_edits(state: State, model: Model) -> State:
     """The state of a model's run, with the topics merged that were merged in the model."""
     return merged_state(state, model.merged) if len(model.merged) and state.n_topics == model.n_topics else state
 
 
-def edited(
+def edit_topics(
     model: Model, merge: Sequence[Sequence[int]] = (), names: Mapping[int, str] | None = None, hide: Iterable[int] = ()
 ) -> Model:
     """Topics merged, then named, then hidden, all by the numbers that they have in the model."""
     hide, names = list(hide), names or {}
-    result = merged(model, merge) if merge else model
+    result = merge_topics(model, merge) if merge else model
     for topic in (*names, *hide):
         check_topic("name, hide", topic, model.n_topics)
         if len(result.merged) and result.merged[topic] != topic:
             raise InputError(f"topic {topic} is a part of topic {result.merged[topic]}: name or hide that one")
-    result = named(result, names) if names else result
-    result = hidden(result, hide) if hide else result
+    result = name_topics(result, names) if names else result
+    result = hide_topics(result, hide) if hide else result
     done = [f"merge {','.join(map(str, group))}" for group in merge]
     done += [f"name {topic}={name}" for topic, name in names.items()] + [f"hide {topic}" for topic in hide]
     result.meta["edits"] = [*model.meta.get("edits", []), *done]

@@ -37,7 +37,7 @@ def cross_validate(
     Documents are dealt to folds at random by the seed; each fold is predicted by a model of all others.
     """
     check_whole("folds", folds, 2, corpus.n_documents)
-    fold = random_streams.generator(options.seed, random_streams.SPLIT).permutation(
+    fold = random_streams.make_generator(options.seed, random_streams.SPLIT).permutation(
         np.arange(corpus.n_documents) % folds
     )
     rows = []

@@ -23,22 +23,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry as models
 from topicx.corpus.any_documents import as_corpus
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import random_parts
 from topicx.declare import check_whole
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
-from topicx.estimate.topic_alignment import align
+from topicx.estimate.topic_alignment import align_topics
 from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion
-from topicx.files.schema import number as is_number
-from topicx.files.schema import whole as is_whole
+from topicx.files.schema import is_finite_number as is_number
+from topicx.files.schema import is_whole_number as is_whole
 from topicx.model import Model
-from topicx.models import model_registry as models
 from topicx.run import Run
 from topicx.sampling.run_options import Options
-from topicx.sampling.sweep_loop import Interrupted, Stop, never
+from topicx.sampling.sweep_loop import Interrupted, Stop, never_stop
 
 if TYPE_CHECKING:
     import pandas
@@ -95,7 +95,7 @@ def search(
     threads: int | Engine = 0,
     known: Iterable[Row] = (),
     each: Callable[[Row], object] = lambda row: None,
-    stop: Stop = never,
+    stop: Stop = never_stop,
     **options: Any,
 ) -> Search:
     """Train `chains` models of each number of topics and measure them.
@@ -203,7 +203,7 @@ def exclusivity(model: Model, words: int = 10) -> float:
 
 def stability(a: Model, b: Model) -> float:
     """1 less the mean distance of the topics of two models, matched pair by pair."""
-    return 1 - float(np.mean([pair.distance for pair in align(a, b) if pair.distance is not None]))
+    return 1 - float(np.mean([pair.distance for pair in align_topics(a, b) if pair.distance is not None]))
 
 
 def cao_juan(model: Model) -> float:

@@ -44,7 +44,7 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
             with target.open("wb") as device, _text_or_binary(device, binary, keep_open=True) as out:
                 yield out
             return
-        target = resolved(name)  # a link keeps pointing at its file
+        target = resolve_links(name)  # a link keeps pointing at its file
         waiting = _Waiting(target)
     except BrokenPipeError:  # whoever read the pipe has seen enough
         raise
@@ -73,7 +73,7 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
         waiting.clear()
 
 
-def resolved(name: str | os.PathLike[str]) -> Path:
+def resolve_links(name: str | os.PathLike[str]) -> Path:
     """The file behind links."""
     try:
         return Path(name).resolve()
@@ -108,7 +108,7 @@ class _Waiting:
             handle = os.open(self.target.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
         except OSError:  # not on this file system; what else is wrong the other way finds out
             return -1
-        if not Path(f"/proc/self/fd/{handle}").exists() or not _lock(handle):  # it could not be given a name
+        if not Path(f"/proc/self/fd/{handle}").exists() or not _lock_file(handle):  # it could not be given a name
             os.close(handle)
             return -1
         return handle
@@ -116,7 +116,9 @@ class _Waiting:
     def _named(self) -> int:
         while True:
             handle, name = tempfile.mkstemp(prefix=self._prefix, suffix=SUFFIX, dir=self.target.parent)
-            if _lock(handle) and os.fstat(handle).st_nlink:  # another writer may have found it before it was locked
+            if (
+                _lock_file(handle) and os.fstat(handle).st_nlink
+            ):  # another writer may have found it before it was locked
                 break
             os.close(handle)
         self.names.append(name)
@@ -162,13 +164,13 @@ class _Waiting:
                 with contextlib.suppress(OSError):
                     handle = os.open(name, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
                     try:
-                        if _lock(handle):
+                        if _lock_file(handle):
                             os.unlink(name)
                     finally:
                         os.close(handle)
 
 
-def _lock(handle: int) -> bool:
+def _lock_file(handle: int) -> bool:
     """Whether this process has the file for itself now."""
     if fcntl is None:
         return True

@@ -35,7 +35,8 @@ from safetensors import SafetensorError, safe_open
 from topicx import __version__
 from topicx.errors import InputError, TopicxError
 from topicx.files.atomic_output import atomic_output as atomic_output
-from topicx.files.schema import PIECE, Check, Inconsistent, Schema, lists
+from topicx.files.mapped_arrays import MappedFile
+from topicx.files.schema import PIECE, Check, Inconsistent, Schema, is_list_of
 from topicx.files.spooled_arrays import Spool as Spool
 from topicx.strings import Strings
 
@@ -59,7 +60,7 @@ def recorded_date() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
-def _canonical(value: Any) -> str:
+def _canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -78,14 +79,18 @@ def write(
 
     What does not fit the schema is not written.
     """
-    ready = {name: _ready(name, array) for name, array in arrays.items()}
+    ready = {name: _as_stored_bytes(name, array) for name, array in arrays.items()}
     if isinstance(kind, Schema):
         _check_before_writing(os.fspath(path), kind, ready, meta)
         kind = kind.kind
     # The widest types first, so that every array starts aligned, as the safetensors format advises.
     order = sorted(ready, key=lambda name: (-ready[name].dtype.itemsize, name))
-    checksums = {name: _checksum(ready[name]) for name in order}
-    sums, text, parent_text = _canonical(checksums), _canonical(dict(meta)), _canonical(dict(parents or {}))
+    checksums = {name: _checksum_of_array(ready[name]) for name in order}
+    sums, text, parent_text = (
+        _canonical_json(checksums),
+        _canonical_json(dict(meta)),
+        _canonical_json(dict(parents or {})),
+    )
     digest = _content_digest(kind, text, sums, parent_text)
     metadata = {
         "format": f"topicx-{kind}",
@@ -98,7 +103,7 @@ def write(
         "checksums": sums,
         "content": digest,
     }
-    header = _header(metadata, {name: ready[name] for name in order})
+    header = _make_header(metadata, {name: ready[name] for name in order})
     with atomic_output(path) as out:
         out.write(header)
         for name in order:
@@ -110,7 +115,7 @@ def write(
     return digest
 
 
-def _ready(name: str, array: NDArray[Any] | Spool) -> NDArray[Any] | Spool:
+def _as_stored_bytes(name: str, array: NDArray[Any] | Spool) -> NDArray[Any] | Spool:
     """The array as its bytes are stored."""
     if not isinstance(array, Spool):
         array = np.asarray(array)
@@ -120,11 +125,11 @@ def _ready(name: str, array: NDArray[Any] | Spool) -> NDArray[Any] | Spool:
     return array
 
 
-def _checksum(array: NDArray[Any] | Spool) -> str:
+def _checksum_of_array(array: NDArray[Any] | Spool) -> str:
     return array.checksum() if isinstance(array, Spool) else hashlib.sha256(_bytes_of(array)).hexdigest()
 
 
-def _header(metadata: dict[str, str], arrays: Mapping[str, NDArray[Any] | Spool]) -> bytes:
+def _make_header(metadata: dict[str, str], arrays: Mapping[str, NDArray[Any] | Spool]) -> bytes:
     """The head of a file of these arrays, one after another; its own digest is in it."""
     table: dict[str, Any] = {}
     position = 0
@@ -185,6 +190,7 @@ class File:
     _table: dict[str, Any] = field(default_factory=dict, repr=False)
     _start: int = 0
     _handle: IO[bytes] | None = field(default=None, repr=False)
+    _mapping: MappedFile | None = field(default=None, repr=False)
 
     def __contains__(self, name: str) -> bool:
         return name in self._table
@@ -226,8 +232,9 @@ class File:
     def mapped(self, name: str) -> NDArray[Any]:
         """A whole array where it stands in the file: read only."""
         begin, shape = self._entry(name)["data_offsets"][0], tuple(self.shape(name))
-        found = np.memmap(cast(Any, self._handle), self.dtype(name), "r", self._start + begin, shape)
-        return found.view(np.ndarray)
+        if self._mapping is None:
+            self._mapping = MappedFile(self.path, cast(IO[bytes], self._handle))
+        return self._mapping.mapped(self.dtype(name), self._start + begin, shape)
 
     def load(self, name: str) -> NDArray[Any]:
         return self.slice(name, 0, self.shape(name)[0])
@@ -259,7 +266,7 @@ def open_file(path: str | os.PathLike[str], kind: Kind | None = None, blocks: It
     `kind`: what it must be; with a schema (or several) the arrays are checked by it in the same pass. A map of schemas
     by kind also lets pass what is of none of them.
     """
-    return _open(path, kind, blocks, keep=False)
+    return _open_container(path, kind, blocks, keep=False)
 
 
 def read(
@@ -270,20 +277,20 @@ def read(
     from a pipe that is already open.
 
     Arrays of at least `map_from` bytes stay on disk and are mapped, read only: the system has of them in memory what it
-    has room for. (Nobody may write into the file meanwhile; to replace it, as topicx does, is no matter.)
+    has room for. (Who writes into the file meanwhile ends the run; to replace it, as topicx does, is no matter.)
     """
-    with _open(path, kind, blocks, keep=True, map_from=map_from) as file:
+    with _open_container(path, kind, blocks, keep=True, map_from=map_from) as file:
         return file
 
 
-def _open(
+def _open_container(
     path: str | os.PathLike[str], kind: Kind | None, blocks: Iterable[bytes] | None, keep: bool,
     map_from: int | None = None,
 ) -> File:  # fmt: skip
     name = os.fspath(path)
     handle = _open_seekable(name) if blocks is None else _kept_on_disk(blocks)
     try:
-        file = _parse(name, handle)
+        file = _parse_header(name, handle)
         schema = _schema_of(file, kind)
         try:
             _read_all(file, schema, keep, map_from)
@@ -360,7 +367,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     """The kind of a topicx file, from its header alone."""
     name = os.fspath(path)
     with _open_seekable(name) as handle:
-        return _parse(name, handle).kind
+        return _parse_header(name, handle).kind
 
 
 def is_topicx(path: str | os.PathLike[str]) -> bool:
@@ -432,16 +439,16 @@ def _path_of(handle: IO[bytes]) -> str:
     return f"/proc/self/fd/{handle.fileno()}" if isinstance(handle.name, int) else handle.name
 
 
-def _parse(name: str, handle: IO[bytes]) -> File:
+def _parse_header(name: str, handle: IO[bytes]) -> File:
     """Read and verify the header. The `safetensors` library then checks the layout as any other reader would."""
     size = os.fstat(handle.fileno()).st_size
     prefix = handle.read(8)
     length = int.from_bytes(prefix, "little")
     if len(prefix) < 8 or not 2 <= length <= size - 8 or length > 1 << 28:
-        raise InputError(f"{name}: not a topicx file, or a truncated one{_hint(prefix)}")
+        raise InputError(f"{name}: not a topicx file, or a truncated one{_hint_for_text(prefix)}")
     raw = handle.read(length)
     if not raw.startswith(b'{"__metadata__":{"format":"topicx-'):
-        raise InputError(f"{name}: not a topicx file{_hint(prefix)}")
+        raise InputError(f"{name}: not a topicx file{_hint_for_text(prefix)}")
     damaged = InputError(f"{name}: the file is damaged (its header does not match its checksum)")
     try:
         header = json.loads(raw)
@@ -460,7 +467,7 @@ def _parse(name: str, handle: IO[bytes]) -> File:
         if hashlib.sha256(zeroed).hexdigest() != expected or len(expected) != 64:
             raise damaged
         meta, parents, checksums = (json.loads(metadata[name]) for name in ("meta", "parents", "checksums"))
-        if not (isinstance(meta, dict) and all(lists(list(one.values())) for one in (parents, checksums))):
+        if not (isinstance(meta, dict) and all(is_list_of(list(one.values())) for one in (parents, checksums))):
             raise damaged
         end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
     except InputError:
@@ -487,5 +494,5 @@ def _parse(name: str, handle: IO[bytes]) -> File:
     )  # fmt: skip
 
 
-def _hint(start: bytes) -> str:
+def _hint_for_text(start: bytes) -> str:
     return " ('topicx import' makes a corpus of text)" if start and start.isascii() and b"\0" not in start else ""

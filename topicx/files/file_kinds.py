@@ -18,12 +18,12 @@ from topicx.files.schema import (
     Ragged,
     Schema,
     TextArrays,
-    lists,
-    members,
-    number,
-    require,
-    texts,
-    whole,
+    check_members,
+    is_finite_number,
+    is_list_of,
+    is_whole_number,
+    require_consistent,
+    string_arrays,
 )
 
 LOWEST, HIGHEST = 9.99e-31, 1.001e30
@@ -55,20 +55,20 @@ _SIDE = Many("side.", "side", (Array("side.*", ANY, None),))
 _SIZES = {"topics": (1, 0xFFFF), "groups": (1, 1 << 31), "paths": (1, 1 << 16)}
 
 
-def _tokenizer(value: Any) -> bool:
+def _is_tokenizer(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and isinstance(value.get("pattern"), str)
         and isinstance(value.get("lowercase"), bool)
-        and lists(value.get("stopwords", []))
-        and lists(value.get("phrases", []), list)
-        and all(lists(pair) and len(pair) == 2 for pair in value.get("phrases", []))
+        and is_list_of(value.get("stopwords", []))
+        and is_list_of(value.get("phrases", []), list)
+        and all(is_list_of(pair) and len(pair) == 2 for pair in value.get("phrases", []))
         and isinstance(value.get("stem"), str | None)
-        and (value.get("min_length") is None or whole(value["min_length"], 1, LONGEST))
+        and (value.get("min_length") is None or is_whole_number(value["min_length"], 1, LONGEST))
     )
 
 
-def _options(value: Any) -> bool:
+def _is_options(value: Any) -> bool:
     own, model = (value.get("own", {}), value.get("model", "")) if isinstance(value, dict) else (None, None)
     return isinstance(own, dict) and isinstance(model, str)
 
@@ -77,36 +77,36 @@ def _or_nothing(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or rule(value)
 
 
-def _mallet(value: Any) -> bool:
+def _is_mallet_metadata(value: Any) -> bool:
     """What `topicx mallet` keeps of an instance list, a model or topics."""
     if not isinstance(value, dict):
         return value is None
     kinds: dict[str, Any] = {"form": str, "hidden": bool, "pipe": dict | None}
     return (
         all(isinstance(value[name], kind) for name, kind in kinds.items() if name in value)
-        and all(lists(value[name]) for name in ("labels", "columns") if value.get(name) is not None)
-        and whole(value.get("seed", 0), -(1 << 63), 1 << 63)
+        and all(is_list_of(value[name]) for name in ("labels", "columns") if value.get(name) is not None)
+        and is_whole_number(value.get("seed", 0), -(1 << 63), 1 << 63)
     )
 
 
 _ADDED = ("dropped_words", "dropped_tokens", "dropped_documents", "unknown_tokens")
 """Counts to which others are added."""
 _META = {
-    "tokenizer": _tokenizer,
-    "columns": lists,
-    "groups": lists,
-    "notes": lists,
+    "tokenizer": _is_tokenizer,
+    "columns": is_list_of,
+    "groups": is_list_of,
+    "notes": is_list_of,
     "time": lambda value: value in ("number", "date"),
-    "counts": lambda value: isinstance(value, dict) and all(whole(value.get(name, 0)) for name in _ADDED),
-    "options": _options,
-    "mallet": _mallet,
+    "counts": lambda value: isinstance(value, dict) and all(is_whole_number(value.get(name, 0)) for name in _ADDED),
+    "options": _is_options,
+    "mallet": _is_mallet_metadata,
     "model": lambda value: isinstance(value, str),
     "own": lambda value: isinstance(value, dict),
     "estimator": lambda value: isinstance(value, dict),
-    "documents": whole,
-    "tokens": whole,
-    "types_without_tokens": whole,
-    "seed_counts": lambda value: isinstance(value, list) and all(number(one, 0, COUNT) for one in value),
+    "documents": is_whole_number,
+    "tokens": is_whole_number,
+    "types_without_tokens": is_whole_number,
+    "seed_counts": lambda value: isinstance(value, list) and all(is_finite_number(one, 0, COUNT) for one in value),
 }
 """What members of the metadata are, where code relies on them."""
 _META |= {
@@ -115,14 +115,16 @@ _META |= {
 }
 
 
-def sides(name: Any, meta: Mapping[str, Any], finished: bool, *prefixes: str) -> tuple[Array, ...]:
+def side_arrays_of(name: Any, meta: Mapping[str, Any], finished: bool, *prefixes: str) -> tuple[Array, ...]:
     """The side arrays that the definition of this model declares, under each of these prefixes; those of the first
     must be there, if any is."""
     if name in (None, "", "lda"):
         return ()
-    from topicx.models import model_registry  # when such a file is read: what belongs to a model stands in its module
+    from topicx import model_registry  # when such a file is read: what belongs to a model stands in its module
 
-    require(_options(meta.get("options", {})), "the metadata 'options' in a form that topicx does not write")
+    require_consistent(
+        _is_options(meta.get("options", {})), "the metadata 'options' in a form that topicx does not write"
+    )
     try:
         declared = model_registry.side_arrays(str(name), meta, finished)
     except (InputError, TypeError, ValueError) as error:
@@ -131,28 +133,32 @@ def sides(name: Any, meta: Mapping[str, Any], finished: bool, *prefixes: str) ->
 
 
 def _state_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
-    return sides(meta.get("model"), meta, False, "side.")
+    return side_arrays_of(meta.get("model"), meta, False, "side.")
 
 
 def _model_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
-    return sides(meta.get("model"), meta, True, "side.")
+    return side_arrays_of(meta.get("model"), meta, True, "side.")
 
 
 def _checkpoint_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
     options, state = meta.get("options"), meta.get("state")
     if not isinstance(options, dict) or not isinstance(state, dict):
         return ()  # which is refused soon
-    return sides(options.get("model"), state | {"options": options}, False, "side.", "start.side.", "side_sample.*.")
+    return side_arrays_of(
+        options.get("model"), state | {"options": options}, False, "side.", "start.side.", "side_sample.*."
+    )
 
 
 _RUN = ("options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
 
 
-def _common(*names: str) -> Any:
+def _make_common_check(*names: str) -> Any:
     def check(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-        members(_META, names, meta)
+        check_members(_META, names, meta)
         counted = meta.get("seed_counts") if "seed_counts" in names else None
-        require(counted is None or len(counted) == sizes["topics"], "the metadata 'seed_counts' of other topics")
+        require_consistent(
+            counted is None or len(counted) == sizes["topics"], "the metadata 'seed_counts' of other topics"
+        )
 
     return check
 
@@ -171,7 +177,9 @@ CORPUS = Schema(
         Array("time", "float64", "documents", low=-FINITE, high=FINITE, nan=True, empty=0),
         Array("word_frequencies", "int64", "words", low=0, high=COUNT, total="tokens"),
         Array("document_frequencies", "int64", "words", low=0, high=COUNT),
-        Many("column.", "columns", (*texts("column.*", "documents"), Array("column.*", "float64", "documents"))),
+        Many(
+            "column.", "columns", (*string_arrays("column.*", "documents"), Array("column.*", "float64", "documents"))
+        ),
         Many(
             "truth.",
             "truth",
@@ -183,7 +191,7 @@ CORPUS = Schema(
             ),
         ),
     ),
-    meta=_common("tokenizer", "columns", "counts", "time", "mallet"),
+    meta=_make_common_check("tokenizer", "columns", "counts", "time", "mallet"),
 )
 
 _STATE: tuple[Part, ...] = (
@@ -198,7 +206,7 @@ _STATE: tuple[Part, ...] = (
     TextArrays("ids", "documents"),
     TextArrays("snippets", "documents", empty=True),
     TextArrays("group_names", "groups", empty=True, since=2),
-    Many("column.", "columns", (*texts("column.*", "documents"), Array("column.*", "float64", "documents"))),
+    Many("column.", "columns", (*string_arrays("column.*", "documents"), Array("column.*", "float64", "documents"))),
     Ragged("allowed", Array("allowed.topics", "uint16", "allowed.topics", below="topics"), "documents"),
     _SIDE,
 )
@@ -206,7 +214,7 @@ STATE = Schema(
     "state",
     _STATE,
     _SIZES,
-    _common("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", *_RUN),
+    _make_common_check("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", *_RUN),
     _state_sides,
 )
 
@@ -234,25 +242,29 @@ MODEL = Schema(
         _SIDE,
     ),
     _SIZES,
-    _common("tokenizer", "seed_counts", *_RUN),
+    _make_common_check("tokenizer", "seed_counts", *_RUN),
     _model_sides,
 )
 
 
-def _checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+def _check_checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     for name in ("options", "state", "notes"):
-        require(isinstance(meta.get(name), dict), f"the metadata {name!r}, which must be a map")
+        require_consistent(isinstance(meta.get(name), dict), f"the metadata {name!r}, which must be a map")
     for name in ("sampler", "start"):
-        require(isinstance(meta.get(name), str), f"the metadata {name!r}, which must be a text")
+        require_consistent(isinstance(meta.get(name), str), f"the metadata {name!r}, which must be a text")
     figures = meta.get("figures", {})
-    require(isinstance(figures, dict) and all(number(one) for one in figures.values()), "the metadata 'figures'")
-    require(_options(meta["options"]), "the metadata 'options' in a form that topicx does not write")
-    require(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
-    require(lists(meta.get("trace", [])), "the metadata 'trace', which must be a list of names")
-    require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
+    require_consistent(
+        isinstance(figures, dict) and all(is_finite_number(one) for one in figures.values()), "the metadata 'figures'"
+    )
+    require_consistent(_is_options(meta["options"]), "the metadata 'options' in a form that topicx does not write")
+    require_consistent(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
+    require_consistent(is_list_of(meta.get("trace", [])), "the metadata 'trace', which must be a list of names")
+    require_consistent(is_whole_number(meta.get("position")), "the metadata 'position', which must be a whole number")
     for name in ("soft", "hot"):
-        require(whole(meta.get(name, 0), 0, SOFT), f"the metadata {name!r}, which must be a number of sweeps")
-    require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
+        require_consistent(
+            is_whole_number(meta.get(name, 0), 0, SOFT), f"the metadata {name!r}, which must be a number of sweeps"
+        )
+    require_consistent(is_finite_number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
     if STATE.meta is not None:
         STATE.meta(meta["state"], sizes)
 
@@ -276,16 +288,16 @@ CHECKPOINT = Schema(
         Many("side_sample.", "side_samples", (Array("side_sample.*", ANY, None),)),
     ),
     _SIZES,
-    _checkpoint,
+    _check_checkpoint,
     _checkpoint_sides,
 )
 """A state, and what its chain needs beyond it."""
 
 
 def _hmm_checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-    require(isinstance(meta.get("options"), dict), "the metadata 'options', which must be a map")
-    require(whole(meta.get("position")), "the metadata 'position', which must be a whole number")
-    require(number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
+    require_consistent(isinstance(meta.get("options"), dict), "the metadata 'options', which must be a map")
+    require_consistent(is_whole_number(meta.get("position")), "the metadata 'position', which must be a whole number")
+    require_consistent(is_finite_number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
 
 
 _SWEEPS = (

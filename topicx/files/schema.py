@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -36,7 +36,7 @@ class Inconsistent(InputError):
     """Arrays that do not go together; the message says which and why, and the caller says of which file."""
 
 
-def require(holds: bool, problem: str) -> None:
+def require_consistent(holds: bool, problem: str) -> None:
     """Inconsistent, with this problem, unless it holds."""
     if not holds:
         raise Inconsistent(problem)
@@ -118,7 +118,9 @@ class Array:
         return replace(self, shape=self.shape and self.shape.replace(".*", f".{part}"), **said)
 
 
-def texts(name: str, count: str, empty: bool = False, partner: str = "", prefix: str = "") -> tuple[Array, Array]:
+def string_arrays(
+    name: str, count: str, empty: bool = False, partner: str = "", prefix: str = ""
+) -> tuple[Array, Array]:
     """The two arrays of strings, of which there are `count` (or, where `empty`, none). `prefix` of their size: a dot,
     where they are to stand under a prefix."""
     size = f"{prefix}{name}.bytes"
@@ -145,7 +147,7 @@ class TextArrays:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        found = texts(self.name, self.count, self.empty, self.partner)
+        found = string_arrays(self.name, self.count, self.empty, self.partner)
         return found if self.since == 1 else tuple(replace(a, since=self.since, required=False) for a in found)
 
     def put(self, value: Strings) -> dict[str, Any]:
@@ -191,7 +193,7 @@ class Ragged:
         rises = values[1:] > values[:-1]
         ends = offsets[(offsets > 0) & (offsets < len(values))] - 1
         rises[ends] = True
-        require(bool(rises.all()), f"a row of {self.name} whose entries do not ascend")
+        require_consistent(bool(rises.all()), f"a row of {self.name} whose entries do not ascend")
 
 
 @dataclass(frozen=True)
@@ -287,31 +289,42 @@ class Schema:
             names: Iterable[str] = table if "*" in one.name else [one.name] if one.name in table else []
             found = [(name, one.matched(name)) for name in names if name not in chosen]
             fitting = {name: one.named(part) for name, part in found if part is not None}
-            require(bool(fitting) or not one.required or "*" in one.name, f"no array {one.name!r}")
+            require_consistent(bool(fitting) or not one.required or "*" in one.name, f"no array {one.name!r}")
             chosen |= fitting
         for name, one in chosen.items():
             partner = one.ends if one.ends.endswith(".bytes") else ""
             partner = f"{name.removesuffix('bytes')}offsets" if name.endswith(".bytes") else partner
-            require(not partner or partner in table, f"no array {partner!r}")
-            _fit(one, *table[name], known)
+            require_consistent(not partner or partner in table, f"no array {partner!r}")
+            _check_and_learn_sizes(one, *table[name], known)
         for name, one in chosen.items():
             if one.partner in chosen:
                 nothing = [math.prod(table[each][1]) == chosen[each].empty for each in (name, one.partner)]
-                require(nothing[0] == nothing[1], f"{name!r} without {one.partner!r}, or the other way round")
+                require_consistent(
+                    nothing[0] == nothing[1], f"{name!r} without {one.partner!r}, or the other way round"
+                )
         for name, (low, high) in self.limits.items():
             size = known.get(name, low)
-            require(low <= size <= high, f"{size:,} {name}, where {low:,} to {high:,} are possible")
+            require_consistent(low <= size <= high, f"{size:,} {name}, where {low:,} to {high:,} are possible")
         return {name: Check(one, known) for name, one in chosen.items()}, known
 
     def verify(self, arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int] | None = None) -> dict[str, int]:
         """Inconsistent, unless these arrays are as declared; returns the sizes."""
         for name, array in arrays.items():
-            require(isinstance(array, np.ndarray), f"{name!r}, which is not an array")
+            require_consistent(isinstance(array, np.ndarray), f"{name!r}, which is not an array")
         checks, known = self.checks({name: (a.dtype.name, a.shape) for name, a in arrays.items()}, sizes)
         for name, check in checks.items():
             check.whole(arrays[name])
         self.relate(arrays)
         return known
+
+    def verify_object(self, owner: Any, without: Collection[str] = ()) -> None:
+        """InputError unless what an object has for these parts (all but those `without`) fits together: kernels look at
+        no limit of an array again."""
+        kept = replace(self, parts=tuple(part for part in self.parts if part.place not in without), more=None)
+        try:
+            kept.verify({name: array for part in kept.parts for name, array in part.put(_held(owner, part)).items()})
+        except Inconsistent as problem:
+            raise InputError(f"the {self.kind} is not consistent: it has {problem}") from None
 
     def relate(self, arrays: Mapping[str, Any]) -> None:
         """Rules that need several arrays at once."""
@@ -324,13 +337,26 @@ class Schema:
         return [array.name for part in self.parts if isinstance(part, Ragged) for array in part.arrays]
 
 
-def _fit(one: Array, dtype: str, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
+def _held(owner: Any, part: Part) -> Any:
+    """What an object has for a part of its schema; Inconsistent if it is of another kind altogether."""
+    value = attrgetter(part.place)(owner)
+    if isinstance(part, Array):
+        require_consistent(isinstance(value, np.ndarray), f"{part.place!r}, which is not an array")
+    elif isinstance(part, TextArrays):
+        fits = hasattr(value, "offsets") and hasattr(value, "data")
+        require_consistent(fits, f"{part.place!r}, which are not strings (Strings.of makes them)")
+    return value
+
+
+def _check_and_learn_sizes(one: Array, dtype: str, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
     """Type and shape as declared; sizes that are not known yet are learnt."""
-    require(dtype in one.types.split(), f"{one.name!r} of type {dtype}, not {one.types.replace(' ', ' or ')}")
+    require_consistent(
+        dtype in one.types.split(), f"{one.name!r} of type {dtype}, not {one.types.replace(' ', ' or ')}"
+    )
     if one.shape is None:
         return
     rules = one.shape.split()
-    require(len(shape) == len(rules), f"{one.name!r} of {len(shape)} dimensions, not {len(rules)}")
+    require_consistent(len(shape) == len(rules), f"{one.name!r} of {len(shape)} dimensions, not {len(rules)}")
     if one.empty is not None and all(size == one.empty for size in shape):
         return
     for rule, size in zip(rules, shape, strict=True):
@@ -342,18 +368,22 @@ def _fit(one: Array, dtype: str, shape: tuple[int, ...], sizes: dict[str, int]) 
             continue
         have = math.prod(int(name) if name.isdecimal() else sizes[name] for name in names if name not in unknown)
         if not unknown:
-            said = f"{one.name!r} of {size:,} entries, where {have + int(more or 0):,} are needed ({spelt(rule)})"
-            require(rest == have, said)
+            needed = f"{have + int(more or 0):,} are needed ({spell_size_rule(rule)})"
+            said = f"{one.name!r} of {size:,} entries, where {needed}"
+            require_consistent(rest == have, said)
             continue
-        require(rest >= 0, f"{one.name!r} of {size} entries")
+        require_consistent(rest >= 0, f"{one.name!r} of {size} entries")
         if have == 0:  # nothing to learn the size from
-            require(rest == 0, f"{one.name!r} of {size:,} entries, where none are possible")
+            require_consistent(rest == 0, f"{one.name!r} of {size:,} entries, where none are possible")
             continue
-        require(rest % have == 0, f"{one.name!r} of {size:,} entries, which is no multiple of {have:,} ({spelt(rule)})")
+        require_consistent(
+            rest % have == 0,
+            f"{one.name!r} of {size:,} entries, which is no multiple of {have:,} ({spell_size_rule(rule)})",
+        )
         sizes[unknown[0]] = rest // have
 
 
-def spelt(rule: str) -> str:
+def spell_size_rule(rule: str) -> str:
     """A size as a reader knows it."""
     return rule.replace("@", "+").replace("*", " × ")
 
@@ -365,7 +395,9 @@ class Check:
         self.one = one
         self.low = one.low
         for size in (one.below, one.ends, one.total):
-            require(not size or size in sizes, f"{one.name!r}, and nothing that says how many {size} there are")
+            require_consistent(
+                not size or size in sizes, f"{one.name!r}, and nothing that says how many {size} there are"
+            )
         self.high = sizes[one.below] - 1 if one.below else one.high
         self.end = sizes[one.ends] if one.ends else None
         self.sum_wanted = sizes[one.total] if one.total else None
@@ -439,7 +471,7 @@ class Check:
         at = int(np.argmax(bad))
         limits = f"from {low:g} to {high:g}" if math.isfinite(low) else f"at most {high:g}"
         if self.one.below:
-            limits = f"below {self.high + 1:,}, the number of {spelt(self.one.below)}"  # type: ignore[operator]
+            limits = f"below {self.high + 1:,}, the number of {spell_size_rule(self.one.below)}"  # type: ignore[operator]
         elif self.high is None:
             limits = f"at least {low:g}"
         return f"{self.one.name}[{self.at + at}] = {values[at]}, which must be {limits}"
@@ -463,25 +495,25 @@ class Check:
             raise Inconsistent(f"{self.one.name} with a row that does not sum to 1")
 
 
-def lists(value: Any, one: type | tuple[type, ...] = str) -> bool:
+def is_list_of(value: Any, one: type | tuple[type, ...] = str) -> bool:
     """Whether this is a list of such values."""
     return isinstance(value, list | tuple) and all(isinstance(item, one) for item in value)
 
 
-def whole(value: Any, low: int = 0, high: int = 1 << 62) -> bool:
+def is_whole_number(value: Any, low: int = 0, high: int = 1 << 62) -> bool:
     """Whether this is a whole number in a range."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
-def number(value: Any, low: float = -math.inf, high: float = math.inf) -> bool:
+def is_finite_number(value: Any, low: float = -math.inf, high: float = math.inf) -> bool:
     """Whether this is a finite number in a range."""
     return (
         isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and low <= value <= high
     )
 
 
-def members(rules: Mapping[str, Callable[[Any], bool]], values: Iterable[str], meta: Mapping[str, Any]) -> None:
+def check_members(rules: Mapping[str, Callable[[Any], bool]], values: Iterable[str], meta: Mapping[str, Any]) -> None:
     """Inconsistent, if a member of the metadata is not what its rule allows."""
     for name in values:
         if name in meta:
-            require(rules[name](meta[name]), f"the metadata {name!r} in a form that topicx does not write")
+            require_consistent(rules[name](meta[name]), f"the metadata {name!r} in a form that topicx does not write")

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from topicx._kernels.hmm import hmm as kernel
 from topicx.engines.threads import Engine
-from topicx.files.schema import require
+from topicx.files.schema import require_consistent
 from topicx.hmm.hmm_model import Parameters, Sequences
 from topicx.hmm.hmm_options import HmmOptions
 from topicx.sampling import random_streams
 from topicx.sampling.special_functions import log
-from topicx.sampling.updates.table_counts import dirichlet
+from topicx.sampling.updates.table_counts import draw_dirichlet
 
 
 class Layout:
@@ -43,10 +43,10 @@ class HmmLearner(ABC):
         self.restart, self.engine = restart, engine
 
     def key(self, use: int, *parts: int) -> int:
-        return random_streams.key(use, self.options.seed, self.restart, *parts)
+        return random_streams.stream_key(use, self.options.seed, self.restart, *parts)
 
     def generator(self, use: int, *parts: int) -> np.random.Generator:
-        return random_streams.generator(use, self.options.seed, self.restart, *parts)
+        return random_streams.make_generator(use, self.options.seed, self.restart, *parts)
 
     @abstractmethod
     def sweep(self, number: int) -> None:
@@ -89,7 +89,7 @@ class HmmGibbs(HmmLearner):
 
     def sweep(self, number: int) -> None:
         keys = [
-            random_streams.key(random_streams.CELL, self.options.seed, self.restart, number, j)
+            random_streams.stream_key(random_streams.CELL, self.options.seed, self.restart, number, j)
             for j in range(len(self.z))
         ]
         if self.options.sampler == "collapsed":
@@ -125,9 +125,9 @@ class HmmGibbs(HmmLearner):
     def _draw(self, number: int) -> Parameters:
         """Parameters from their posterior given all paths together."""
         o, key = self.options, self.key(random_streams.PHI, number)
-        start = dirichlet(self.start[None] + o.start_prior, random_streams.key(key, 0))[0]
-        trans = dirichlet(self.trans + o.alpha, random_streams.key(key, 1))
-        emit = dirichlet(self.emit.T + o.beta, random_streams.key(key, 2))
+        start = draw_dirichlet(self.start[None] + o.start_prior, random_streams.stream_key(key, 0))[0]
+        trans = draw_dirichlet(self.trans + o.alpha, random_streams.stream_key(key, 1))
+        emit = draw_dirichlet(self.emit.T + o.beta, random_streams.stream_key(key, 2))
         return Parameters(start, trans, np.ascontiguousarray(emit.T))
 
     def parameters(self) -> Parameters:
@@ -148,8 +148,10 @@ class HmmGibbs(HmmLearner):
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         z = arrays["z"]
-        require(z.shape == self.z.shape, f"paths of shape {z.shape}, not {self.z.shape}")
-        require(not z.size or int(z.max()) < self.options.states, f"a state beyond the {self.options.states} states")
+        require_consistent(z.shape == self.z.shape, f"paths of shape {z.shape}, not {self.z.shape}")
+        require_consistent(
+            not z.size or int(z.max()) < self.options.states, f"a state beyond the {self.options.states} states"
+        )
         self.z = z
         self._count()
 
@@ -160,9 +162,9 @@ class BaumWelch(HmmLearner):
     def __init__(self, layout: Layout, restart: int, engine: Engine) -> None:
         super().__init__(layout, restart, engine)
         S, key = self.options.states, self.key(random_streams.START)
-        start = dirichlet(np.ones((1, S)), random_streams.key(key, 0))[0]
-        trans = dirichlet(np.ones((S, S)), random_streams.key(key, 1))
-        emit = dirichlet(np.ones((S, layout.symbols)), random_streams.key(key, 2))
+        start = draw_dirichlet(np.ones((1, S)), random_streams.stream_key(key, 0))[0]
+        trans = draw_dirichlet(np.ones((S, S)), random_streams.stream_key(key, 1))
+        emit = draw_dirichlet(np.ones((S, layout.symbols)), random_streams.stream_key(key, 2))
         self.current = Parameters(start, trans, np.ascontiguousarray(emit.T))
         self.last = -np.inf
         """The objective of the round before: log-likelihood, and the priors' part."""
@@ -183,8 +185,8 @@ class BaumWelch(HmmLearner):
         start, trans, emit = (sum(arrays) for arrays in zip(*parts))
         objective = float(logs.sum()) + self._prior(p)
         self.current = Parameters(
-            _mode(start, o.start_prior, p.start), _mode(trans, o.alpha, p.trans),
-            np.ascontiguousarray(_mode(emit.T, o.beta, p.emit.T).T),
+            _most_probable_rows(start, o.start_prior, p.start), _most_probable_rows(trans, o.alpha, p.trans),
+            np.ascontiguousarray(_most_probable_rows(emit.T, o.beta, p.emit.T).T),
         )  # fmt: skip
         self.done = bool(objective - self.last < o.tolerance)
         self.last = objective
@@ -208,12 +210,12 @@ class BaumWelch(HmmLearner):
         p = self.current
         shapes = {"start": p.start.shape, "trans": p.trans.shape, "emit": p.emit.shape, "last": (2,)}
         for name, shape in shapes.items():
-            require(arrays[name].shape == shape, f"{name!r} of shape {arrays[name].shape}, not {shape}")
+            require_consistent(arrays[name].shape == shape, f"{name!r} of shape {arrays[name].shape}, not {shape}")
         self.current = Parameters(arrays["start"], arrays["trans"], arrays["emit"])
         self.last, self.done = float(arrays["last"][0]), bool(arrays["last"][1])
 
 
-def _mode(counts: NDArray[np.float64], prior: float, old: NDArray[np.float64]) -> NDArray[np.float64]:
+def _most_probable_rows(counts: NDArray[np.float64], prior: float, old: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows of the most probable distributions given these expected counts; a row without any stays as it was."""
     rows = np.maximum(counts + (prior - 1), 0)
     sums = rows.sum(axis=-1, keepdims=True)

@@ -17,7 +17,7 @@ from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError, TopicxError
 from topicx.files import container
 from topicx.files.file_kinds import HMM_CHECKPOINT
-from topicx.files.schema import Inconsistent, require
+from topicx.files.schema import Inconsistent, require_consistent
 from topicx.hmm.hmm_learners import BaumWelch, HmmGibbs, HmmLearner, Layout
 from topicx.hmm.hmm_model import HmmModel, Sequences
 from topicx.hmm.hmm_options import HmmOptions
@@ -165,7 +165,7 @@ class HmmRun(Training):
                 lead = f"restart.{restart}."
                 learner.restore({n.removeprefix(lead): a for n, a in arrays.items() if n.startswith(lead)})
             sweeps, scores = arrays["trace.sweep"], arrays["trace.log_likelihood"]
-            require(scores.shape == (len(sweeps), options.restarts), "scores of other restarts")
+            require_consistent(scores.shape == (len(sweeps), options.restarts), "scores of other restarts")
             rows = zip(sweeps.tolist(), scores.tolist(), strict=True)
         except KeyError as missing:
             raise InputError(f"{file.path}: the checkpoint lacks {missing}") from None
@@ -177,7 +177,7 @@ class HmmRun(Training):
         return run
 
 
-def train(corpus: Corpus, options: HmmOptions, threads: int = 0, callbacks: Callbacks = ()) -> HmmModel:
+def train_hmm(corpus: Corpus, options: HmmOptions, threads: int = 0, callbacks: Callbacks = ()) -> HmmModel:
     """The model of a corpus."""
     with Threads(threads) as engine:
         run = HmmRun.of(corpus, options, engine)

@@ -28,7 +28,7 @@ def as_state(dump: CountDump, name: str, corpus_path: str | None) -> tuple[State
         if dump.document_rows is None:
             raise InputError(f"--corpus: without doc_topic.N beside {name} the documents' topics are not known")
         corpus = Corpus.load(corpus_path)
-        words, offsets, ids = _words(corpus, corpus_path, dump), corpus.offsets, corpus.ids
+        words, offsets, ids = _word_ids_of_corpus(corpus, corpus_path, dump), corpus.offsets, corpus.ids
         sums = np.add.reduceat(np.append(rows[2], 0), rows[0][:-1]) if len(rows[0]) > 1 else np.zeros(0, np.int64)
         lengths = np.where(np.diff(rows[0]) > 0, sums, 0)
         if len(lengths) != corpus.n_documents:
@@ -54,7 +54,7 @@ def as_state(dump: CountDump, name: str, corpus_path: str | None) -> tuple[State
     return state, DumpCounts(rows, dump.word_rows, dump.totals)
 
 
-def _words(corpus: Corpus, path: str, dump: CountDump) -> np.ndarray:
+def _word_ids_of_corpus(corpus: Corpus, path: str, dump: CountDump) -> np.ndarray:
     """The corpus's tokens as the dump's word ids."""
     index = {word: at for at, word in enumerate(dump.vocabulary)}
     mapping = np.array([index.get(word, -1) for word in corpus.vocabulary], np.int64)

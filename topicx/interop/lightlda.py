@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 
 from topicx.corpus.formats.input_bytes import Source
 from topicx.errors import InputError
-from topicx.interop.text_parsing import PairLines, distinct, number, read_lines, shown
+from topicx.interop.text_parsing import (
+    PairLines,
+    check_distinct_words,
+    parse_whole_number,
+    read_lines,
+    shorten_for_message,
+)
 from topicx.state import MAX_TOPICS, Csr, State, topic_totals, word_topics
 from topicx.strings import Strings
 
@@ -32,7 +38,7 @@ _DOC_TOPIC = re.compile(r"doc_topic\.(\d+)(\.gz)?$")
 _TABLE = re.compile(r"server_(\d+)_table_([01])\.model(\.gz)?$")
 
 
-def _numbered(folder: Path, pattern: re.Pattern[str]) -> list[tuple[tuple[str, ...], Path]]:
+def _numbered_files(folder: Path, pattern: re.Pattern[str]) -> list[tuple[tuple[str, ...], Path]]:
     """The files whose names match, by their numbers."""
     found = [(match.groups(), path) for path in folder.iterdir() if (match := pattern.match(path.name))]
     return sorted(found, key=lambda item: (int(item[0][0]), item[1].name))
@@ -51,20 +57,20 @@ def read(path: str, *, alpha: float | None = None, beta: float | None = None, to
     """All blocks of the folder (or the one block named), with the words of dict.txt beside them."""
     given = Path(path)
     folder = given if given.is_dir() else given.parent
-    blocks = [item[1] for item in _numbered(folder, _BLOCK)] if given.is_dir() else [given]
+    blocks = [item[1] for item in _numbered_files(folder, _BLOCK)] if given.is_dir() else [given]
     if not blocks:
         raise InputError(f"{path}: has no block.N")
     numbers = [int(_BLOCK.match(b.name)[1]) for b in blocks if _BLOCK.match(b.name)]  # type: ignore[index]
     if given.is_dir() and numbers != list(range(len(blocks))):
         raise InputError(f"{path}: has blocks {numbers}; they must count from 0 without a gap, and each once")
-    vocabulary = _dictionary(folder)
-    parts = [_block(block, len(vocabulary)) for block in blocks]
+    vocabulary = _read_dictionary(folder)
+    parts = [_read_block(block, len(vocabulary)) for block in blocks]
     words = np.concatenate([part[0] for part in parts])
     z = np.concatenate([part[1] for part in parts])
     lengths = np.concatenate([part[2] for part in parts])
     if not len(words):
         raise InputError(f"{path}: has no tokens")
-    tables = _tables(folder)
+    tables = _read_count_tables(folder)
     known = int(z.max()) + 1
     if tables is not None:
         known = max(known, tables.topics)
@@ -81,14 +87,14 @@ def read(path: str, *, alpha: float | None = None, beta: float | None = None, to
         beta=np.full(len(vocabulary), BETA if beta is None else beta),
         vocabulary=vocabulary,
         ids=Strings.of(str(d) for d in range(len(lengths))),
-        meta={"format": "lightlda", "notes": _notes(alpha, beta)},
+        meta={"format": "lightlda", "notes": _notes_on_priors(alpha, beta)},
     )
     if tables is not None and given.is_dir():
         tables.compare(state)
     return state
 
 
-def _notes(alpha: float | None, beta: float | None) -> list[str]:
+def _notes_on_priors(alpha: float | None, beta: float | None) -> list[str]:
     notes = []
     if alpha is None:
         notes.append(f"LightLDA's files do not say α: {ALPHA} for each topic is assumed (--alpha)")
@@ -97,7 +103,7 @@ def _notes(alpha: float | None, beta: float | None) -> list[str]:
     return notes
 
 
-def _dictionary(folder: Path) -> Strings:
+def _read_dictionary(folder: Path) -> Strings:
     for name in ("dict.txt", "dict.txt.gz"):
         if (folder / name).is_file():
             path = str(folder / name)
@@ -108,18 +114,18 @@ def _dictionary(folder: Path) -> Strings:
     for line, text in enumerate(read_lines(path), 1):
         fields = text.split("\t")
         if len(fields) != 3:
-            raise InputError(f"{path}:{line}: expected `id⇥word⇥frequency`, not {shown(text)}")
-        at = number(fields[0], f"{path}:{line}", "the id")
-        number(fields[2], f"{path}:{line}", "the frequency")
+            raise InputError(f"{path}:{line}: expected `id⇥word⇥frequency`, not {shorten_for_message(text)}")
+        at = parse_whole_number(fields[0], f"{path}:{line}", "the id")
+        parse_whole_number(fields[2], f"{path}:{line}", "the frequency")
         if at != line - 1:
             raise InputError(f"{path}:{line}: expected id {line - 1}, not {at}")
         words.append(fields[1])
     if not words:
         raise InputError(f"{path}: has no words")
-    return distinct(words, path)
+    return check_distinct_words(words, path)
 
 
-def _block(path: Path, n_words: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.int64]]:
+def _read_block(path: Path, n_words: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.int64]]:
     """Words, topics and document lengths of one block."""
     with Source(str(path)) as source:
         data = b"".join(source.blocks())
@@ -193,8 +199,8 @@ class Tables:
         )
 
 
-def _tables(folder: Path) -> Tables | None:
-    files = _numbered(folder, _TABLE)
+def _read_count_tables(folder: Path) -> Tables | None:
+    files = _numbered_files(folder, _TABLE)
     words: list[NDArray[np.int64]] = []
     topic: list[NDArray[np.int64]] = []
     count: list[NDArray[np.int64]] = []
@@ -242,8 +248,8 @@ def read_dumps(
     """server_*_table_*.model, doc_topic.* and dict.txt of a folder (or of the folder of the file named)."""
     given = Path(path)
     folder = given if given.is_dir() else given.parent
-    vocabulary = _dictionary(folder)
-    tables = _tables(folder)
+    vocabulary = _read_dictionary(folder)
+    tables = _read_count_tables(folder)
     if tables is None or not len(tables.words):
         raise InputError(f"{folder}: has no server_*_table_0.model with counts in it")
     beyond = np.flatnonzero(tables.words >= len(vocabulary))
@@ -256,7 +262,7 @@ def read_dumps(
     if topics is not None and topics < known:
         raise InputError(f"{path}: has topic {known - 1}, which is beyond --topics {topics}")
     k = topics or known
-    word_rows = _csr(tables.words, tables.topic, tables.count, len(vocabulary))
+    word_rows = _as_csr(tables.words, tables.topic, tables.count, len(vocabulary))
     summed = np.bincount(tables.topic, weights=tables.count, minlength=k).astype(np.int64)
     totals = np.zeros(k, np.int64)
     totals[: len(tables.totals)] = tables.totals
@@ -273,14 +279,14 @@ def read_dumps(
         word_rows=word_rows,
         document_rows=documents[0] if documents else None,
         totals=summed,
-        meta={"format": "lightlda", "notes": _notes(alpha, beta)},
+        meta={"format": "lightlda", "notes": _notes_on_priors(alpha, beta)},
     )
 
 
 def _document_topics(folder: Path) -> tuple[Csr, int] | None:
     rows, topic, count = [], [], []
     begin = 0
-    files = _numbered(folder, _DOC_TOPIC)
+    files = _numbered_files(folder, _DOC_TOPIC)
     for _, path in files:
         lines = PairLines(path, lead=1, names=("topic", "count"), limits=(MAX_TOPICS, 1 << 40))
         wrong = np.flatnonzero(lines.leads[:, 0] != np.arange(len(lines.lengths)))
@@ -294,10 +300,10 @@ def _document_topics(folder: Path) -> tuple[Csr, int] | None:
     if not files:
         return None
     topics = np.concatenate(topic)
-    return _csr(np.concatenate(rows), topics, np.concatenate(count), begin), int(topics.max(initial=-1)) + 1
+    return _as_csr(np.concatenate(rows), topics, np.concatenate(count), begin), int(topics.max(initial=-1)) + 1
 
 
-def _csr(rows: NDArray[np.int64], topics: NDArray[np.int64], counts: NDArray[np.int64], number_of_rows: int) -> Csr:
+def _as_csr(rows: NDArray[np.int64], topics: NDArray[np.int64], counts: NDArray[np.int64], number_of_rows: int) -> Csr:
     """Entries by row and topic; equal ones are added, empty ones left out."""
     keys = rows * (MAX_TOPICS + 1) + topics
     distinct_keys, inverse = np.unique(keys, return_inverse=True)

@@ -4,7 +4,7 @@
     short(x, n)  NumberFormat with at most n decimals, halves to even, no grouping: 1, 0.02995
     fixed(x, n)  Formatter's %.nf: n decimals, halves of the shortest digits away from zero
 
-`texts` does the first for whole arrays.
+`java_doubles` does the first for whole arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def text(value: float) -> str:
+def java_double(value: float) -> str:
     """A double as Java's Double.toString writes it."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
@@ -32,15 +32,15 @@ def text(value: float) -> str:
     return f"{'-' if sign else ''}{number[0]}.{number[1:] or '0'}E{power}"
 
 
-def texts(values: Any) -> NDArray[np.object_]:
+def java_doubles(values: Any) -> NDArray[np.object_]:
     """An array of doubles as Java writes them: each different one is written once."""
     numbers = np.asarray(values, dtype=np.float64)
     different, places = np.unique(numbers, return_inverse=True)
-    written = np.array([text(value) for value in different.tolist()], dtype=object)
+    written = np.array([java_double(value) for value in different.tolist()], dtype=object)
     return np.asarray(written[places.reshape(numbers.shape)] if len(written) else numbers.astype(object))
 
 
-def short(value: float, decimals: int = 5) -> str:
+def short_decimal(value: float, decimals: int = 5) -> str:
     """At most so many decimals, without zeros at the end."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "∞" if value > 0 else "-∞"
@@ -48,7 +48,7 @@ def short(value: float, decimals: int = 5) -> str:
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
-def fixed(value: float, decimals: int) -> str:
+def fixed_decimals(value: float, decimals: int) -> str:
     """So many decimals, halves away from zero."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -147,14 +147,14 @@ class _Translator:
         self.at += 2
         classes = UNICODE if "U" in self.flags else ASCII
         if c.lower() in classes:
-            return _bracketed(classes[c.lower()], negated=c.isupper(), inside=inside)
+            return _as_bracketed_class(classes[c.lower()], negated=c.isupper(), inside=inside)
         if c in "pP":
-            return _bracketed(self.property(), negated=c == "P", inside=inside)
+            return _as_bracketed_class(self.property(), negated=c == "P", inside=inside)
         if c == "Q":
             end = self.text.find("\\E", self.at)
             quoted = self.text[self.at : end if end >= 0 else len(self.text)]
             self.at = end + 2 if end >= 0 else len(self.text)
-            return "".join(_literal(one) for one in quoted)
+            return "".join(_escape_literal(one) for one in quoted)
         if c in SIMPLE:
             return SIMPLE[c]
         if c in "xu0cN":
@@ -163,7 +163,7 @@ class _Translator:
             return found
         if c.isascii() and c.isalpha():
             raise ValueError(f"\\{c} has no meaning in Java")
-        return c if c.isdigit() and not inside else _literal(c)
+        return c if c.isdigit() and not inside else _escape_literal(c)
 
     def assertion(self, c: str) -> str | None:
         word = f"[{(UNICODE if 'U' in self.flags else ASCII)['w']}]"
@@ -191,11 +191,11 @@ class _Translator:
             import unicodedata
 
             try:
-                return _literal(unicodedata.lookup(found))
+                return _escape_literal(unicodedata.lookup(found))
             except KeyError:
                 raise ValueError(f"there is no character named {found!r}") from None
         if c == "c":
-            return _literal(chr(ord(found) ^ 64))
+            return _escape_literal(chr(ord(found) ^ 64))
         number = int(found, 8 if c == "0" else 16)
         low = regex.match(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})", self.text, pos=self.at)
         if 0xD800 <= number < 0xDC00 and low:
@@ -203,7 +203,7 @@ class _Translator:
             number = 0x10000 + ((number - 0xD800) << 10) + (int(low[1], 16) - 0xDC00)
         if number > 0x10FFFF:
             raise ValueError(f"\\{c}{found} is not a character")
-        return _literal(chr(number))
+        return _escape_literal(chr(number))
 
     def property(self) -> str:
         """The parts of a class for \\p{…}."""
@@ -280,16 +280,16 @@ class _Translator:
             return self.escape(inside=True)
         c = self.text[self.at]
         self.at += 1
-        return _literal(c)
+        return _escape_literal(c)
 
 
-def _bracketed(parts: str, negated: bool, inside: bool) -> str:
+def _as_bracketed_class(parts: str, negated: bool, inside: bool) -> str:
     if negated:
         return f"[^{parts}]"
     return parts if inside and not parts.startswith("[") and "-" not in parts else f"[{parts}]"
 
 
-def _literal(c: str) -> str:
+def _escape_literal(c: str) -> str:
     return c if c.isalnum() or c == "_" or ord(c) > 127 else f"\\x{ord(c):02x}"
 
 

@@ -31,7 +31,7 @@ UNRELIABLE, PHRASE_WEIGHT = 20, 100
 # -- diagnostics ---------------------------------------------------------------------------------------------------
 
 
-def diagnostics(rows: Iterable[dict[str, Any]], out: str, top: int) -> None:
+def write_diagnostics(rows: Iterable[dict[str, Any]], out: str, top: int) -> None:
     """--diagnostics-file from what `topicx.evaluate.diagnostics.topic_diagnostics` computes.
 
     MALLET divides word-length and exclusivity by the number of words asked for, also where a topic has fewer, and
@@ -47,7 +47,7 @@ def diagnostics(rows: Iterable[dict[str, Any]], out: str, top: int) -> None:
                 "word-length": sum(word["word-length"] for word in words) / top,
                 "exclusivity": sum(word["exclusivity"] for word in words) / top,
             }
-            stream.write(f"<topic id='{row.get('topic', k)}'{_attributes(values, DIAGNOSTICS)}>\n")
+            stream.write(f"<topic id='{row.get('topic', k)}'{_format_attributes(values, DIAGNOSTICS)}>\n")
             stream.writelines(_diagnosed_word(rank, word) for rank, word in enumerate(words, 1))
             stream.write("</topic>\n")
         stream.write("</model>\n\n")
@@ -58,13 +58,13 @@ def utf16_length(word: str) -> int:
 
 
 def _diagnosed_word(rank: int, word: dict[str, Any]) -> str:
-    shares = "".join(f" {name}='{numbers.fixed(word[name], 5)}'" for name in ("prob", "cumulative"))
-    start = f"<word rank='{rank}' count='{numbers.fixed(word['count'], 0)}'{shares} docs='{word['docs']}'"
-    return f"{start}{_attributes(word, _WORD_DIAGNOSTICS)}>{escape(word['word'])}</word>\n"
+    shares = "".join(f" {name}='{numbers.fixed_decimals(word[name], 5)}'" for name in ("prob", "cumulative"))
+    start = f"<word rank='{rank}' count='{numbers.fixed_decimals(word['count'], 0)}'{shares} docs='{word['docs']}'"
+    return f"{start}{_format_attributes(word, _WORD_DIAGNOSTICS)}>{escape(word['word'])}</word>\n"
 
 
-def _attributes(values: dict[str, Any], names: Iterable[str]) -> str:
-    return "".join(f" {name}='{numbers.fixed(values[name], 4)}'" for name in names)
+def _format_attributes(values: dict[str, Any], names: Iterable[str]) -> str:
+    return "".join(f" {name}='{numbers.fixed_decimals(values[name], 4)}'" for name in names)
 
 
 # -- reports -------------------------------------------------------------------------------------------------------
@@ -78,9 +78,9 @@ def topic_report(
         stream.write("<?xml version='1.0' ?>\n<topicModel>\n")
         for k, (words, counts) in enumerate(ranked):
             tokens = int(totals[k])
-            stream.write(f"  <topic id='{k}' alpha='{numbers.text(float(alpha[k]))}' totalTokens='{tokens}'>\n")
+            stream.write(f"  <topic id='{k}' alpha='{numbers.java_double(float(alpha[k]))}' totalTokens='{tokens}'>\n")
             for rank, (w, count) in enumerate(zip(words[:top].tolist(), counts[:top].tolist()), 1):
-                shown = f"{numbers.text(float(count))}'>{escape(vocabulary[w])}"
+                shown = f"{numbers.java_double(float(count))}'>{escape(vocabulary[w])}"
                 stream.write(f"    <word rank='{rank}' count='{shown}</word>\n")
             stream.write("  </topic>\n")
         stream.write("</topicModel>\n")
@@ -93,17 +93,17 @@ def phrase_report(state: State, ranked: Ranked, out: str, top: int, joined: NDAr
     with atomic_output(out, binary=False) as stream:
         stream.write("<?xml version='1.0' ?>\n<topics>\n")
         for k, (words, counts) in enumerate(ranked):
-            alpha, tokens = numbers.text(float(state.alpha[0, k])), int(totals[k])
+            alpha, tokens = numbers.java_double(float(state.alpha[0, k])), int(totals[k])
             found = [(state.vocabulary[w], int(count)) for w, count in zip(words[:top].tolist(), counts[:top].tolist())]
             said = sorted(phrases[k].items(), key=lambda item: (-item[1], item[0]))
-            heading = escape(titles(found, said[:top]), {'"': "&quot;"})
+            heading = escape(topic_titles(found, said[:top]), {'"': "&quot;"})
             stream.write(f'  <topic id="{k}" alpha="{alpha}" totalTokens="{tokens}" titles="{heading}">\n')
             for word, count in found:
-                shown = f'"{numbers.text(count / tokens)}" count="{count}">{escape(word)}'
+                shown = f'"{numbers.java_double(count / tokens)}" count="{count}">{escape(word)}'
                 stream.write(f"    <word weight={shown}</word>\n")
             everything = sum(phrases[k].values())
             for phrase, count in said[:top]:
-                shown = f'"{numbers.text(count / everything)}" count="{count}">{escape(phrase)}'
+                shown = f'"{numbers.java_double(count / everything)}" count="{count}">{escape(phrase)}'
                 stream.write(f"    <phrase weight={shown}</phrase>\n")
             stream.write("  </topic>\n")
         stream.write("</topics>\n")
@@ -115,12 +115,12 @@ def count_phrases(state: State, joined: NDArray[np.bool_] | None = None) -> list
     As MALLET counts: the token that ends a phrase cannot begin one, and a phrase at a document's end is lost.
     """
     found: list[Counter[str]] = [Counter() for _ in range(state.n_topics)]
-    for words, topic in _phrases(state, joined):
+    for words, topic in _phrases_of_state(state, joined):
         found[topic][" ".join(state.vocabulary[w] for w in words)] += 1
     return found
 
 
-def _phrases(state: State, joined: NDArray[np.bool_] | None) -> Iterator[tuple[list[int], int]]:
+def _phrases_of_state(state: State, joined: NDArray[np.bool_] | None) -> Iterator[tuple[list[int], int]]:
     offsets = state.offsets.tolist()
     for first, last in zip(offsets[:-1], offsets[1:]):
         topics, words = state.z[first:last].tolist(), state.words[first:last].tolist()
@@ -136,7 +136,7 @@ def _phrases(state: State, joined: NDArray[np.bool_] | None) -> Iterator[tuple[l
                 previous, phrase = topic, [word]
 
 
-def titles(words: Sequence[tuple[str, int]], phrases: Sequence[tuple[str, int]]) -> str:
+def topic_titles(words: Sequence[tuple[str, int]], phrases: Sequence[tuple[str, int]]) -> str:
     """Up to ten names for a topic, the weightiest first; what the text so far contains is left out.
 
     A comma follows each but the last of ten: where there are fewer, the text ends with one.

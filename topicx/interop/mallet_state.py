@@ -15,7 +15,7 @@ import numpy as np
 from topicx._kernels.text import parse
 from topicx.corpus.formats.input_bytes import Source
 from topicx.errors import InputError
-from topicx.interop.text_parsing import decoded, line_blocks, positive, shown
+from topicx.interop.text_parsing import decode_utf8, line_blocks, parse_positive, shorten_for_message
 from topicx.state import MAX_TOPICS, State
 from topicx.strings import Strings
 
@@ -26,10 +26,10 @@ def read(path: str, source: Source | None = None) -> State:
     """Read a state; `source` if it is already open (to look at its beginning)."""
     source = source or Source(path)
     with source:
-        return _read(source)
+        return _read_mallet_lines(source)
 
 
-def _read(source: Source) -> State:
+def _read_mallet_lines(source: Source) -> State:
     name = source.shown
     alpha: np.ndarray | None = None
     beta: float | None = None
@@ -37,15 +37,17 @@ def _read(source: Source) -> State:
     for line, block in line_blocks(source):
         while block[:1] == b"#" and tokens is None:
             head, _, block = block.partition(b"\n")
-            text = decoded(head.rstrip(b"\r"), f"{name}:{line}")
+            text = decode_utf8(head.rstrip(b"\r"), f"{name}:{line}")
             if line == 1 and text.encode() != HEADER:
-                raise InputError(f"{name}:1: a MALLET state begins with `{HEADER.decode()}`, not {shown(text)}")
+                raise InputError(
+                    f"{name}:1: a MALLET state begins with `{HEADER.decode()}`, not {shorten_for_message(text)}"
+                )
             if line == 2:
-                alpha = _alpha(text, f"{name}:2")
+                alpha = _parse_alpha(text, f"{name}:2")
             elif line == 3:
-                beta = positive(_after(text, "#beta :", f"{name}:3"), f"{name}:3", "beta")
+                beta = parse_positive(_text_after(text, "#beta :", f"{name}:3"), f"{name}:3", "beta")
             elif line > 3:
-                raise InputError(f"{name}:{line}: expected a token, not {shown(text)}")
+                raise InputError(f"{name}:{line}: expected a token, not {shorten_for_message(text)}")
             line += 1
         if not block:
             continue
@@ -58,23 +60,23 @@ def _read(source: Source) -> State:
         raise InputError(f"{name}: ends before its `#alpha : …` and `#beta : …` lines")
     if tokens is None:
         raise InputError(f"{name}: has no tokens")
-    return _state(name, tokens, alpha, beta)
+    return _make_state(name, tokens, alpha, beta)
 
 
-def _after(text: str, start: str, where: str) -> str:
+def _text_after(text: str, start: str, where: str) -> str:
     if not text.startswith(start):
-        raise InputError(f"{where}: expected `{start} …`, not {shown(text)}")
+        raise InputError(f"{where}: expected `{start} …`, not {shorten_for_message(text)}")
     return text[len(start) :].strip()
 
 
-def _alpha(text: str, where: str) -> np.ndarray:
-    fields = _after(text, "#alpha :", where).split()
+def _parse_alpha(text: str, where: str) -> np.ndarray:
+    fields = _text_after(text, "#alpha :", where).split()
     if not 1 <= len(fields) <= MAX_TOPICS:
         raise InputError(f"{where}: {len(fields)} topics; there must be from 1 to {MAX_TOPICS}")
-    return np.array([[positive(field, where, f"alpha of topic {k}") for k, field in enumerate(fields)]])[0]
+    return np.array([[parse_positive(field, where, f"alpha of topic {k}") for k, field in enumerate(fields)]])[0]
 
 
-def _state(name: str, tokens: parse.MalletTokens, alpha: np.ndarray, beta: float) -> State:
+def _make_state(name: str, tokens: parse.MalletTokens, alpha: np.ndarray, beta: float) -> State:
     words, z, begins, types, type_bytes, source_ends, source_bytes = tokens.finish()
     text = type_bytes.tobytes()
     seen = np.flatnonzero(types[:, 2])
@@ -82,9 +84,11 @@ def _state(name: str, tokens: parse.MalletTokens, alpha: np.ndarray, beta: float
     first: dict[str, int] = {}
     for kind in seen.tolist():
         begin, length, line = types[kind].tolist()
-        word = decoded(text[begin : begin + length], f"{name}:{line}")
+        word = decode_utf8(text[begin : begin + length], f"{name}:{line}")
         if word in first:
-            raise InputError(f"{name}:{line}: the type {shown(word)} has a second index, {kind} (line {first[word]})")
+            raise InputError(
+                f"{name}:{line}: the type {shorten_for_message(word)} has a second index, {kind} (line {first[word]})"
+            )
         first[word] = line
         vocabulary.append(word)
     if len(seen) < len(types):  # types without a token: numbers close up

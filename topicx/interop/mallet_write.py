@@ -1,7 +1,7 @@
 """MALLET's text files, byte for byte as MALLET 2.1 writes them, from a state: one writer a format.
 
 `topicx mallet` and `topicx export` write them by the same functions. A state has to have one α and one β, and a topic
-for every token (`check` says so by name). Ties are MALLET's: the larger number first.
+for every token (`check_writable` says so by name). Ties are MALLET's: the larger number first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from topicx.errors import InputError
 from topicx.files.container import atomic_output
 from topicx.interop import mallet_numbers as numbers
 from topicx.interop.mallet_state import HEADER
-from topicx.interop.text_parsing import shown
+from topicx.interop.text_parsing import shorten_for_message
 from topicx.model import Model
 from topicx.state import State, document_batches
 from topicx.strings import one_line as printable
@@ -27,7 +27,7 @@ DOC_HEADER = "#doc name topic proportion ...\n"
 _BATCH = 1 << 18
 
 
-def check(state: State | Model, format: str) -> None:
+def check_writable(state: State | Model, format: str) -> None:
     """InputError if MALLET's files cannot say what this state or model holds."""
     if len(state.alpha) > 1:
         raise InputError(f"{format}: there are {len(state.alpha)} groups of documents with an α each; "
@@ -58,7 +58,8 @@ def one_word(word: str, at: int, format: str) -> str:
     """A word of a line whose fields are parted by blanks."""
     if not word or " " in word or printable(word) != word:
         raise InputError(
-            f"{format}: word {at} is {shown(word)}, and a word with blanks or control characters cannot be written"
+            f"{format}: word {at} is {shorten_for_message(word)}, "
+            "and a word with blanks or control characters cannot be written"
         )
     return word
 
@@ -66,25 +67,25 @@ def one_word(word: str, at: int, format: str) -> str:
 # -- tokens --------------------------------------------------------------------------------------------------------
 
 
-def state(
+def write_state(
     state: State, out: str, sources: Sequence[str] | None = None, format: str = "--output-state", packed: bool = True
 ) -> None:
     """--output-state: a line a token. `sources`: what stands in the second field (NA where empty).
 
     MALLET packs it whatever its name is; with `packed` False a name that ends in .gz says so.
     """
-    check(state, format)
+    check_writable(state, format)
     typed = [f"{at} {one_word(word, at, format)}" for at, word in enumerate(state.vocabulary)]
     names = [one_line(name).strip() or "NA" for name in sources] if sources is not None else None
-    with _stream(out, packed) as stream:
-        head = HEADER.decode() + "\n#alpha : " + "".join(f"{numbers.text(a)} " for a in state.alpha[0].tolist())
-        stream.write(f"{head}\n#beta : {numbers.text(float(state.beta[0]))}\n".encode())
+    with _open_output_stream(out, packed) as stream:
+        head = HEADER.decode() + "\n#alpha : " + "".join(f"{numbers.java_double(a)} " for a in state.alpha[0].tolist())
+        stream.write(f"{head}\n#beta : {numbers.java_double(float(state.beta[0]))}\n".encode())
         for lines in _token_lines(state, typed, names):
             stream.write(lines.encode("utf-8", "surrogatepass"))
 
 
 @contextmanager
-def _stream(out: str, packed: bool) -> Iterator[Any]:
+def _open_output_stream(out: str, packed: bool) -> Iterator[Any]:
     with atomic_output(out) as stream:
         if out.endswith(".gz") or not packed:
             yield stream
@@ -119,7 +120,7 @@ def alpha_sum(alpha: NDArray[np.float64]) -> float:
     return total
 
 
-def _counts(state: State, begin: int, end: int) -> NDArray[np.int64]:
+def _dense_document_topics(state: State, begin: int, end: int) -> NDArray[np.int64]:
     """n_dk of these documents, dense."""
     topics = state.n_topics
     first, last = int(state.offsets[begin]), int(state.offsets[end])
@@ -128,7 +129,7 @@ def _counts(state: State, begin: int, end: int) -> NDArray[np.int64]:
     return np.bincount(cells, minlength=(end - begin) * topics).reshape(end - begin, topics)
 
 
-def batches(state: State) -> Iterator[tuple[int, int]]:
+def dense_batches(state: State) -> Iterator[tuple[int, int]]:
     """Runs of documents whose dense n_dk fit into little memory."""
     most = max(_BATCH // state.n_topics, 1)
     for begin, end in document_batches(state.offsets, 4 * _BATCH):
@@ -136,12 +137,12 @@ def batches(state: State) -> Iterator[tuple[int, int]]:
             yield first, min(first + most, end)
 
 
-def shares(state: State) -> Iterator[tuple[int, NDArray[np.float64]]]:
+def document_shares(state: State) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """(α_k + n_dk) / (N_d + Σα), in MALLET's order of operations."""
     alpha, total = state.alpha[0], alpha_sum(state.alpha[0])
-    for begin, end in batches(state):
+    for begin, end in dense_batches(state):
         lengths = np.diff(state.offsets[begin : end + 1])
-        yield begin, (alpha + _counts(state, begin, end)) / (lengths + total)[:, None]
+        yield begin, (alpha + _dense_document_topics(state, begin, end)) / (lengths + total)[:, None]
 
 
 def doc_topics(
@@ -164,13 +165,13 @@ def _document_lines(
 ) -> Iterator[str]:
     topics = values.shape[1]
     tail = "\n" if inferred or threshold == 0.0 else "\t\n"
-    written = numbers.texts(values)
+    written = numbers.java_doubles(values)
     order = None
     if threshold != 0.0:
         reverse = np.argsort(-values[:, ::-1], axis=1, kind="stable")  # ties: the larger topic first
         order = (topics - 1 - reverse)[:, : topics if most < 0 or most > topics else most]
     for at in range(len(values)):
-        start = f"{begin + at}\t{_name(names[begin + at])}"
+        start = f"{begin + at}\t{_one_line_name(names[begin + at])}"
         row = written[at]
         if order is None:
             yield f"{start}\t" + "\t".join(row.tolist()) + tail
@@ -179,16 +180,16 @@ def _document_lines(
         yield start + "".join(chosen) + tail
 
 
-def _name(name: str) -> str:
+def _one_line_name(name: str) -> str:
     return one_line(name).encode("utf-8", "replace").decode()
 
 
 def topic_docs(state: State, out: str, number: int = 100) -> None:
     """--output-topic-docs: the documents in which a topic is largest, smoothed by ten tokens a topic."""
     best: list[list[tuple[float, int]]] = [[] for _ in range(state.n_topics)]
-    for begin, end in batches(state):
+    for begin, end in dense_batches(state):
         lengths = np.diff(state.offsets[begin : end + 1])
-        rows = (_counts(state, begin, end) + 10.0) / (lengths + state.n_topics * 10.0)[:, None]
+        rows = (_dense_document_topics(state, begin, end) + 10.0) / (lengths + state.n_topics * 10.0)[:, None]
         for k, found in enumerate(best):
             order = np.lexsort((-np.arange(begin, end), -rows[:, k]))[:number]
             found += [(float(rows[d, k]), begin + d) for d in order.tolist()]
@@ -197,7 +198,10 @@ def topic_docs(state: State, out: str, number: int = 100) -> None:
     with atomic_output(out) as stream:
         stream.write(b"#topic doc name proportion ...\n")
         for k, found in enumerate(best):
-            lines = [f"{k} {d} {_name(state.ids[d])} {numbers.fixed(share, 6)}\n" for share, d in sorted(found)[::-1]]
+            lines = [
+                f"{k} {d} {_one_line_name(state.ids[d])} {numbers.fixed_decimals(share, 6)}\n"
+                for share, d in sorted(found)[::-1]
+            ]
             stream.write("".join(lines).encode())
 
 
@@ -234,7 +238,7 @@ def key_lines(alpha: NDArray[np.float64], ranked: Ranked, vocabulary: Sequence[s
     """`topic⇥alpha⇥word word … `: the topic keys, in the file and on the screen."""
     for k, (words, _) in enumerate(ranked):
         spelt = "".join(f"{vocabulary[int(w)]} " for w in words[:number])
-        yield f"{k}\t{numbers.short(float(alpha[k]))}\t{spelt}\n"
+        yield f"{k}\t{numbers.short_decimal(float(alpha[k]))}\t{spelt}\n"
 
 
 def topic_keys(
@@ -250,10 +254,12 @@ def topic_word_weights(weights: Iterable[NDArray[np.float64]], vocabulary: Itera
     words = list(vocabulary)
     with atomic_output(out, binary=False) as stream:
         for k, row in enumerate(weights):
-            stream.writelines([f"{k}\t{word}\t{weight}\n" for word, weight in zip(words, numbers.texts(row).tolist())])
+            stream.writelines(
+                [f"{k}\t{word}\t{weight}\n" for word, weight in zip(words, numbers.java_doubles(row).tolist())]
+            )
 
 
-def smoothed(counts: Any, beta: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+def smoothed_counts(counts: Any, beta: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
     """count + β of every word, topic by topic."""
     columns = counts.tocsc()
     for k in range(columns.shape[1]):

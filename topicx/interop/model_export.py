@@ -28,7 +28,7 @@ from topicx.state import State
 def mallet_state(state: State, out: str) -> None:
     """MALLET's --output-state: a line a token; gzip where the name ends so."""
     sources = ["NA" if name == str(d) else name for d, name in enumerate(state.ids)]
-    write.state(state, out, sources, "--format mallet-state", packed=False)
+    write.write_state(state, out, sources, "--format mallet-state", packed=False)
 
 
 def mallet_doc_topics(
@@ -44,24 +44,24 @@ def mallet_doc_topics(
     if not 0 <= threshold < 1:
         raise InputError(f"--doc-topics-threshold: {threshold} must be at least 0 and below 1")
     plain = theta == "cgs" and len(state.alpha) == 1 and state.paths == 1 and not np.any(state.z >= state.n_topics)
-    rows = write.shares(state) if plain else theta_rows(state, theta, threads=threads)
+    rows = write.document_shares(state) if plain else theta_rows(state, theta, threads=threads)
     write.doc_topics(rows, state.ids, out, threshold=threshold, most=-1 if most is None else most)
 
 
 def mallet_topic_docs(state: State, out: str, number: int = 100) -> None:
     """MALLET's --output-topic-docs."""
-    write.check(state, "--format mallet-topic-docs")
+    write.check_writable(state, "--format mallet-topic-docs")
     write.topic_docs(state, out, number)
 
 
 def mallet_topic_phrase_report(state: State, out: str, words: int = 20) -> None:
     """MALLET's --xml-topic-phrase-report."""
-    write.check(state, "--format mallet-topic-phrase-report")
+    write.check_writable(state, "--format mallet-topic-phrase-report")
     ranked = write.ranked_words(write.word_counts(state), max(words, reports.TITLE_WORDS))
     reports.phrase_report(state, ranked, out, words)
 
 
-def pyldavis(state: State, model: Model, out: str, *, theta: str = "cgsp", threads: int = 0) -> None:
+def write_pyldavis(state: State, model: Model, out: str, *, theta: str = "cgsp", threads: int = 0) -> None:
     """The five arguments of pyLDAvis.prepare as one JSON object: `pyLDAvis.prepare(**json.load(open(FILE)))`.
 
     Documents without tokens are left out: they have no topics to show.
@@ -72,12 +72,12 @@ def pyldavis(state: State, model: Model, out: str, *, theta: str = "cgsp", threa
     with atomic_output(out, binary=False) as stream:
         stream.write('{"topic_term_dists": [\n')
         for k in range(model.n_topics):
-            stream.write(("" if k == 0 else ",\n") + _numbers(model.topic_word[k]))
+            stream.write(("" if k == 0 else ",\n") + _json_numbers(model.topic_word[k]))
         stream.write('],\n"doc_topic_dists": [\n')
         first = True
         for begin, rows in theta_rows(state, theta, threads=threads):
             for row in rows[filled[begin : begin + len(rows)]]:
-                stream.write(("" if first else ",\n") + _numbers(row))
+                stream.write(("" if first else ",\n") + _json_numbers(row))
                 first = False
         stream.write('],\n"doc_lengths": ' + json.dumps(state.lengths[filled].tolist()))
         stream.write(',\n"vocab": ' + json.dumps(list(state.vocabulary), ensure_ascii=False))
@@ -85,7 +85,7 @@ def pyldavis(state: State, model: Model, out: str, *, theta: str = "cgsp", threa
         stream.write(',\n"term_frequency": ' + json.dumps(frequency.tolist()) + "}\n")
 
 
-def _numbers(values: NDArray[np.float64]) -> str:
+def _json_numbers(values: NDArray[np.float64]) -> str:
     return "[" + ",".join(map(repr, values.tolist())) + "]"
 
 
@@ -94,24 +94,24 @@ def _numbers(values: NDArray[np.float64]) -> str:
 
 def mallet_topic_keys(model: Model, out: str, words: int = 20) -> None:
     """MALLET's --output-topic-keys: `topic⇥alpha⇥words `."""
-    write.check(model, "--format mallet-topic-keys")
+    write.check_writable(model, "--format mallet-topic-keys")
     write.topic_keys(model.alpha[0], write.ranked_words(model.counts(), words), model.vocabulary, out, words)
 
 
 def mallet_topic_report(model: Model, out: str, words: int = 20) -> None:
     """MALLET's --xml-topic-report."""
-    write.check(model, "--format mallet-topic-report")
+    write.check_writable(model, "--format mallet-topic-report")
     ranked = write.ranked_words(model.counts(), words)
     reports.topic_report(model.alpha[0], np.rint(model.totals), ranked, model.vocabulary, out, words)
 
 
 def mallet_topic_word_weights(model: Model, out: str) -> None:
     """MALLET's --topic-word-weights-file: all K × V lines `topic⇥word⇥count + β`."""
-    write.topic_word_weights(_weights(model), model.vocabulary, out)
+    write.topic_word_weights(_topic_weight_rows(model), model.vocabulary, out)
 
 
-def _weights(model: Model) -> Iterator[NDArray[np.float64]]:
-    for k, weights in enumerate(write.smoothed(model.counts(), model.beta)):
+def _topic_weight_rows(model: Model) -> Iterator[NDArray[np.float64]]:
+    for k, weights in enumerate(write.smoothed_counts(model.counts(), model.beta)):
         yield weights + model.remainder * model.remainder_share[k] if len(model.remainder) else weights
 
 
@@ -131,11 +131,20 @@ def mallet_word_topic_counts(model: Model, out: str, state: State | None = None)
 
 def mallet_diagnostics(rows: Iterable[dict[str, Any]], out: str, top: int = 20) -> None:
     """MALLET's --diagnostics-file (XML) from what `topicx.evaluate.diagnostics.topic_diagnostics` computes."""
-    reports.diagnostics(rows, out, top)
+    reports.write_diagnostics(rows, out, top)
 
 
 __all__ = [
-    "DIAGNOSTICS", "mallet_diagnostics", "mallet_doc_topics", "mallet_state",
-    "mallet_topic_docs", "mallet_topic_keys", "mallet_topic_phrase_report", "mallet_topic_report",
-    "mallet_topic_word_weights", "mallet_word_topic_counts", "pyldavis", "warplda",
+    "DIAGNOSTICS",
+    "mallet_diagnostics",
+    "mallet_doc_topics",
+    "mallet_state",
+    "mallet_topic_docs",
+    "mallet_topic_keys",
+    "mallet_topic_phrase_report",
+    "mallet_topic_report",
+    "mallet_topic_word_weights",
+    "mallet_word_topic_counts",
+    "warplda",
+    "write_pyldavis",
 ]  # fmt: skip

@@ -30,7 +30,7 @@ def read_state(
     name = os.fspath(path)
     source: Source | None = None
     if format is None:
-        format, name, source = detect(name)
+        format, name, source = detect_state_format(name)
     if format not in FORMATS:
         raise InputError(f"--input-format: {format!r} is not one of {', '.join(FORMATS)}")
     if format != "lightlda" and not (alpha is None and beta is None and topics is None):
@@ -54,7 +54,7 @@ def read_state(
     return state
 
 
-def detect(name: str) -> tuple[str, str, Source | None]:
+def detect_state_format(name: str) -> tuple[str, str, Source | None]:
     """The format, the file to read, and for MALLET the source that is already open (standard input reads once)."""
     path = Path(name)
     if name != "-" and path.is_dir():

@@ -25,7 +25,7 @@ def line_blocks(source: Source, first: int = 1) -> Iterator[tuple[int, bytes]]:
     the file did not finish."""
     held: list[bytes] = []
     size, line = 0, first
-    for data in _ahead(source):
+    for data in _read_blocks_ahead(source):
         held.append(data)
         size += len(data)
         if size < BLOCK:
@@ -48,7 +48,7 @@ def line_blocks(source: Source, first: int = 1) -> Iterator[tuple[int, bytes]]:
         yield line, rest
 
 
-def _ahead(source: Source) -> Iterator[bytes]:
+def _read_blocks_ahead(source: Source) -> Iterator[bytes]:
     """The source's blocks; the next is inflated in another thread while this one is parsed."""
     if not source.compressed:
         yield from source.blocks()
@@ -60,45 +60,45 @@ def _ahead(source: Source) -> Iterator[bytes]:
             yield data
 
 
-def number(text: str, where: str, what: str, *, low: int = 0, high: int = (1 << 62)) -> int:
+def parse_whole_number(text: str, where: str, what: str, *, low: int = 0, high: int = (1 << 62)) -> int:
     """A whole number in a range; the error says where it stood."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise InputError(f"{where}: {what} must be a whole number, not {shown(text)}")
+        raise InputError(f"{where}: {what} must be a whole number, not {shorten_for_message(text)}")
     value = int(text)
     if not low <= value <= high:
         raise InputError(f"{where}: {what} is {value}, and must be from {low} to {high}")
     return value
 
 
-def positive(text: str, where: str, what: str) -> float:
+def parse_positive(text: str, where: str, what: str) -> float:
     """A number above 0 that training takes as a prior weight, too."""
     try:
         value = float(text) if "_" not in text else math.nan
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
-        raise InputError(f"{where}: {what} must be a positive number, not {shown(text)}")
+        raise InputError(f"{where}: {what} must be a positive number, not {shorten_for_message(text)}")
     if not 1e-30 <= value <= 1e30:
-        raise InputError(f"{where}: {what} must be from 1e-30 to 1e30, not {shown(text)}")
+        raise InputError(f"{where}: {what} must be from 1e-30 to 1e30, not {shorten_for_message(text)}")
     return value
 
 
-def shown(text: str) -> str:
+def shorten_for_message(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:60] + "…")
 
 
-def distinct(words: list[str], name: str, lines: list[int] | None = None) -> Strings:
+def check_distinct_words(words: list[str], name: str, lines: list[int] | None = None) -> Strings:
     """The words, if no two are equal; `lines` are theirs in the file (from 1 upwards unless given)."""
     seen: dict[str, int] = {}
     for at, word in enumerate(words):
         line = lines[at] if lines else at + 1
         if word in seen:
-            raise InputError(f"{name}:{line}: the word {shown(word)} is there twice (line {seen[word]})")
+            raise InputError(f"{name}:{line}: the word {shorten_for_message(word)} is there twice (line {seen[word]})")
         seen[word] = line
     return Strings.of(words)
 
 
-def decoded(data: bytes, where: str) -> str:
+def decode_utf8(data: bytes, where: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -115,7 +115,7 @@ def read_lines(path: str | Path) -> list[str]:
     for line, text in enumerate(lines, 1):
         if b"\0" in text:
             raise InputError(f"{source.shown}:{line}: is binary, not text (a zero byte)")
-    return [decoded(text.removesuffix(b"\r"), f"{source.shown}:{line}") for line, text in enumerate(lines, 1)]
+    return [decode_utf8(text.removesuffix(b"\r"), f"{source.shown}:{line}") for line, text in enumerate(lines, 1)]
 
 
 def cut_off(name: str, line: int) -> InputError:

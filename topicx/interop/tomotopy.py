@@ -71,10 +71,10 @@ def read(path: str) -> State:
             said = (done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"])[-1]
             raise InputError(f"{path}: tomotopy cannot load it: {said[:200]}")
         with np.load(target) as arrays:
-            return _state(path, {name: arrays[name] for name in arrays.files})
+            return _make_state(path, {name: arrays[name] for name in arrays.files})
 
 
-def _state(path: str, arrays: dict[str, np.ndarray]) -> State:
+def _make_state(path: str, arrays: dict[str, np.ndarray]) -> State:
     topics = int(arrays["topics"])
     vocabulary = Strings.of(arrays["vocabulary"].tobytes().decode("utf-8", "replace").split("\n"))
     ids = Strings.of(arrays["ids"].tobytes().decode("utf-8", "replace").split("\n"))
@@ -96,11 +96,11 @@ def _state(path: str, arrays: dict[str, np.ndarray]) -> State:
         beta=np.full(len(vocabulary), eta),
         vocabulary=vocabulary,
         ids=ids,
-        meta={"format": "tomotopy", "notes": _notes(int(arrays["weighting"]))},
+        meta={"format": "tomotopy", "notes": _notes_on_weighting(int(arrays["weighting"]))},
     )
 
 
-def _notes(weighting: int) -> list[str]:
+def _notes_on_weighting(weighting: int) -> list[str]:
     if not weighting:
         return []
     name = {1: "IDF", 2: "PMI"}.get(weighting, str(weighting))

@@ -17,7 +17,15 @@ import numpy as np
 
 from topicx.errors import InputError
 from topicx.files.container import atomic_output
-from topicx.interop.text_parsing import PairLines, decoded, distinct, number, positive, read_lines, shown
+from topicx.interop.text_parsing import (
+    PairLines,
+    check_distinct_words,
+    decode_utf8,
+    parse_positive,
+    parse_whole_number,
+    read_lines,
+    shorten_for_message,
+)
 from topicx.state import MAX_TOPICS, State, word_topics
 
 
@@ -28,7 +36,7 @@ def prefix_of(path: str) -> Path:
     return Path(path)
 
 
-def beside(prefix: Path, ending: str, why: str) -> str:
+def find_beside(prefix: Path, ending: str, why: str) -> str:
     for candidate in (f"{prefix}{ending}", f"{prefix}{ending}.gz"):
         if Path(candidate).is_file():
             return candidate
@@ -42,23 +50,23 @@ def read(path: str) -> State:
             "give the .z.estimate of the training"
         )
     prefix = prefix_of(path)
-    assignments = beside(prefix, ".z.estimate", "the assignments")
-    model_path = beside(prefix, ".model", "the counts and priors that go with the assignments")
-    vocabulary_path = beside(prefix, ".vocab", "the words that go with the assignments")
+    assignments = find_beside(prefix, ".z.estimate", "the assignments")
+    model_path = find_beside(prefix, ".model", "the counts and priors that go with the assignments")
+    vocabulary_path = find_beside(prefix, ".vocab", "the words that go with the assignments")
     lines = read_lines(vocabulary_path)
     for at, word in enumerate(lines, 1):
         if not word or word.split() != [word]:
-            raise InputError(f"{vocabulary_path}:{at}: expected one word, not {shown(word)}")
-    vocabulary = distinct(lines, vocabulary_path)
+            raise InputError(f"{vocabulary_path}:{at}: expected one word, not {shorten_for_message(word)}")
+    vocabulary = check_distinct_words(lines, vocabulary_path)
 
     model = PairLines(model_path, lead=1, names=("topic", "count"), skip=1)
     where = f"{model.shown}:1"
-    head = decoded(model.head, where).split()
+    head = decode_utf8(model.head, where).split()
     if len(head) != 4:
-        raise InputError(f"{where}: expected `V K alpha beta`, not {shown(' '.join(head))}")
-    words = number(head[0], where, "V", low=1, high=1 << 32)
-    topics = number(head[1], where, "K", low=1, high=MAX_TOPICS)
-    alpha, beta = positive(head[2], where, "alpha"), positive(head[3], where, "beta")
+        raise InputError(f"{where}: expected `V K alpha beta`, not {shorten_for_message(' '.join(head))}")
+    words = parse_whole_number(head[0], where, "V", low=1, high=1 << 32)
+    topics = parse_whole_number(head[1], where, "K", low=1, high=MAX_TOPICS)
+    alpha, beta = parse_positive(head[2], where, "alpha"), parse_positive(head[3], where, "beta")
     if len(vocabulary) != words:
         raise InputError(f"{vocabulary_path}: has {len(vocabulary)} words, and {where} declares {words}")
     if len(model.lengths) != words:
@@ -71,11 +79,11 @@ def read(path: str) -> State:
     if not len(tokens.left):
         raise InputError(f"{tokens.shown}: has no tokens")
     state = tokens.as_state("warplda", np.full((1, topics), alpha), beta, vocabulary)
-    _compare(state, model, tokens)
+    _compare_counts(state, model, tokens)
     return state
 
 
-def _compare(state: State, model: PairLines, tokens: PairLines) -> None:
+def _compare_counts(state: State, model: PairLines, tokens: PairLines) -> None:
     """The model's counts against those of the assignments."""
     indptr, topics, counts = word_topics(state.words, state.z, state.n_words, state.n_topics, state.seeds)
     beyond = np.flatnonzero(model.left >= state.n_topics)
@@ -96,7 +104,8 @@ def _compare(state: State, model: PairLines, tokens: PairLines) -> None:
     word = int(differ[0]) if len(differ) else _first_difference(keys[order], ours, model.right[nonzero][order], counts)
     word = word if len(differ) else word // state.n_topics
     raise InputError(
-        f"{model.line(word)}: the counts of {shown(state.vocabulary[word])} are not those of {tokens.shown}: "
+        f"{model.line(word)}: the counts of {shorten_for_message(state.vocabulary[word])} "
+        f"are not those of {tokens.shown}: "
         "the two files are not of one run, or one is damaged"
     )
 
@@ -128,25 +137,27 @@ def write(state: State, prefix: str) -> list[str]:
         raise InputError("--format warplda: some tokens have no topic yet")
     for at, word in enumerate(state.vocabulary):
         if word.split() != [word]:
-            raise InputError(f"--format warplda: word {at} is {shown(word)}, and a word with blanks cannot be written")
+            raise InputError(
+                f"--format warplda: word {at} is {shorten_for_message(word)}, and a word with blanks cannot be written"
+            )
     names = [f"{prefix}.z.estimate", f"{prefix}.model", f"{prefix}.vocab"]
     with atomic_output(names[0], binary=False) as out:
         for d in range(state.n_documents):
             span = slice(int(state.offsets[d]), int(state.offsets[d + 1]))
             order = np.argsort(state.words[span], kind="stable")
-            _pairs(out, state.words[span][order], state.z[span][order])
+            _write_pairs(out, state.words[span][order], state.z[span][order])
     with atomic_output(names[1], binary=False) as out:
         out.write(f"{state.n_words} {state.n_topics} {float(alpha[0])!r} {float(beta[0])!r}\n")
         indptr, topics, counts = state.word_topics()
         for w in range(state.n_words):
             span = slice(int(indptr[w]), int(indptr[w + 1]))
-            _pairs(out, topics[span], counts[span], ending=" ")
+            _write_pairs(out, topics[span], counts[span], ending=" ")
     with atomic_output(names[2], binary=False) as out:
         out.writelines(f"{word}\n" for word in state.vocabulary)
     return names
 
 
-def _pairs(out: IO[str], left: np.ndarray, right: np.ndarray, ending: str = "") -> None:
+def _write_pairs(out: IO[str], left: np.ndarray, right: np.ndarray, ending: str = "") -> None:
     text = io.StringIO()
     text.write(str(len(left)))
     if ending:

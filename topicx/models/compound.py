@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.slices import even_slices
 from topicx.corpus.table import Times
-from topicx.declare import choice, positive, whole
+from topicx.declare import choice_option, positive_option, whole_option
 from topicx.errors import InputError
 from topicx.files.file_kinds import COUNT, FINITE, HIGHEST, LOWEST
 from topicx.files.schema import Array
@@ -43,18 +43,18 @@ NONE_NAME = "(none)"
 class CompoundOptions:
     """The options of compound LDA."""
 
-    pi: str = choice(
+    pi: str = choice_option(
         "ags", ("ags", "mgs", "vem"),
         help="How the collections' topic proportions are found: ags (auxiliary numbers of tables; mixes best), mgs "
         "(Metropolis-adjusted Langevin steps), vem (variational EM; with the sampler vem).",
     )  # fmt: skip
-    gamma: float = positive(1.0, help="γ: how closely documents follow their collection's proportions.")
-    pi_alpha: float = positive(1.0, help="α of the Dirichlet from which a collection's proportions come.")
-    spans: int = whole(
+    gamma: float = positive_option(1.0, help="γ: how closely documents follow their collection's proportions.")
+    pi_alpha: float = positive_option(1.0, help="α of the Dirichlet from which a collection's proportions come.")
+    spans: int = whole_option(
         0, 0, 1000, help="Make the collections of the documents' times: so many spans of about as many documents each "
         "(0: the corpus's own collections).",
     )  # fmt: skip
-    pi_burn_in: int = whole(
+    pi_burn_in: int = whole_option(
         100, 0, help="Sweeps before draws of π are kept (for means and intervals); until then mgs adapts its steps."
     )
 

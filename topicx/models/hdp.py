@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from topicx.corpus.corpus import Corpus
-from topicx.declare import flag, positive
+from topicx.declare import flag_option, positive_option
 from topicx.errors import InputError
 from topicx.files.file_kinds import HIGHEST, LOWEST
 from topicx.files.schema import Array
@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 class HdpOptions:
     """The options of the hierarchical Dirichlet process."""
 
-    hdp_alpha: float = positive(1.0, help="α: how many topics a document has; where learning begins.")
-    hdp_gamma: float = positive(1.0, help="γ: how many topics there are at all; where learning begins.")
-    fixed_concentrations: bool = flag(help="Keep both as they are; otherwise they are drawn anew after each sweep.")
-    prior_shape: float = positive(1.0, help="Shape of the gamma priors of both concentrations.")
-    prior_rate: float = positive(1.0, help="Rate of these priors.")
+    hdp_alpha: float = positive_option(1.0, help="α: how many topics a document has; where learning begins.")
+    hdp_gamma: float = positive_option(1.0, help="γ: how many topics there are at all; where learning begins.")
+    fixed_concentrations: bool = flag_option(
+        help="Keep both as they are; otherwise they are drawn anew after each sweep."
+    )
+    prior_shape: float = positive_option(1.0, help="Shape of the gamma priors of both concentrations.")
+    prior_rate: float = positive_option(1.0, help="Rate of these priors.")
 
 
 class HierarchicalDirichletProcess(Definition):

@@ -20,13 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.declare import positive, whole
+from topicx.declare import positive_option, whole_option
 from topicx.errors import InputError
 from topicx.files.file_kinds import COUNT, FINITE, FLOAT, HIGHEST, LOWEST
-from topicx.files.schema import Array, texts
+from topicx.files.schema import Array, string_arrays
 from topicx.model import Model
 from topicx.models.definition import Definition, Priors, initial_state
-from topicx.models.label_number import LabelNumber, require
+from topicx.predict.label_number import LabelNumber, require
+from topicx.predict.label_reader import LabelReader
+from topicx.predict.sampling_plan import UsualSampling
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
 from topicx.sampling.sampler_registry import ALLOWED
@@ -41,16 +43,16 @@ TRAINING_WEIGHT = 50.0
 class LabeledOptions:
     """What every model of labels can be told."""
 
-    background: int = whole(0, 0, 10_000, help="Topics beside those of the labels, which every document has.")
-    topics_per_label: int = whole(1, 1, 1000, help="Topics of each label.")
+    background: int = whole_option(0, 0, 10_000, help="Topics beside those of the labels, which every document has.")
+    topics_per_label: int = whole_option(1, 1, 1000, help="Topics of each label.")
 
 
 @dataclass(frozen=True)
 class PriorOptions(LabeledOptions):
     """How labels are weighed before a new document's words are seen."""
 
-    label_weight: float = positive(50.0, help="New documents: Σα that labels share by their frequency.")
-    label_smoothing: float = positive(30.0, help="New documents: Σα that labels share evenly.")
+    label_weight: float = positive_option(50.0, help="New documents: Σα that labels share by their frequency.")
+    label_smoothing: float = positive_option(30.0, help="New documents: Σα that labels share evenly.")
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Labeled(Definition):
         "topics": "the labels say how many topics there are, with topics_per_label and background",
         "paths": "its samplers have one assignment of the corpus",
     }
-    labelled: ClassVar[bool] = True
+    numbered_alike: ClassVar[bool] = True
     elsewhere: ClassVar[str] = "its topics are the labels ('evaluate -m labels' says how well they are found)"
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
@@ -111,7 +113,7 @@ class Labeled(Definition):
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
         found = (
-            *texts("label_names", ".labels", prefix="."),
+            *string_arrays("label_names", ".labels", prefix="."),
             Array("label_frequencies", "int64", ".labels", low=1, high=COUNT),
             Array("topic_label", "int32", "topics", low=-1, below=".labels"),
             Array("labelled", "uint8", ".trained" if finished else "documents", high=1),
@@ -129,8 +131,12 @@ class Labeled(Definition):
         self.verify_state(state)
         return super().updates(options, state)
 
-    def estimator(self, model: Model) -> str | None:
-        return "cvb0" if model.meta.get("sampler") == "labeled-cvb0" else None
+    def usual_sampling(self, model: Model) -> UsualSampling:
+        """How new documents are sampled: not at all, where CVB0 made the model."""
+        return UsualSampling(theta="cvb0" if model.meta.get("sampler") == "labeled-cvb0" else None)
+
+    def reader(self, model: Model) -> LabelReader:
+        return LabelReader(model, self.usual_sampling(model))
 
     def label_structure(self, labels: LabelIndex, options: Options) -> dict[str, NDArray[Any]]:
         """What is learnt of the labels alone, before the words."""

@@ -8,7 +8,7 @@ a document has targets; classifiers over its topic shares and the topics are lea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,19 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.declare import choice, declarations, declare, number, positive, whole
+from topicx.declare import choice_option, declare_option, declared_options, number_option, positive_option, whole_option
 from topicx.errors import InputError
-from topicx.estimate.side_by_side import MOST_TOPICS, beside
+from topicx.estimate.side_by_side import MOST_TOPICS, join_models_side_by_side
 from topicx.files.file_kinds import FLOAT, HIGHEST
-from topicx.files.schema import Array, require, texts
-from topicx.files.schema import whole as whole_number
+from topicx.files.schema import Array, require_consistent, string_arrays
+from topicx.files.schema import is_whole_number as whole_number
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.label_calibration import chosen_documents, comparable, shares_as_new
 from topicx.models.targets import TASKS, classes_of, read_targets
+from topicx.predict.reader import Read, SideBySide
+from topicx.predict.sampling_plan import UsualSampling
 from topicx.sampling import sampler_registry
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
-from topicx.sampling.updates.classifier_draws import Classifier, Tasks, padded
+from topicx.sampling.updates.classifier_draws import Classifier, Tasks, padded_columns
 from topicx.sampling.updates.prior_fixed_points import LearnPriors
 from topicx.state import State
 from topicx.strings import Strings
@@ -41,45 +43,49 @@ if TYPE_CHECKING:
 class MedldaOptions:
     """The options of MedLDA."""
 
-    task: str = choice(
+    task: str = choice_option(
         "auto", ("auto", *TASKS),
         help="What is predicted: one of two classes by one classifier, of many by one each, any number of labels, "
         "a number. auto: by the targets (two classes: multiclass).",
     )  # fmt: skip
-    target: str | None = declare(
+    target: str | None = declare_option(
         None, str, optional=True, shown="the labels", metavar="COLUMN",
         help="The column of the corpus that holds the targets (time and label are columns, too).",
     )  # fmt: skip
-    strategy: str = choice(
+    strategy: str = choice_option(
         "multitask", ("multitask", "one-vs-all"),
         help="Several classes: all classifiers over the same topics, or for each class a model of its own, of as many "
         "topics, that tells it from all others.",
     )  # fmt: skip
-    family: str = choice("medlda", ("medlda", "slda"), help="slda: the logistic loss (supervised LDA).")
-    loss: str = choice(
+    family: str = choice_option("medlda", ("medlda", "slda"), help="slda: the logistic loss (supervised LDA).")
+    loss: str = choice_option(
         "auto", ("auto", "hinge", "logistic", "epsilon"),
         help="auto: hinge for classes (slda: logistic), epsilon for numbers.",
     )  # fmt: skip
-    lambda_: float = positive(102.4, flags=("--lambda",), help="λ: how much the targets weigh against the words.")
-    nu: float | None = positive(
+    lambda_: float = positive_option(
+        102.4, flags=("--lambda",), help="λ: how much the targets weigh against the words."
+    )
+    nu: float | None = positive_option(
         None, optional=True, shown="(λ / 1.6)²; logistic: λ / 2",
         help="ν: the precision of a weight's prior; larger keeps weights smaller.",
     )  # fmt: skip
-    epsilon: float = number(0.001, 0, help="Errors up to here cost nothing (epsilon), in the target's own unit.")
-    gibbs_steps: int = whole(2, 1, 1000, help="Rounds over the weights between two sweeps (sampler light).")
-    proposals: str = choice(
+    epsilon: float = number_option(0.001, 0, help="Errors up to here cost nothing (epsilon), in the target's own unit.")
+    gibbs_steps: int = whole_option(2, 1, 1000, help="Rounds over the weights between two sweeps (sampler light).")
+    proposals: str = choice_option(
         "mixture", ("mixture", "cycle", "doc", "word", "exp"),
         help="How light combines its proposals: at random, by turns, or one of them alone.",
     )  # fmt: skip
-    class_weight: str = choice(
+    class_weight: str = choice_option(
         "none", ("none", "balanced"), help="balanced: rare classes weigh as much as frequent ones."
     )
-    bias: bool | None = declare(
+    bias: bool | None = declare_option(
         None, bool, optional=True, shown="where several classes or labels share topics", flags=("--bias/--no-bias",),
         help="Give every classifier a bias term.",
     )  # fmt: skip
-    weight_samples: int = whole(10, 1, 100_000, help="The draws of the weights, of the last sweeps, that are averaged.")
-    weight_lag: int = whole(1, 1, help="Sweeps from one of these draws to the next.")
+    weight_samples: int = whole_option(
+        10, 1, 100_000, help="The draws of the weights, of the last sweeps, that are averaged."
+    )
+    weight_lag: int = whole_option(1, 1, help="Sweeps from one of these draws to the next.")
 
     def precision(self, loss: str) -> float:
         """ν. Without one: that of weights of precision 1 and a margin of λ / 1.6, as in the paper's runs; the logistic
@@ -100,6 +106,11 @@ class MedldaOptions:
         return loss
 
 
+# Topics that tell classes apart are left slowly: where a chain starts matters more than its length. So nothing is drawn
+# for a new document, and where samples are asked for there are several chains.
+USUAL = UsualSampling(burn_in=20, chains=5, soft_sweeps=10, theta="cvb0")
+
+
 class Medlda(Definition):
     """Topics and classifiers."""
 
@@ -110,18 +121,13 @@ class Medlda(Definition):
     defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
     unfit: ClassVar[Mapping[str, str]] = {"paths": "its samplers have one assignment of the corpus"}
     elsewhere: ClassVar[str] = "'train --model medlda --folds 5 --try-topics 10,20,40' chooses what predicts best"
-    # Topics that tell classes apart are left slowly: where a chain starts matters more than its length. So nothing is
-    # drawn for a new document, and where samples are asked for there are several chains.
-    burn_in: ClassVar[int] = 20
-    chains: ClassVar[int] = 5
-    soft_sweeps: ClassVar[int] = 10
     joins: ClassVar[bool] = True
 
     def needs(self, options: Options) -> frozenset[str]:
         """Who says how to propose wants a sampler that does."""
         unsaid = MedldaOptions()
         said = self.own.proposals != unsaid.proposals or self.own.gibbs_steps != unsaid.gibbs_steps
-        proposes = said or options.mh_steps != declarations(options)["mh_steps"][1]
+        proposes = said or options.mh_steps != declared_options(options)["mh_steps"][1]
         return self.capabilities | (frozenset({sampler_registry.PROPOSALS}) if proposes else frozenset())
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
@@ -149,7 +155,10 @@ class Medlda(Definition):
         tasks = "1" if task in ("binary", "regression") else ".tasks"
         classes = {"binary": "2", "regression": "0"}.get(str(task), ".tasks")
         of_topics = partial(Array, types="float64", shape=f"topics@1 {tasks}", low=-HIGHEST, high=HIGHEST)
-        both = (Array("scale", "float64", "2", low=-HIGHEST, high=HIGHEST), *texts("classes", classes, prefix="."))
+        both = (
+            Array("scale", "float64", "2", low=-HIGHEST, high=HIGHEST),
+            *string_arrays("classes", classes, prefix="."),
+        )
         if finished:
             return (of_topics("eta"), of_topics("eta_spread", low=0), *both)
         wide = partial(of_topics, shape="topics@1 .width")
@@ -164,7 +173,9 @@ class Medlda(Definition):
 
     def _check_idle(self, task: str, options: Options) -> None:
         """InputError if an option was set that has no effect here."""
-        given = {name for name, (_, default) in declarations(self.own).items() if getattr(self.own, name) != default}
+        given = {
+            name for name, (_, default) in declared_options(self.own).items() if getattr(self.own, name) != default
+        }
         idle = {
             "epsilon": (task != "regression", "is for regressions"),
             "class_weight": (task == "regression", "is for classes"),
@@ -180,7 +191,7 @@ class Medlda(Definition):
     def tasks(self, state: State, options: Options) -> Tasks:
         """What the classifiers learn, from a state's side arrays."""
         own, side = self.own, state.side
-        sampler = sampler_registry.choose(options.sampler, self.needs(options), topics=state.n_topics)
+        sampler = sampler_registry.choose_sampler(options.sampler, self.needs(options), topics=state.n_topics)
         task = task_of(side)
         targets = side["targets"]
         if self._alone(task):  # each chain has a class of its own
@@ -188,7 +199,7 @@ class Medlda(Definition):
             targets = targets[:, at : at + 1]
         targets = np.ascontiguousarray(targets, np.float32)
         known = side["supervised"]
-        require(float(side["scale"][1]) > 0, "a scale of targets that is not positive")
+        require_consistent(float(side["scale"][1]) > 0, "a scale of targets that is not positive")
         up = down = np.ones(0)
         if own.class_weight == "balanced" and task != "regression":
             total = max(int(known.sum()), 1)
@@ -218,8 +229,10 @@ class Medlda(Definition):
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         own, side = self.own, state.side
-        width = padded(1 if self._alone(task_of(side)) else side["targets"].shape[1])
-        require(side["eta"].shape[1] == side["pull"].shape[1] == width, "weights for another number of targets")
+        width = padded_columns(1 if self._alone(task_of(side)) else side["targets"].shape[1])
+        require_consistent(
+            side["eta"].shape[1] == side["pull"].shape[1] == width, "weights for another number of targets"
+        )
         keep = range(options.iterations, 0, -own.weight_lag)[: own.weight_samples]
         return [LearnPriors.of(options), Classifier(self.tasks(state, options), frozenset(keep))]
 
@@ -247,7 +260,7 @@ class Medlda(Definition):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The weights of labels whose scores can be compared, and the same for their spread."""
         chosen = chosen_documents(state.side["supervised"], mean.shape[1])
-        scores = scores_of(mean, shares_as_new(state, model, chosen, self.soft_sweeps))
+        scores = scores_of(mean, shares_as_new(state, model, chosen, USUAL.soft_sweeps))
         targets = state.side["targets"][chosen]
         if self._alone("multilabel"):
             at = model.meta["options"]["chain"] % targets.shape[1]
@@ -258,7 +271,7 @@ class Medlda(Definition):
         return mean, spread
 
     def joined(self, before: Model, chains: int, model: Model) -> Model:
-        both = beside(before, model)
+        both = join_models_side_by_side(before, model)
         both.side = dict(model.side)
         for name in ("eta", "eta_spread"):  # the last row is the bias
             first, second = before.side[name], model.side[name]
@@ -266,9 +279,6 @@ class Medlda(Definition):
             both.side[name] = np.ascontiguousarray(np.vstack([first[:-1], second[:-1], last]))
         both.meta = model.meta | {"chains": chains + 1}
         return both
-
-    def blocks(self, model: Model) -> int:
-        return int(model.meta.get("chains", 1))
 
     def verify(self, model: Model) -> None:
         blocks = model.meta.get("chains", 1)
@@ -280,29 +290,42 @@ class Medlda(Definition):
 
     # -- new documents -----------------------------------------------------------------------------------------
 
-    def estimator(self, model: Model) -> str | None:
-        return "cvb0"
+    def reader(self, model: Model) -> MedldaReader:
+        return MedldaReader(model)
 
-    def columns(self, model: Model) -> dict[str, type]:
+
+class MedldaReader(SideBySide):
+    """Documents with the class, the labels or the value that their topics' shares say."""
+
+    def __init__(self, model: Model) -> None:
+        number = int(model.meta.get("chains", 1))
+        # Models of several chains are an average already.
+        super().__init__(model, number, replace(USUAL, chains=1) if number > 1 else USUAL)
+        self.model = model
+
+    def columns(self) -> dict[str, type]:
         """class and score; labels and scores; or value."""
-        task = str(model.meta["task"])
+        task = str(self.model.meta["task"])
         if task == "regression":
             return {"value": float}
         return {"labels": list, "scores": list} if task == "multilabel" else {"class": str, "score": float}
 
-    def predict(
-        self, model: Model, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
-    ) -> Sequence[Sequence[Any]]:
+    def predict(self, read: Read) -> Sequence[Sequence[Any]]:
         """The columns of new documents; of several labels those that are predicted, with their scores."""
-        task, scores, names = str(model.meta["task"]), decision(model, theta), classes_of(model.side)
-        if task == "regression":
-            return [scores[:, 0].round(6).tolist()]
-        if task == "multilabel":
-            chosen = labels_of(scores)
-            labels = [[names[label] for label in ranked] for ranked in chosen]
-            return [labels, [[f"{scores[d, label]:.6f}" for label in ranked] for d, ranked in enumerate(chosen)]]
-        best = (scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1)
-        return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
+        return predicted(self.model, read.theta)
+
+
+def predicted(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[Any]]:
+    """What the model predicts of documents with these topic shares: the values of each of the reader's columns."""
+    task, scores, names = str(model.meta["task"]), decision(model, theta), classes_of(model.side)
+    if task == "regression":
+        return [scores[:, 0].round(6).tolist()]
+    if task == "multilabel":
+        chosen = labels_of(scores)
+        labels = [[names[label] for label in ranked] for ranked in chosen]
+        return [labels, [[f"{scores[d, label]:.6f}" for label in ranked] for d, ranked in enumerate(chosen)]]
+    best = (scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1)
+    return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
 
 
 def task_of(side: Mapping[str, NDArray[Any]]) -> str:

@@ -16,7 +16,8 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError, TopicxError
 from topicx.files import container
 from topicx.files.file_kinds import CHECKPOINT
-from topicx.files.schema import Inconsistent, require
+from topicx.files.mapped_arrays import check_unchanged
+from topicx.files.schema import Inconsistent, require_consistent
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.memory_needed import fitting_memory
 from topicx.sampling.method import Method, Update
@@ -34,7 +35,7 @@ BEFORE = ("grow", "soft", "hot")
 """Steps before the first sweep over the whole corpus."""
 
 
-def plan(options: Options, start: str, soft: int = 0, hot: int = 0) -> list[Step]:
+def plan_steps(options: Options, start: str, soft: int = 0, hot: int = 0) -> list[Step]:
     """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: those of a start."""
     steps: list[Step] = [Step("soft", 1.0, 0)] * soft + [Step("hot", 1.0, 0)] * hot
     if start == "growing":
@@ -82,7 +83,9 @@ class Chain(Training):
             raise InputError(f"paths: {options.paths} is not what the state has, {state.paths}")
         if state.paths > 1 and options.sampler == "auto":
             needs |= {sampler_registry.PATHS}  # one that was named is refused beside the option, below
-        self.sampler = sampler_registry.choose(options.sampler, needs, f"the model {options.model}", state.n_topics)
+        self.sampler = sampler_registry.choose_sampler(
+            options.sampler, needs, f"the model {options.model}", state.n_topics
+        )
         options.check_sampler(self.sampler)
         self.start = choose_start(state, options, self.sampler, needs)
         self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
@@ -90,7 +93,7 @@ class Chain(Training):
         """Steps of a soft start: the plan begins with them."""
         self.hot = hot_sweeps(state, options, self.start)
         """Sweeps with a larger β after them."""
-        self.steps = plan(options, self.start, self.soft, self.hot)
+        self.steps = plan_steps(options, self.start, self.soft, self.hot)
         self.trace = Trace()
         self.figures: dict[str, float] = {}
         """What the updates said last."""
@@ -115,7 +118,9 @@ class Chain(Training):
     def _harden(self) -> None:
         """The end of a soft start: every token's topic is drawn, and the sampler takes over."""
         state = self.method.state
-        state.z = self.method.drawn(random_streams.key(self.options.seed, self.options.chain, random_streams.HARDEN))
+        state.z = self.method.drawn(
+            random_streams.stream_key(self.options.seed, self.options.chain, random_streams.HARDEN)
+        )
         del self.method  # its assignments are larger than all that the sampler needs
         self.method = self._method_of(state)
         self.method.start(random=True)
@@ -132,6 +137,7 @@ class Chain(Training):
 
     def advance(self, most: int) -> tuple[Step, dict[str, float]]:
         step, position = self.steps[self.position], self.position
+        check_unchanged(self.state.words)
         if step.kind == "icm":
             figures = self.method.maximise(position)
         elif step.kind == "hot":
@@ -141,7 +147,7 @@ class Chain(Training):
         if step.kind == "sweep":
             self._update(step, position)
             if step.sweep in self.options.sample_sweeps():
-                self.samples[step.sweep] = _copied(self.method.sync())
+                self.samples[step.sweep] = _copy_state(self.method.sync())
         self.position = position + 1
         if step.kind == "soft" and self.position == self.soft:
             self._harden()
@@ -165,7 +171,9 @@ class Chain(Training):
     def _update(self, step: Step, position: int) -> None:
         for number, update in enumerate(self.updates):
             if update.due(step.sweep):
-                key = random_streams.key(self.options.seed, self.options.chain, random_streams.UPDATE, position, number)
+                key = random_streams.stream_key(
+                    self.options.seed, self.options.chain, random_streams.UPDATE, position, number
+                )
                 self.figures |= update(self.method, key)
 
     def record(self, step: Step, figures: dict[str, float], last: bool) -> float | None:
@@ -243,35 +251,37 @@ class Chain(Training):
             raise InputError(f"{file.path}: the checkpoint's options: {error}") from None
         position, start, named = meta["position"], meta["start"], meta["options"]["sampler"]
         soft, hot = meta.get("soft", 0), meta.get("hot", 0)
-        steps = plan(options, start, soft, hot)
-        require(position <= len(steps), f"position {position}, beyond the end of its plan")
+        steps = plan_steps(options, start, soft, hot)
+        require_consistent(position <= len(steps), f"position {position}, beyond the end of its plan")
         state = State.from_file(replace(file, meta=meta["state"]))
         grown = any(step.kind != "grow" for step in steps[:position])
-        require(state.paths == options.paths, f"{state.paths} paths, not {options.paths}")
-        require(not grown or not bool((state.z == NONE).any()), "tokens without a topic, which have been swept")
+        require_consistent(state.paths == options.paths, f"{state.paths} paths, not {options.paths}")
+        require_consistent(
+            not grown or not bool((state.z == NONE).any()), "tokens without a topic, which have been swept"
+        )
         if iterations is not None and iterations != options.iterations:
             _check_more(file.path, options, steps[:position], iterations)
             options = replace(options, iterations=iterations)
         chain = cls(state, options, engine, model_of(options))
         chain.options = chain.method.options = replace(options, sampler=named)
         chain.start, chain.soft, chain.hot, chain.position = start, soft, hot, position
-        chain.steps = plan(options, start, soft, hot)
+        chain.steps = plan_steps(options, start, soft, hot)
         if position < soft:
             chain.method = chain._method_of(state)
         chain.seconds = float(meta["seconds"])
         chain.figures, chain.notes = dict(meta.get("figures", {})), dict(meta["notes"])
-        chain.start_arrays = _under("start.", file.arrays)
-        columns = {name: array.tolist() for name, array in _under("trace.", file.arrays).items()}
+        chain.start_arrays = _arrays_under_prefix("start.", file.arrays)
+        columns = {name: array.tolist() for name, array in _arrays_under_prefix("trace.", file.arrays).items()}
         order = {name: at for at, name in enumerate(meta.get("trace", []))}
         chain.trace = Trace(dict(sorted(columns.items(), key=lambda column: order.get(column[0], len(order)))))
         if position < len(chain.steps):
             chain.trace.keep(lambda sweep: sweep % options.trace_interval == 0)  # not what was the last sweep then
         chain._restore_samples(file)
-        own = _under("method.", file.arrays)
+        own = _arrays_under_prefix("method.", file.arrays)
         chain.method.verify_arrays(own)
         chain.method.restore(own)
         for update in chain.updates:
-            update.restore(_under(f"update.{update.name}.", file.arrays))
+            update.restore(_arrays_under_prefix(f"update.{update.name}.", file.arrays))
         return chain
 
     def _restore_samples(self, file: container.File) -> None:
@@ -280,11 +290,11 @@ class Chain(Training):
         done = max((step.sweep for step in self.steps[: self.position]), default=0)
         for sweep in options.sample_sweeps():
             if f"sample.{sweep}.z" in file.arrays:
-                kept = _under(f"sample.{sweep}.", file.arrays)
-                side = _under(f"side_sample.{sweep}.", file.arrays)
+                kept = _arrays_under_prefix(f"sample.{sweep}.", file.arrays)
+                side = _arrays_under_prefix(f"side_sample.{sweep}.", file.arrays)
                 self.samples[sweep] = replace(state, z=kept["z"], alpha=kept["alpha"], beta=kept["beta"], side=side)
             elif sweep == done:
-                self.samples[sweep] = _copied(state)
+                self.samples[sweep] = _copy_state(state)
             elif sweep < done:
                 least = done + (options.samples - 1) * options.lag
                 raise InputError(
@@ -293,12 +303,12 @@ class Chain(Training):
                 )
 
 
-def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _arrays_under_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The arrays whose names begin so, by the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _copied(state: State) -> State:
+def _copy_state(state: State) -> State:
     """The state as it is now: what the chain changes is copied."""
     side = {name: array.copy() for name, array in state.side.items()}
     return replace(state, z=state.z.copy(), alpha=state.alpha.copy(), beta=state.beta.copy(), side=side)

@@ -26,13 +26,13 @@ def joint_log_likelihood(
     engine: Engine | None = None,
 ) -> float:
     """Per placed token. `word_topics` and `totals` include the seeds' pseudo-counts, which belong to the prior."""
-    total, tokens = _documents(z, offsets, alpha, groups, engine or Threads(1))
+    total, tokens = _documents_log_likelihood(z, offsets, alpha, groups, engine or Threads(1))
     if tokens == 0:
         return 0.0
     return (total + words_log_likelihood(word_topics, totals, beta, seeds)) / tokens
 
 
-def _documents(
+def _documents_log_likelihood(
     z: NDArray[np.uint16], offsets: NDArray[np.int64], alpha: NDArray[np.float64], groups: NDArray[np.uint32],
     engine: Engine,
 ) -> tuple[float, int]:  # fmt: skip
@@ -53,14 +53,14 @@ def _documents(
         running = np.concatenate([[0], np.cumsum(counts)])
         group = groups[begin:end] if len(groups) else np.zeros(end - begin, np.uint32)
         prior = alpha[np.repeat(group, np.diff(indptr)), columns]
-        return _rising(prior, counts), running[indptr[1:]] - running[indptr[:-1]]
+        return _log_rising_factorials(prior, counts), running[indptr[1:]] - running[indptr[:-1]]
 
     of_batch = alike if np.ptp(alpha) == 0 else mixed
 
     def batch(rows: tuple[int, int]) -> tuple[float, int]:
         found, lengths = of_batch(*rows)
         group = groups[slice(*rows)] if len(groups) else np.zeros(len(lengths), np.uint32)
-        return found - _rising(alpha.sum(axis=1)[group], lengths), int(lengths.sum())
+        return found - _log_rising_factorials(alpha.sum(axis=1)[group], lengths), int(lengths.sum())
 
     total, tokens = 0.0, 0
     for found, number in engine.stream(batch, document_batches(offsets, _ENTRIES)):  # summed in their order
@@ -74,17 +74,17 @@ def words_log_likelihood(word_topics: Csr, totals: NDArray[np.int64], beta: NDAr
     indptr, _, counts = word_topics
     beta_sum = np.full(1, beta.sum())
     alike = np.ptp(beta) == 0
-    total = -_rising(beta_sum, totals)
+    total = -_log_rising_factorials(beta_sum, totals)
     for begin, end in document_batches(indptr, _ENTRIES):
         prior = beta[:1] if alike else beta[np.repeat(np.arange(begin, end), np.diff(indptr[begin : end + 1]))]
-        total += _rising(prior, counts[indptr[begin] : indptr[end]])
+        total += _log_rising_factorials(prior, counts[indptr[begin] : indptr[end]])
     if len(seeds):
         seeded = np.bincount(seeds.topics, seeds.counts, len(totals)).astype(np.int64)
-        total += _rising(beta_sum, seeded) - _rising(beta[seeds.words], seeds.counts)
+        total += _log_rising_factorials(beta_sum, seeded) - _log_rising_factorials(beta[seeds.words], seeds.counts)
     return total
 
 
-def _rising(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+def _log_rising_factorials(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
     """Σ log Γ(prior + count) - log Γ(prior); under one prior each distinct count is computed once."""
     if not len(counts):
         return 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.gibbs import first_topics
-from topicx.splitmix import GOLDEN, MASK, mix
+from topicx.splitmix import GOLDEN, MASK, mix_bits
 
 # What a stream is for: the first word mixed in, so that no two uses share a stream.
 CELL, SHUFFLE, START, UPDATE, WARP_WORD, WARP_DOCUMENT, PHI, SPLIT, CHAIN, HARDEN = range(1, 11)
@@ -20,20 +20,20 @@ PIECE = 1 << 24
 """Tokens whose first topics come from one stream."""
 
 
-def key(*parts: int) -> int:
+def stream_key(*parts: int) -> int:
     """A 64-bit key of these numbers, in this order."""
     state = 0
     for part in parts:
-        state = mix((state ^ (part & MASK)) + GOLDEN & MASK)
+        state = mix_bits((state ^ (part & MASK)) + GOLDEN & MASK)
     return state
 
 
-def generator(*parts: int) -> np.random.Generator:
+def make_generator(*parts: int) -> np.random.Generator:
     """A NumPy generator for this use: what is drawn between sweeps."""
-    return np.random.Generator(np.random.Philox(key=key(*parts)))
+    return np.random.Generator(np.random.Philox(key=stream_key(*parts)))
 
 
-def topics(
+def random_topics(
     tokens: int, topics: int, seed: int, chain: int, share: Callable[[Callable[[int], Any], range], Any] = map
 ) -> NDArray[np.uint16]:
     """A random topic for each token. `share`, an engine's map, draws pieces of them at the same time, each from a
@@ -42,7 +42,7 @@ def topics(
 
     def draw(begin: int) -> None:
         number = (begin // PIECE,) if begin else ()
-        first_topics.topics(key(seed, chain, START, *number), topics, z[begin : begin + PIECE])
+        first_topics.topics(stream_key(seed, chain, START, *number), topics, z[begin : begin + PIECE])
 
     list(share(draw, range(0, tokens, PIECE)))
     return z

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from topicx.declare import (
     check_all,
     check_positive,
-    choice,
-    declarations,
-    declare,
-    flag,
-    number,
-    positive,
-    whole,
+    choice_option,
+    declare_option,
+    declared_options,
+    flag_option,
+    number_option,
+    positive_option,
+    whole_option,
 )
 from topicx.errors import InputError
 from topicx.sampling import sampler_registry
@@ -42,7 +42,7 @@ def _check_alpha(name: str, value: Any) -> None:
 
 def _check_sampler(name: str, value: Any) -> None:
     if value != "auto":
-        sampler_registry.find(value)  # those that a program has added, too
+        sampler_registry.find_sampler(value)  # those that a program has added, too
 
 
 def _check_optimize(name: str, value: Any) -> None:
@@ -55,65 +55,71 @@ def _check_optimize(name: str, value: Any) -> None:
 class Options:
     """The options of a training run, as the command line and the Python API name them."""
 
-    topics: int = whole(100, 1, MAX_TOPICS, help="Number of topics.", flags=("--topics", "-k"))
-    sampler: str = choice(
-        "auto", sampler_registry.names(), metavar="NAME", check=_check_sampler,
+    topics: int = whole_option(100, 1, MAX_TOPICS, help="Number of topics.", flags=("--topics", "-k"))
+    sampler: str = choice_option(
+        "auto", sampler_registry.sampler_names(), metavar="NAME", check=_check_sampler,
         help="How assignments are found. "
-        + "; ".join(f"{group}: {', '.join(members)}" for group, members in sampler_registry.groups().items())
+        + "; ".join(f"{group}: {', '.join(members)}" for group, members in sampler_registry.samplers_by_kind().items())
         + ". auto is sparse, the fastest exact one in our benchmarks at every number of topics, or the first that the "
         "model can use.",
     )  # fmt: skip
-    iterations: int = whole(1000, 0, 1_000_000, help="Sweeps over the whole corpus.")
-    start: str = choice(
+    iterations: int = whole_option(1000, 0, 1_000_000, help="Sweeps over the whole corpus.")
+    start: str = choice_option(
         "auto", STARTS, capability=GROWS,
         help="soft: sweeps of cvb0, then every token's topic drawn from what they found, and (short documents) sweeps "
         "with a larger beta that cools to its own; hot: random topics and such sweeps; growing: from a few documents "
         "to all of them; progressive: each token given those before it; random. auto: what gives the best topics "
         "soonest for a corpus like this and so many topics.",
     )  # fmt: skip
-    alpha: float | Sequence[float] | None = declare(
+    alpha: float | Sequence[float] | None = declare_option(
         None, str, "α of each topic (not their sum): one number, or a file with one number a topic.",
         optional=True, shown="0.1", check=_check_alpha, metavar="NUMBER|FILE",
     )  # fmt: skip
-    alpha_sum: float | None = positive(
+    alpha_sum: float | None = positive_option(
         None, optional=True, help="Σα over all topics, spread evenly (MALLET's --alpha)."
     )
-    beta: float = positive(0.01, help="β of each word.")
-    optimize_interval: int = whole(
+    beta: float = positive_option(0.01, help="β of each word.")
+    optimize_interval: int = whole_option(
         0, 0, help="Re-estimate the priors every N sweeps (0: never). MALLET users often take 10."
     )
-    optimize_burn_in: int = whole(50, 0, help="Sweeps before the first re-estimation.")
-    optimize: str = declare(
+    optimize_burn_in: int = whole_option(50, 0, help="Sweeps before the first re-estimation.")
+    optimize: str = declare_option(
         "alpha+beta", str, check=_check_optimize, metavar="WHAT",
         help="What is re-estimated, joined by +: alpha (a weight a topic), symmetric-alpha, beta.",
     )  # fmt: skip
-    mh_steps: int = whole(2, 1, 64, samplers=("alias", "light", "warp"), help="Proposals a token (alias, light, warp).")
-    sparse_phi: bool = flag(samplers=("partial",), help="Draw φ sparsely, by Poisson variables (partial).")
-    batch_documents: int = whole(256, 1, samplers=("scvb0",), help="Documents in a minibatch (scvb0).")
-    document_passes: int = whole(2, 1, 1000, samplers=("scvb0",), help="Passes over a document (scvb0).")
-    rate_scale: float = positive(1.0, samplers=("scvb0",), help="Learning rate: scale·(delay+batch)^-power (scvb0).")
-    rate_delay: float = positive(4.0, samplers=("scvb0",), help="The delay in the learning rate (scvb0).")
-    rate_power: float = number(
+    mh_steps: int = whole_option(
+        2, 1, 64, samplers=("alias", "light", "warp"), help="Proposals a token (alias, light, warp)."
+    )
+    sparse_phi: bool = flag_option(samplers=("partial",), help="Draw φ sparsely, by Poisson variables (partial).")
+    batch_documents: int = whole_option(256, 1, samplers=("scvb0",), help="Documents in a minibatch (scvb0).")
+    document_passes: int = whole_option(2, 1, 1000, samplers=("scvb0",), help="Passes over a document (scvb0).")
+    rate_scale: float = positive_option(
+        1.0, samplers=("scvb0",), help="Learning rate: scale·(delay+batch)^-power (scvb0)."
+    )
+    rate_delay: float = positive_option(4.0, samplers=("scvb0",), help="The delay in the learning rate (scvb0).")
+    rate_power: float = number_option(
         0.6, None, 1, above=0, samplers=("scvb0",), help="The power in the learning rate (scvb0)."
     )
-    icm: int = whole(0, 0, 1_000_000, capability=MODES, help="Last sweeps, in which tokens take their best topic.")
-    partitions: int = whole(
+    icm: int = whole_option(
+        0, 0, 1_000_000, capability=MODES, help="Last sweeps, in which tokens take their best topic."
+    )
+    partitions: int = whole_option(
         0, 0, 1024, capability=PARTITIONS, shown="by the size of the corpus",
         help="Shards and blocks of the schedule: at most that many threads work at once. Part of the result.",
     )  # fmt: skip
-    paths: int = whole(
+    paths: int = whole_option(
         1, 1, 1000, capability=PATHS,
         help="Assignments of the corpus that share the topics' word counts (Kozdoba & Mannor): more of them find "
         "better topics more often, and each costs a sweep and two bytes a token.",
     )  # fmt: skip
-    samples: int = whole(
+    samples: int = whole_option(
         1, 1, 1000, capability=SAMPLES,
         help="Average the model (and --doc-topics) over so many states at the end of the chain.",
     )  # fmt: skip
-    lag: int = whole(10, 1, capability=SAMPLES, help="Sweeps from one of these states to the next.")
-    trace_interval: int = whole(10, 1, help="Sweeps between records of the likelihood.")
-    seed: int = whole(1, 0, 2**63 - 1, help="Seed of every random choice.")
-    chain: int = whole(0, 0, hidden=True, help="Which of several chains with the same seed.")
+    lag: int = whole_option(10, 1, capability=SAMPLES, help="Sweeps from one of these states to the next.")
+    trace_interval: int = whole_option(10, 1, help="Sweeps between records of the likelihood.")
+    seed: int = whole_option(1, 0, 2**63 - 1, help="Seed of every random choice.")
+    chain: int = whole_option(0, 0, hidden=True, help="Which of several chains with the same seed.")
     model: str = "lda"
     """The name of the model's definition (topicx.models)."""
     own: dict[str, Any] = field(default_factory=dict)
@@ -142,7 +148,7 @@ class Options:
 
     def check_sampler(self, entry: sampler_registry.Entry, given: Sequence[str] = ()) -> None:
         """InputError if an option was set that the sampler lacks: by another value than the default, or `given`."""
-        for name, (declared, default) in declarations(self).items():
+        for name, (declared, default) in declared_options(self).items():
             if name not in given and getattr(self, name) == default:
                 continue
             if declared.samplers and entry.name not in declared.samplers:

@@ -77,7 +77,7 @@ VARIANTS: list[Entry] = []
 """Samplers of the same names for models that need more of them (a factor of a document, say)."""
 
 
-def add(entry: Entry) -> None:
+def add_sampler(entry: Entry) -> None:
     """Make a sampler known."""
     ENTRIES[entry.name] = entry
 
@@ -109,7 +109,7 @@ for _name, _group, _summary, _home, _capabilities in (
     ("warp", APPROXIMATE, "WarpLDA: two phases with delayed counts; the fastest sweep, not the best",
      "sampling.samplers.warp_lda:Warp", _WHOLE | {PATHS}),
 ):  # fmt: skip
-    add(Entry(_name, _group, _summary, f"topicx.{_home}", _capabilities, exact=_group in (EXACT, MH)))
+    add_sampler(Entry(_name, _group, _summary, f"topicx.{_home}", _capabilities, exact=_group in (EXACT, MH)))
 
 _FACTOR = frozenset({GROUPS, SAMPLES, PARTITIONS, FACTOR})
 VARIANTS += [
@@ -123,38 +123,38 @@ _PREFERRED = ("sparse",)
 """What `auto` tries first: the benchmark found no K and no corpus where another exact sampler is faster."""
 
 
-def find(name: str) -> Entry:
+def find_sampler(name: str) -> Entry:
     """The entry of this name, or InputError listing the names."""
     if name not in ENTRIES:
-        raise InputError(f"there is no sampler {name!r}; choose one of {', '.join(names())}")
+        raise InputError(f"there is no sampler {name!r}; choose one of {', '.join(sampler_names())}")
     return ENTRIES[name]
 
 
-def names() -> list[str]:
+def sampler_names() -> list[str]:
     return ["auto", *ENTRIES]
 
 
-def groups() -> dict[str, list[str]]:
+def samplers_by_kind() -> dict[str, list[str]]:
     """The names, by kind."""
     return {kind: [entry.name for entry in ENTRIES.values() if entry.group == kind] for kind in KINDS}
 
 
-def able(needs: Iterable[str]) -> list[Entry]:
+def able_samplers(needs: Iterable[str]) -> list[Entry]:
     """The samplers that can do all of this, the preferred ones first."""
     wanted = frozenset(needs)
     found = [entry for entry in (*ENTRIES.values(), *VARIANTS) if wanted <= entry.capabilities]
     return sorted(found, key=lambda entry: (entry.name not in _PREFERRED, not entry.exact))
 
 
-def choose(name: str, needs: Iterable[str] = (), model: str = "the model", topics: int = 0) -> Entry:
+def choose_sampler(name: str, needs: Iterable[str] = (), model: str = "the model", topics: int = 0) -> Entry:
     """The entry that the option `sampler` names, or (auto) the first that can do what the model needs."""
     wanted = frozenset(needs)
-    fit = able(wanted)
+    fit = able_samplers(wanted)
     if name == "auto":
         if not fit:
             raise InputError(f"sampler: none can do what {model} needs ({', '.join(sorted(wanted))})")
         return next(entry for entry in fit if topics <= entry.most)
-    entry = next((each for each in fit if each.name == name), None) or find(name)
+    entry = next((each for each in fit if each.name == name), None) or find_sampler(name)
     for lacking in sorted(wanted - entry.capabilities):
         others = ", ".join(each.name for each in fit) or "none"
         raise InputError(

@@ -62,12 +62,12 @@ class Schedule:
         self.shards: list[NDArray[np.uint32]] = []
         for shard in range(partitions):
             order = np.arange(bounds[shard], bounds[shard + 1], dtype=np.uint32)
-            random_streams.generator(seed, chain, random_streams.SHUFFLE, shard).shuffle(order)
+            random_streams.make_generator(seed, chain, random_streams.SHUFFLE, shard).shuffle(order)
             self.shards.append(order[lengths[order] > 0])
         self.block_of_word = np.zeros(n_words, np.uint16)
         # Tokens of each word (of one path).
         pieces = range(0, len(words), max(-(-len(words) // self._engine.threads), _PIECE))
-        found = self._engine.map(lambda begin: _frequencies(words[begin : begin + pieces.step], n_words), pieces)
+        found = self._engine.map(lambda begin: _word_frequencies(words[begin : begin + pieces.step], n_words), pieces)
         self.frequencies: NDArray[np.int64] = sum(found[1:], found[0]) if found else np.zeros(n_words, np.int64)
         if partitions > 1:
             self.block_of_word = balanced_blocks(self.frequencies, partitions)
@@ -148,7 +148,7 @@ class Schedule:
             layout.arrange(*documents, source, target, back, ranks)
 
 
-def _frequencies(words: NDArray[np.uint32], n_words: int) -> NDArray[np.int64]:
+def _word_frequencies(words: NDArray[np.uint32], n_words: int) -> NDArray[np.int64]:
     tokens = np.zeros(n_words, np.int64)
     counts.frequencies(words, tokens)
     return tokens

@@ -15,31 +15,31 @@ from numpy.typing import NDArray
 from topicx._kernels.soft import bounds
 
 
-def _of(which: str, x: Any) -> Any:
+def _apply_kernel(which: str, x: Any) -> Any:
     found: NDArray[np.float64] = bounds.special(which, x)
     return found if np.ndim(x) else float(found[0])
 
 
 def log(x: Any) -> Any:
     """The logarithm of positive numbers (an array or one)."""
-    return _of("log", x)
+    return _apply_kernel("log", x)
 
 
 def exp(x: Any) -> Any:
     """e to the power of x, of which only -700 to 700 counts."""
-    return _of("exp", x)
+    return _apply_kernel("exp", x)
 
 
 def gammaln(x: Any) -> Any:
     """log Γ(x), x > 0."""
-    return _of("lgamma", x)
+    return _apply_kernel("lgamma", x)
 
 
 def psi(x: Any) -> Any:
     """ψ(x), the derivative of log Γ, x > 0."""
-    return _of("digamma", x)
+    return _apply_kernel("digamma", x)
 
 
 def polygamma(order: int, x: Any) -> Any:
     """The first or the second derivative of ψ."""
-    return _of(("trigamma", "tetragamma")[order - 1], x)
+    return _apply_kernel(("trigamma", "tetragamma")[order - 1], x)

@@ -88,12 +88,12 @@ def soft_sweeps(state: State) -> int:
     """How many there are."""
     if state.n_topics > SOFT_TOPICS:
         return FEW_SWEEPS
-    return LONG_SWEEPS if _long(state) else SOFT_SWEEPS
+    return LONG_SWEEPS if _has_long_documents(state) else SOFT_SWEEPS
 
 
 def hot_sweeps(state: State, options: Options, start: str) -> int:
     """How many hot ones this start has."""
-    if start not in ("soft", "hot") or _heat(state) <= 1 or (start == "soft" and _long(state)):
+    if start not in ("soft", "hot") or _first_heat(state) <= 1 or (start == "soft" and _has_long_documents(state)):
         return 0
     least = HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
     if start == "hot":
@@ -103,15 +103,15 @@ def hot_sweeps(state: State, options: Options, start: str) -> int:
 
 def hot_beta(state: State, number: int, sweeps: int) -> NDArray[np.float64]:
     """β of hot sweep `number` of so many, counted from 0: each as many times the next, down to β itself."""
-    return state.beta * float(exp(float(log(_heat(state))) * (1 - number / sweeps)))
+    return state.beta * float(exp(float(log(_first_heat(state))) * (1 - number / sweeps)))
 
 
-def _heat(state: State) -> float:
+def _first_heat(state: State) -> float:
     """How many times its own β is in the first hot sweep."""
     return HEAT * state.n_tokens / (state.n_topics * float(state.beta.sum()))
 
 
-def _long(state: State) -> bool:
+def _has_long_documents(state: State) -> bool:
     return state.n_tokens > LONG * state.n_documents
 
 
@@ -127,7 +127,7 @@ def hot_pays(state: State, options: Options) -> bool:
     """Whether a hot start gives the better topics at the end; and a soft one, which has hot sweeps, too."""
     if state.n_tokens < SOFT_FROM or (options.iterations > MANY_SWEEPS and state.n_topics < SCANT_TOPICS):
         return False
-    return state.n_topics <= SOFT_TOPICS or not _long(state)
+    return state.n_topics <= SOFT_TOPICS or not _has_long_documents(state)
 
 
 def soft_pays(state: State, options: Options) -> bool:

@@ -65,7 +65,7 @@ Callbacks = Sequence[Callable[[Event], object]]
 Stop = Callable[[], bool]
 
 
-def never() -> bool:
+def never_stop() -> bool:
     """Nobody asks for an end."""
     return False
 
@@ -150,7 +150,7 @@ class Training(ABC):
         """Everything that the next step depends on."""
         raise TypeError(f"{type(self).__name__} has no checkpoints")  # nobody can ask for one
 
-    def run(self, callbacks: Callbacks = (), checkpoints: Checkpoints | None = None, stop: Stop = never) -> None:
+    def run(self, callbacks: Callbacks = (), checkpoints: Checkpoints | None = None, stop: Stop = never_stop) -> None:
         """Make the rest of the steps. `stop` is asked after each; when it says yes, Interrupted is raised."""
         began = time.monotonic() - self.seconds
         interval = checkpoints.interval if checkpoints else 0

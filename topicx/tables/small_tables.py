@@ -40,14 +40,14 @@ def write_table(path: str, rows: Sequence[dict[str, Any]]) -> None:
             pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), out)
         return
     with atomic_output(path) as out:
-        out.write(_text(kind, rows).encode("utf-8", "replace"))
+        out.write(_table_text(kind, rows).encode("utf-8", "replace"))
 
 
-def _text(kind: str, rows: Sequence[dict[str, Any]]) -> str:
+def _table_text(kind: str, rows: Sequence[dict[str, Any]]) -> str:
     if kind == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     names = list(rows[0]) if rows else []
-    lines = [names, *([_cell(row[name]) for name in names] for row in rows)]
+    lines = [names, *([_cell_text(row[name]) for name in names] for row in rows)]
     if kind == "tsv":
         return "".join("\t".join(line) + "\n" for line in lines)
     text = io.StringIO()
@@ -55,5 +55,5 @@ def _text(kind: str, rows: Sequence[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _cell(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     return "" if value is None else one_line(value) if isinstance(value, str) else str(value)

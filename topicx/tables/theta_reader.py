@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.formats.compressed import packing, unpack
+from topicx.corpus.formats.compressed import compression_of, open_decompressed
 from topicx.corpus.table import Column, Labels, Names, Numbers, Table, Texts, Times
 from topicx.errors import InputError
 from topicx.strings import Strings
@@ -43,11 +43,13 @@ class ThetaTable:
 
 def read_theta(path: str, called: Sequence[str]) -> ThetaTable:
     """The table of this file, whose topics are these (their names; a number is known as topic_k, or as it is)."""
-    read = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "npz": _npz, "parquet": _parquet}[format_of(path, None)]
+    read = {"tsv": _read_tsv, "csv": _read_csv, "jsonl": _read_jsonl, "npz": _read_npz, "parquet": _read_parquet}[
+        format_of(path, None)
+    ]
     topics = Topics(path, called)
     try:
         names, whole, rows = read(path, topics)
-        return _gathered(path, topics, names, whole, rows)
+        return _gather_rows(path, topics, names, whole, rows)
     except (OSError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except (UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -94,7 +96,7 @@ class Topics:
             row[place] = share
 
 
-def _gathered(path: str, topics: Topics, names: Sequence[str], whole: bool, rows: Iterable[Row]) -> ThetaTable:
+def _gather_rows(path: str, topics: Topics, names: Sequence[str], whole: bool, rows: Iterable[Row]) -> ThetaTable:
     values: list[list[Any]] = [[] for _ in names]
     lengths: list[int] = []
     parts: list[NDArray[np.float32]] = []
@@ -108,25 +110,25 @@ def _gathered(path: str, topics: Topics, names: Sequence[str], whole: bool, rows
     theta = np.concatenate(parts)[: len(lengths)] if parts else np.zeros((0, topics.number), np.float32)
     if not np.isfinite(theta).all() or (theta < 0).any() or (theta > 1.001).any():
         raise InputError(f"{path}: a share of a topic is not from 0 to 1")
-    columns = {name: _column(name, column) for name, column in zip(names, values, strict=True)}
+    columns = {name: _make_column(name, column) for name, column in zip(names, values, strict=True)}
     return ThetaTable(Table(columns), np.array(lengths, np.int64), theta, whole)
 
 
-def _column(name: str, values: list[Any]) -> Column:
+def _make_column(name: str, values: list[Any]) -> Column:
     """Labels and collections by their names; else numbers, if all values that there are look as a table writes numbers;
     else times, if they are ISO dates; else texts."""
     if name == "label":
-        return Labels.of([_labels(value) for value in values])
+        return Labels.of([_label_names(value) for value in values])
     told = ["" if value is None else str(value) for value in values]
     if name == "collection":
         return Names.of(told)
-    numbers = _numbers(told)
+    numbers = _as_numbers(told)
     if numbers is not None:
         return Times(numbers, False) if name == "time" else Numbers(numbers)
     return Times.unpacked(Strings.of(told)) if name == "time" else Texts(Strings.of(told))
 
 
-def _numbers(told: list[str]) -> NDArray[np.float64] | None:
+def _as_numbers(told: list[str]) -> NDArray[np.float64] | None:
     try:
         numbers = [float(text) if text else np.nan for text in told]
     except ValueError:
@@ -137,7 +139,7 @@ def _numbers(told: list[str]) -> NDArray[np.float64] | None:
     return np.array(numbers) if plain and any(told) else None
 
 
-def _labels(value: Any) -> list[str]:
+def _label_names(value: Any) -> list[str]:
     """The labels of a document, which text has with commas between."""
     if isinstance(value, list | tuple | np.ndarray):
         return [str(one) for one in value]
@@ -147,25 +149,25 @@ def _labels(value: Any) -> list[str]:
 # -- the formats -----------------------------------------------------------------------------------------------------
 
 
-def _opened(path: str) -> IO[str]:
+def _open_text(path: str) -> IO[str]:
     stream = Path(path).open("rb")  # noqa: SIM115 (closed with the text over it)
-    kind = packing(stream.peek(8))
-    return io.TextIOWrapper(unpack(kind, stream, path) if kind else stream, "utf-8", newline="")
+    kind = compression_of(stream.peek(8))
+    return io.TextIOWrapper(open_decompressed(kind, stream, path) if kind else stream, "utf-8", newline="")
 
 
-def _tsv(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
-    return _delimited(path, topics, lambda lines: (line.rstrip("\n").split("\t") for line in lines))
+def _read_tsv(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
+    return _read_delimited(path, topics, lambda lines: (line.rstrip("\n").split("\t") for line in lines))
 
 
-def _csv(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
+def _read_csv(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
     csv.field_size_limit(1 << 30)
-    return _delimited(path, topics, csv.reader)
+    return _read_delimited(path, topics, csv.reader)
 
 
-def _delimited(
+def _read_delimited(
     path: str, topics: Topics, split: Callable[[IO[str]], Iterable[list[str]]]
 ) -> tuple[list[str], bool, Iterator[Row]]:  # fmt: skip
-    lines = iter(split(_opened(path)))
+    lines = iter(split(_open_text(path)))
     header = next(lines, [])
     first = topics.begin(header)
     end = len(header) - 1 if first is None else first
@@ -177,7 +179,7 @@ def _delimited(
                 raise InputError(f"{path}:{number}: has {len(cells)} cells, not {len(header)}")
             try:
                 if first is None:
-                    shares: Any = [_pair(cell) for cell in cells[-1].split(" ") if cell]
+                    shares: Any = [_parse_topic_share(cell) for cell in cells[-1].split(" ") if cell]
                 else:
                     shares = np.array(cells[first:], np.float32)
                 yield cells[3:end], int(cells[1]), shares
@@ -187,13 +189,13 @@ def _delimited(
     return names, first is not None, rows()
 
 
-def _pair(cell: str) -> tuple[str, float]:
+def _parse_topic_share(cell: str) -> tuple[str, float]:
     topic, _, share = cell.rpartition(":")
     return topic, float(share)
 
 
-def _jsonl(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
-    found = map(json.loads, _opened(path))
+def _read_jsonl(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
+    found = map(json.loads, _open_text(path))
     first = next(found, None)
     if first is None:
         return [], True, iter(())
@@ -206,7 +208,7 @@ def _jsonl(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
     return names, whole, (([row[name] for name in names], int(row["tokens"]), row[key]) for row in rows)
 
 
-def _parquet(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
+def _read_parquet(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
     try:
         import pyarrow.parquet
     except ImportError:
@@ -227,7 +229,7 @@ def _parquet(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]
     return names, whole, rows()
 
 
-def _npz(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
+def _read_npz(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
     with np.load(path, allow_pickle=False) as archive:
         arrays = dict(archive)
     whole = "theta" in arrays

@@ -79,7 +79,7 @@ class Selection:
 
 
 @contextlib.contextmanager
-def writer(
+def open_theta_writer(
     path: str, format: str, topics: int, selection: Selection, columns: Mapping[str, type] | None = None,
     names: Sequence[str] = (), key: str = "topics",
 ) -> Iterator[Any]:  # fmt: skip
@@ -111,15 +111,16 @@ def state_writer(
 ) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:  # fmt: skip
     """For θ of a state's documents: a function that takes it batch by batch, the number of the first document and its
     rows. `metadata` says which of the documents' columns stand before θ. The file appears when it is complete."""
-    from topicx.corpus.text.chunks import COLUMNS, joining
+    from topicx.corpus.text.chunks import COLUMNS
+    from topicx.corpus.text.chunks import join_chunks as joining
 
     lengths, known = state.lengths, np.zeros(state.n_documents, np.int64)
     with contextlib.ExitStack() as open_things:
         selection, names = Selection(threshold, most or 0), names_of(state)
         kinds = chosen(metadata, state.table.kinds(), COLUMNS if join_chunks else ())
-        table, columns = state.table.only(kinds), apart(kinds, state.n_topics, names)
+        table, columns = state.table.only(kinds), columns_with_free_names(kinds, state.n_topics, names)
         add = open_things.enter_context(
-            writer(path, format_of(path, None), state.n_topics, selection, columns, names=names)
+            open_theta_writer(path, format_of(path, None), state.n_topics, selection, columns, names=names)
         )
         if join_chunks:
             add = open_things.enter_context(joining(add))
@@ -133,7 +134,7 @@ def state_writer(
         yield write
 
 
-def apart(kinds: Kinds, topics: int, names: Sequence[str] = (), further: Iterable[str] = ()) -> Kinds:
+def columns_with_free_names(kinds: Kinds, topics: int, names: Sequence[str] = (), further: Iterable[str] = ()) -> Kinds:
     """The columns that documents carry, under names that a table of θ has for nothing else."""
     taken = {"id", "ids", "tokens", "unknown", "theta", "topics", "shares", "indptr", "names", "ranking", *further}
     taken |= {*names} or {f"topic_{k}" for k in range(topics)}
@@ -155,9 +156,9 @@ class _Tsv:
 
     def __init__(self, stream: IO[bytes], topics: int, selection: Selection, columns: Mapping[str, type]) -> None:
         self.stream, self.selection, self.columns = stream, selection, columns
-        called = [_plain(name) for name in selection.names] or [f"topic_{k}" for k in range(topics)]
+        called = [_printable_name(name) for name in selection.names] or [f"topic_{k}" for k in range(topics)]
         names = called if selection.dense else [selection.key]
-        self.begin(["id", "tokens", "unknown", *map(_plain, columns), *names])
+        self.begin(["id", "tokens", "unknown", *map(_printable_name, columns), *names])
 
     def begin(self, names: list[str]) -> None:
         self.stream.write((self.mark.join(map(self.quoted, names)) + "\n").encode())
@@ -168,17 +169,17 @@ class _Tsv:
 
     def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         if self.selection.dense:
-            rows = [row.tobytes() for row in digits(theta, self.mark)]
+            rows = [row.tobytes() for row in share_digits(theta, self.mark)]
         else:
             offsets, topics, shares = self.selection.of(theta)
-            called = [_plain(name).replace(" ", "_") for name in self.selection.names]
+            called = [_printable_name(name).replace(" ", "_") for name in self.selection.names]
             pairs = [f"{called[k] if called else k}:{p:.7f}" for k, p in zip(topics.tolist(), shares.tolist())]
             ends = offsets.tolist()
             cells = [self.quoted(" ".join(pairs[a:b])) for a, b in zip(ends[:-1], ends[1:])]
             rows = [(self.mark + cell).encode() for cell in cells]
         mark = self.mark
         lines = [
-            f"{self.quoted(_plain(name))}{mark}{n}{mark}{u}{more}".encode("utf-8", "replace") + row + b"\n"
+            f"{self.quoted(_printable_name(name))}{mark}{n}{mark}{u}{more}".encode("utf-8", "replace") + row + b"\n"
             for name, n, u, more, row in zip(ids, tokens.tolist(), unknown.tolist(), self.cells(values, len(ids)), rows)
         ]
         self.stream.write(b"".join(lines))
@@ -189,7 +190,7 @@ class _Tsv:
             return [""] * rows
         kinds = list(self.columns.values())
         return [
-            "".join(self.mark + self.quoted(_cell(value, kind)) for value, kind in zip(row, kinds, strict=True))
+            "".join(self.mark + self.quoted(_cell_text(value, kind)) for value, kind in zip(row, kinds, strict=True))
             for row in zip(*values, strict=True)
         ]
 
@@ -219,7 +220,7 @@ class _Jsonl(_Tsv):
 
     def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         if self.selection.dense:
-            text = digits(theta, ",")
+            text = share_digits(theta, ",")
             told = [row.tobytes()[1:].decode() for row in text]
             key = "theta"
         else:
@@ -298,7 +299,7 @@ class _Npz:
     def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         for kept, column in zip(self.further, values, strict=True):
             kept.extend(column)
-        names = [_plain(name) for name in ids]
+        names = [_printable_name(name) for name in ids]
         self.longest = max(self.longest, max(map(len, names), default=1))
         self.names.write("".join(name + "\n" for name in names).encode("utf-8", "replace"))
         self.tokens.append(tokens)
@@ -314,19 +315,19 @@ class _Npz:
     def finish(self) -> None:
         rows = self.tokens.size
         with zipfile.ZipFile(self.stream, "w", allowZip64=True) as archive:
-            _member(archive, "ids", np.dtype(f"<U{self.longest}"), (rows,), self._names())
-            _member(archive, "tokens", np.dtype("<i8"), (rows,), self.tokens.chunks())
-            _member(archive, "unknown", np.dtype("<i8"), (rows,), self.unknown.chunks())
+            _write_npz_member(archive, "ids", np.dtype(f"<U{self.longest}"), (rows,), self._names())
+            _write_npz_member(archive, "tokens", np.dtype("<i8"), (rows,), self.tokens.chunks())
+            _write_npz_member(archive, "unknown", np.dtype("<i8"), (rows,), self.unknown.chunks())
             for (name, kind), column in zip(self.columns.items(), self.further, strict=True):
-                _member(archive, name, *_array(kind, column))
+                _write_npz_member(archive, name, *_column_as_array(kind, column))
             if self.selection.names:
-                _member(archive, "names", *_array(str, self.selection.names))
+                _write_npz_member(archive, "names", *_column_as_array(str, self.selection.names))
             if self.selection.dense:
-                _member(archive, "theta", np.dtype("<f4"), (rows, self.topics), self.shares.chunks())
+                _write_npz_member(archive, "theta", np.dtype("<f4"), (rows, self.topics), self.shares.chunks())
             else:
-                _member(archive, "indptr", np.dtype("<i8"), (rows + 1,), _running(self.counts.chunks()))
-                _member(archive, "topics", np.dtype("<i4"), (self.chosen.size,), self.chosen.chunks())
-                _member(archive, "shares", np.dtype("<f4"), (self.shares.size,), self.shares.chunks())
+                _write_npz_member(archive, "indptr", np.dtype("<i8"), (rows + 1,), _running_sums(self.counts.chunks()))
+                _write_npz_member(archive, "topics", np.dtype("<i4"), (self.chosen.size,), self.chosen.chunks())
+                _write_npz_member(archive, "shares", np.dtype("<f4"), (self.shares.size,), self.shares.chunks())
 
     def _names(self) -> Iterator[NDArray[Any]]:
         self.names.seek(0)
@@ -339,7 +340,7 @@ class _Npz:
         self.names.close()
 
 
-def _member(
+def _write_npz_member(
     archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], chunks: Iterator[NDArray[Any]]
 ) -> None:
     info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
@@ -350,23 +351,23 @@ def _member(
             out.write(np.ascontiguousarray(chunk).view(np.uint8).data)
 
 
-def _array(kind: type, column: list[Any]) -> tuple[Any, ...]:
+def _column_as_array(kind: type, column: list[Any]) -> tuple[Any, ...]:
     """A further column as a member of an archive: numbers (NaN where there is none), else text."""
     if kind in (int, float, Digits):
         array = np.array([np.nan if value is None else value for value in column], np.float64)
     else:
-        array = np.array([_cell(value) for value in column] or [""])[: len(column)]
+        array = np.array([_cell_text(value) for value in column] or [""])[: len(column)]
     return array.dtype, array.shape, iter([array])
 
 
-def _cell(value: Any, kind: type = float) -> str:
+def _cell_text(value: Any, kind: type = float) -> str:
     """A value as a cell of a table: numbers of the corpus with all of their digits."""
     if value is None:
         return ""
     if isinstance(value, list | tuple):
-        return ",".join(map(_cell, value))
+        return ",".join(map(_cell_text, value))
     if isinstance(value, str):
-        return _plain(value)
+        return _printable_name(value)
     return f"{value:.7g}" if isinstance(value, float) and kind is not Digits else str(value)
 
 
@@ -376,7 +377,7 @@ def _plain_numbers(column: Sequence[Any]) -> list[Any]:
     return [None if isinstance(value, float) and not math.isfinite(value) else value for value in plain]
 
 
-def _running(chunks: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+def _running_sums(chunks: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
     total = 0
     yield np.zeros(1, np.int64)
     for chunk in chunks:
@@ -384,7 +385,7 @@ def _running(chunks: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
         total += int(chunk.sum())
 
 
-def digits(theta: NDArray[np.float32], mark: str = "\t") -> NDArray[np.uint8]:
+def share_digits(theta: NDArray[np.float32], mark: str = "\t") -> NDArray[np.uint8]:
     """Each share as the ten bytes `⇥0.1234567`: documents × topics × 10."""
     left = np.rint(theta.astype(np.float64) * 1e7).astype(np.uint32)
     text = np.empty((*theta.shape, 10), np.uint8)
@@ -397,5 +398,5 @@ def digits(theta: NDArray[np.float32], mark: str = "\t") -> NDArray[np.uint8]:
     return text
 
 
-def _plain(name: str) -> str:
+def _printable_name(name: str) -> str:
     return name if name.isprintable() else one_line(" ".join(name.split()))

@@ -56,7 +56,7 @@ class Divided(Method):
         parts = -(-(self.state.n_topics - np.arange(few)) // few)
         for begin in range(0, len(z), random_streams.PIECE):
             piece = z[begin : begin + random_streams.PIECE]
-            uniform = random_streams.generator(key, begin // random_streams.PIECE).random(len(piece), np.float32)
+            uniform = random_streams.make_generator(key, begin // random_streams.PIECE).random(len(piece), np.float32)
             piece += (uniform * parts[piece]).astype(np.uint16) * np.uint16(few)
         return z
 

@@ -55,14 +55,14 @@ class Rate:
         return cls(options.rate_scale, options.rate_delay, options.rate_power, options.document_passes)
 
     def at(self, step: int) -> float:
-        return min(1.0, self.scale * float(_power(np.array([self.delay + step]), -self.power)[0]))
+        return min(1.0, self.scale * float(_portable_power(np.array([self.delay + step]), -self.power)[0]))
 
 
 DOCUMENT_DELAY, DOCUMENT_POWER = 10.0, 0.9
 """The rate within a document, as in the paper: position t moves its counts by (10 + t)^-0.9."""
 
 
-def _power(x: NDArray[Any], power: float) -> NDArray[np.float64]:
+def _portable_power(x: NDArray[Any], power: float) -> NDArray[np.float64]:
     """x^power by the kernels' arithmetic, which has the same bits everywhere."""
     result: NDArray[np.float64] = bounds.special("exp", power * bounds.special("log", x))
     return result
@@ -79,7 +79,7 @@ class MinibatchSource(Protocol):
         ...
 
 
-def _members(runs: NDArray[np.int64], documents: int) -> NDArray[np.int64]:
+def _members_of_runs(runs: NDArray[np.int64], documents: int) -> NDArray[np.int64]:
     every = (runs[:, None] * RUN + np.arange(RUN)).ravel()
     return every[every < documents]
 
@@ -92,7 +92,7 @@ class InMemory:
         self.n_documents, self.n_tokens = len(offsets) - 1, len(words)
 
     def take(self, runs: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        return take_rows(self.words, self.offsets, _members(runs, self.n_documents))
+        return take_rows(self.words, self.offsets, _members_of_runs(runs, self.n_documents))
 
 
 class OnDisk:
@@ -167,7 +167,7 @@ class Learner:
         weight[: self.topics] = 1.0 / (self.totals + self._beta_sum)
         longest = int(np.diff(pair_offsets).max(initial=0)) * self.rate.passes
         if len(self._rates) < longest:
-            self._rates = _power(DOCUMENT_DELAY + np.arange(2 * longest), -DOCUMENT_POWER)
+            self._rates = _portable_power(DOCUMENT_DELAY + np.arange(2 * longest), -DOCUMENT_POWER)
         ends = np.searchsorted(pair_offsets, len(pair_words) * np.arange(1, SLICES) / SLICES)
         ranges = [0, *ends.tolist(), documents]
 
@@ -257,7 +257,7 @@ class Loop:
     def sweep(self, step: int, each: Callable[[int], None] | None = None) -> None:
         """Learn from every document once. `each` is told after each minibatch how many documents have been seen."""
         options, learner = self.options, self.learner
-        draw = random_streams.generator(options.seed, options.chain, random_streams.CELL, step)
+        draw = random_streams.make_generator(options.seed, options.chain, random_streams.CELL, step)
         gains = options.optimize_interval > 0
         self.fit, self.gain, self.cost = 0.0, np.zeros_like(learner.alpha), np.zeros(len(learner.alpha))
         runs = draw.permutation(-(-self.source.n_documents // RUN))
@@ -288,5 +288,5 @@ class Loop:
             words, offsets = self.source.take(chosen)
             groups = self.groups
             if len(groups):
-                groups = np.ascontiguousarray(groups[_members(chosen, self.source.n_documents)])
+                groups = np.ascontiguousarray(groups[_members_of_runs(chosen, self.source.n_documents)])
             yield groups, words, offsets

@@ -88,7 +88,7 @@ class RestrictedCvb0(Method):
     def start(self, random: bool) -> None:
         """Every pair wholly on one of its document's topics: from the state, or at random."""
         state, options = self.state, self.options
-        draw = random_streams.generator(options.seed, options.chain, random_streams.START)
+        draw = random_streams.make_generator(options.seed, options.chain, random_streams.START)
         choices, sizes = np.diff(self.allowed[0]), np.diff(self.offsets)
         place = (draw.random(len(self.words)) * np.repeat(choices, sizes)).astype(np.int64)
         if state.placed:
@@ -142,11 +142,11 @@ class RestrictedCvb0(Method):
         nd, nw = self._sums(3)
         alpha = entry_alpha(state, self.allowed)
         sums = by_document(alpha, self.allowed)
-        total = _rising(nd, alpha) - float(np.sum(gammaln(sums + state.lengths) - gammaln(sums)))
+        total = _expected_log_rising(nd, alpha) - float(np.sum(gammaln(sums + state.lengths) - gammaln(sums)))
         word = np.repeat(np.arange(state.n_words), np.diff(self.indptr))
-        total += _rising(nw, self._beta[word] + self.pseudo)
+        total += _expected_log_rising(nw, self._beta[word] + self.pseudo)
         topics = np.stack([self._by_topic(row) for row in nw])
-        total -= _rising(topics, state.beta.sum() + self.pseudo_totals)
+        total -= _expected_log_rising(topics, state.beta.sum() + self.pseudo_totals)
         total += kernel.entropy(self.counts, self.offsets, self.allowed[0], self.gamma_start, self.gamma)
         return total / max(state.n_tokens, 1)
 
@@ -209,7 +209,7 @@ class RestrictedCvb0(Method):
         assert np.allclose(self.totals, totals, atol=1e-6), "n_k"
 
 
-def _rising(sums: Floats, prior: Floats) -> float:
+def _expected_log_rising(sums: Floats, prior: Floats) -> float:
     """Σ E[log Γ(prior + n)] - log Γ(prior); sums: mean, variance and log p(n = 0) of each n."""
     mean, variance, none = np.ascontiguousarray(sums, np.float32)
     return float(np.sum(bounds.expected_rising(mean, variance, none, np.ascontiguousarray(prior, np.float64))))

@@ -29,12 +29,12 @@ from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.declare import check_positive
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
-from topicx.files.schema import Array, require
+from topicx.files.schema import Array, require_consistent
 from topicx.model import Model
 from topicx.sampling import random_streams
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
-from topicx.sampling.sweep_loop import Interrupted, Step, Stop, Trace, Training, never
+from topicx.sampling.sweep_loop import Interrupted, Step, Stop, Trace, Training, never_stop
 from topicx.sampling.updates import prior_fixed_points
 from topicx.sampling.updates.prior_fixed_points import DocumentStatistics
 from topicx.state import Csr, State
@@ -68,7 +68,7 @@ class Scvb0(Method):
             self.learner.totals = soft.column_sums(self.learner.nw, state.n_topics)
             return
         frequencies = np.bincount(state.words, minlength=state.n_words)
-        self.learner.start(frequencies, random_streams.key(options.seed, options.chain, random_streams.START))
+        self.learner.start(frequencies, random_streams.stream_key(options.seed, options.chain, random_streams.START))
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         self.loop.sweep(step)
@@ -117,8 +117,8 @@ class Scvb0(Method):
         learner.nw, learner.totals = arrays["nw"].copy(), arrays["totals"].copy()
         loop.gain, loop.cost = arrays["gain"].copy(), arrays["cost"].copy()
         scale, step, fit, done = arrays["numbers"].tolist()
-        require(1e-7 <= scale <= 1, f"a scale of {scale:g}")
-        require(min(step, done) >= 0, f"{step:g} batches in {done:g} sweeps")
+        require_consistent(1e-7 <= scale <= 1, f"a scale of {scale:g}")
+        require_consistent(min(step, done) >= 0, f"{step:g} batches in {done:g} sweeps")
         learner.scale, learner.step, loop.fit, loop.done = scale, int(step), fit, int(done)
 
     def sync(self) -> State:
@@ -141,7 +141,7 @@ class Passes(Training):
         alpha, beta = options.alpha_vector()[None, :], np.full(len(corpus.vocabulary), float(options.beta))
         self.learner = Learner(options.topics, len(corpus.vocabulary), alpha, beta, Rate.of(options), engine)
         self.learner.start(
-            corpus.word_frequencies, random_streams.key(options.seed, options.chain, random_streams.START)
+            corpus.word_frequencies, random_streams.stream_key(options.seed, options.chain, random_streams.START)
         )
         self.loop = Loop(OnDisk(corpus), np.zeros(0, np.uint32), options, self.learner)
         self.trace = Trace({name: [] for name in ("sweep", "score", "alpha_sum", "beta", "rate")})
@@ -182,7 +182,7 @@ def train_file(
     options: Options,
     engine: Engine | None = None,
     each: Callable[[int, int, float], None] = lambda sweep, documents, fit: None,
-    stop: Stop = never,
+    stop: Stop = never_stop,
 ) -> Model:
     """A model of a corpus file that need not fit in memory, by SCVB0: `options.iterations` passes over the file.
 
@@ -219,12 +219,12 @@ def _learn_priors(loop: Loop, sweep: int) -> None:
     what = set(options.optimize.split("+"))
     alpha, beta = learner.alpha, learner.beta
     if what & {"alpha", "symmetric-alpha"}:
-        alpha = prior_fixed_points.rounded(
+        alpha = prior_fixed_points.round_to_float32(
             prior_fixed_points.learn_alpha(Observed(loop.gain, loop.cost), alpha, "symmetric-alpha" in what)
         )
     if "beta" in what:
         words = ExpectedWords(learner.counts, learner.totals, beta)
-        beta = prior_fixed_points.rounded(prior_fixed_points.learn_beta(words, beta, learner.seeds))
+        beta = prior_fixed_points.round_to_float32(prior_fixed_points.learn_beta(words, beta, learner.seeds))
     learner.set_priors(alpha, beta)
 
 
@@ -271,7 +271,7 @@ class StochasticLDA:
             rate or Rate(),
             Threads(threads),
         )
-        self._key = random_streams.key(seed, 0, random_streams.START)
+        self._key = random_streams.stream_key(seed, 0, random_streams.START)
         self._options = options
 
     def partial_fit(self, corpus: Corpus) -> StochasticLDA:

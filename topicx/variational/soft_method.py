@@ -88,7 +88,7 @@ class Soft(Method):
     def _pair_topics(self) -> NDArray[np.uint16]:
         """A topic for each pair (schedule order): that of its first token, where the state has one; else at random."""
         state, options = self.state, self.options
-        draw = random_streams.generator(options.seed, options.chain, random_streams.START)
+        draw = random_streams.make_generator(options.seed, options.chain, random_streams.START)
         topics = draw.integers(0, self.topics, len(self.words), dtype=np.uint16)
         if self._placed:
             found = np.zeros(len(self.words), np.uint16)

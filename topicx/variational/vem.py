@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.soft import bounds
-from topicx.files.schema import require
+from topicx.files.schema import require_consistent
 from topicx.sampling.method import Method
 from topicx.sampling.special_functions import gammaln, log, polygamma, psi
-from topicx.sampling.updates.prior_fixed_points import LEAST, learn_beta, rounded, usable
+from topicx.sampling.updates.prior_fixed_points import LEAST, as_usable_prior, learn_beta, round_to_float32
 from topicx.variational.vb import Vb
 
 Floats = NDArray[np.float64]
@@ -142,7 +142,7 @@ def newton_direction(slope: Floats, curvature: Floats, omega: Floats) -> Floats:
     return result
 
 
-def search(value: Callable[[float], float], longest: float, slope: float) -> float:
+def find_step_length(value: Callable[[float], float], longest: float, slope: float) -> float:
     """The first of t = longest, longest/2, … at which value(t) is above value(0) in proportion to its slope; else 0."""
     if not (slope > 0 and np.isfinite(slope)):
         return 0.0
@@ -165,10 +165,11 @@ def renew_collection(known: Collection, omega: Floats, a: float) -> tuple[Floats
         along = newton_direction(slope, known.omega_curvature(omega, a), omega)
         falling = along < 0
         room = float(np.min(omega[falling] / -along[falling])) if falling.any() else 1.0
-        t = search(lambda t: known.of_omega(omega + t * along, a), min(1.0, 0.9 * room), float(np.sum(slope * along)))  # noqa: B023
+        longest, gain = min(1.0, 0.9 * room), float(np.sum(slope * along))
+        t = find_step_length(lambda t: known.of_omega(omega + t * along, a), longest, gain)  # noqa: B023
         omega = np.maximum(omega + t * along, LEAST)
         omega = omega / omega.sum()
-        a = _climb(
+        a = _guarded_newton_step(
             a, lambda x: known.of_precision(omega, x), known.precision_slope(omega, a),  # noqa: B023
             known.precision_curvature(omega, a),
         )  # fmt: skip
@@ -178,11 +179,11 @@ def renew_collection(known: Collection, omega: Floats, a: float) -> tuple[Floats
     return omega, a
 
 
-def _climb(x: float, value: Callable[[float], float], slope: float, curvature: float) -> float:
+def _guarded_newton_step(x: float, value: Callable[[float], float], slope: float, curvature: float) -> float:
     """A guarded Newton step of a positive number: at most to its double or its half."""
     step = -slope / curvature if curvature < 0 else np.sign(slope) * x
     step = float(np.clip(step, -x / 2, x))
-    return x + step * search(lambda t: value(x + t * step), 1.0, slope * step)
+    return x + step * find_step_length(lambda t: value(x + t * step), 1.0, slope * step)
 
 
 @dataclass(frozen=True)
@@ -265,28 +266,28 @@ class Maximise:
         beta = method.state.beta
         if self.interval > 0 and self.sweeps > self.burn_in and self.sweeps % self.interval == 0:
             if "alpha" in self.what:
-                scale = _maximise(scale, Scale(documents, digammas, sums, pi, precision))
+                scale = _maximise_prior(scale, Scale(documents, digammas, sums, pi, precision))
                 tau = precision[:, None] * pi
                 elog = float(np.sum(psi(tau) - psi(precision)[:, None]))
-                concentration = _maximise(concentration, Concentration(len(pi), pi.shape[1], elog))
+                concentration = _maximise_prior(concentration, Concentration(len(pi), pi.shape[1], elog))
             if "beta" in self.what:
-                beta = rounded(learn_beta(method.word_statistics(), beta, method.state.seeds))
+                beta = round_to_float32(learn_beta(method.word_statistics(), beta, method.state.seeds))
         side["pi"], side["precision"] = pi, precision
         side["scale"], side["concentration"] = np.array([scale]), np.array([concentration])
-        method.set_priors(usable(scale * pi), beta)
+        method.set_priors(as_usable_prior(scale * pi), beta)
         return {"gamma": scale, "concentration": concentration}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"sweeps": np.array([self.sweeps])}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        require(arrays["sweeps"].shape == (1,), "numbers of sweeps of another shape")
+        require_consistent(arrays["sweeps"].shape == (1,), "numbers of sweeps of another shape")
         self.sweeps = int(arrays["sweeps"][0])
 
 
-def _maximise(x: float, bound: Scale | Concentration) -> float:
+def _maximise_prior(x: float, bound: Scale | Concentration) -> float:
     for _ in range(ROUNDS):
-        new = float(np.clip(_climb(x, bound.value, bound.slope(x), bound.curvature(x)), 1e-6, 1e6))
+        new = float(np.clip(_guarded_newton_step(x, bound.value, bound.slope(x), bound.curvature(x)), 1e-6, 1e6))
         if abs(new - x) < 1e-6 * x:
             return new
         x = new

@@ -27,52 +27,52 @@ class Weighted(NamedTuple):
     sweeps: int
 
 
-def learn(
+def learn_weighted_topics(
     table: Any, topics: int, alpha: float, beta: float, *, sweeps: int, seed: int, tolerance: float = 1e-5
 ) -> Weighted:  # fmt: skip
     """Topics of a documents × words CSR matrix of weights of at least 0; ends when γ moves less than `tolerance` on
     average."""
-    documents, words, x, own = _entries(table)
+    documents, words, x, own = _token_entries(table)
     gamma = np.random.Generator(np.random.Philox(key=seed)).dirichlet(np.ones(topics), len(x))
     done, moved = 0, math.inf
     while done < sweeps and moved >= tolerance:
         part, mine = gamma * x[:, None], gamma * own[:, None]
-        n_dk, n_wk = _sums(documents, part, table.shape[0]), _sums(words, part, table.shape[1])
+        n_dk, n_wk = _sum_by_row(documents, part, table.shape[0]), _sum_by_row(words, part, table.shape[1])
         new = (n_dk[documents] - mine + alpha) * (n_wk[words] - mine + beta)
         new /= n_wk.sum(axis=0) - mine + beta * table.shape[1]
-        new = _normal(new)
+        new = _normalize_rows(new)
         moved = float(np.abs(new - gamma).sum(axis=1).mean()) if len(x) else 0.0
         gamma = new
         done += 1
-    return Weighted(_sums(words, gamma * x[:, None], table.shape[1]), done)
+    return Weighted(_sum_by_row(words, gamma * x[:, None], table.shape[1]), done)
 
 
 def fold_in(table: Any, phi: Floats, alpha: Floats, sweeps: int = 50) -> Floats:
     """θ of the rows of a CSR matrix of weights under fixed topics φ (topics × words); no row knows of another."""
-    documents, words, x, own = _entries(table)
+    documents, words, x, own = _token_entries(table)
     likely = phi.T[words]
-    gamma = _normal(likely * alpha)
+    gamma = _normalize_rows(likely * alpha)
     for _ in range(sweeps):
-        n_dk = _sums(documents, gamma * x[:, None], table.shape[0])
-        gamma = _normal((n_dk[documents] - gamma * own[:, None] + alpha) * likely)
-    weights = _sums(documents, gamma * x[:, None], table.shape[0]) + alpha
+        n_dk = _sum_by_row(documents, gamma * x[:, None], table.shape[0])
+        gamma = _normalize_rows((n_dk[documents] - gamma * own[:, None] + alpha) * likely)
+    weights = _sum_by_row(documents, gamma * x[:, None], table.shape[0]) + alpha
     theta: Floats = weights / weights.sum(axis=1, keepdims=True)
     return theta
 
 
-def _entries(table: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+def _token_entries(table: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
     """Row, column and weight of each entry, and the weight of one of its tokens."""
     rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
     x = np.asarray(table.data, np.float64)
     return rows, np.asarray(table.indices, np.int64), x, np.minimum(x, 1.0)
 
 
-def _normal(values: Floats) -> Floats:
+def _normalize_rows(values: Floats) -> Floats:
     # A token's own share may exceed the sums by rounding.
     values = np.maximum(values, 1e-300)
     return values / values.sum(axis=1, keepdims=True)
 
 
-def _sums(rows: NDArray[np.int64], parts: Floats, number: int) -> Floats:
+def _sum_by_row(rows: NDArray[np.int64], parts: Floats, number: int) -> Floats:
     """The sums of the parts with the same row, each in the order of the entries."""
     return np.stack([np.bincount(rows, weights=column, minlength=number) for column in parts.T], axis=1)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from topicx.corpus.text.tokenizer import LANGUAGES, Tokenizer, stopwords
+from topicx.corpus.text.tokenizer import LANGUAGES, Tokenizer, load_stopwords
 
 TOP = 10
 """Words of a topic that are looked at."""
@@ -18,8 +18,8 @@ def noisy_words(topics: Sequence[Sequence[str]]) -> tuple[dict[str, str], str | 
     """What is noise among the topics' top words, with its kind (short word, number or stop word), and the language of
     the stop words: the one that most of the top words are stop words of."""
     words = Counter(word for topic in topics for word in topic[:TOP])
-    language = max(LANGUAGES, key=lambda one: sum(words[word] for word in words if word.lower() in stopwords(one)))
-    stop = stopwords(language)
+    language = max(LANGUAGES, key=lambda one: sum(words[word] for word in words if word.lower() in load_stopwords(one)))
+    stop = load_stopwords(language)
     short, lettered = Tokenizer(min_length=2, keep_numbers=True), Tokenizer(min_length=1, keep_numbers=False)
     noise: dict[str, str] = {}
     for word in words:

@@ -24,7 +24,7 @@ from topicx.corpus.table import SNIPPET, Table
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import theta_rows
-from topicx.estimate.topic_edits import follow
+from topicx.estimate.topic_edits import follow_model_edits
 from topicx.model import Model
 from topicx.predict.topic_rows import match_vocabulary
 from topicx.state import State
@@ -128,7 +128,7 @@ def by_documents(
         why = model.unlike(held)
         if why is not None:
             raise InputError(f"the state: it is not of the model's run: {why}")
-        held = follow(held, model)
+        held = follow_model_edits(held, model)
         groups = groups_of(held.table, by, unit, every)
         shares, lengths = theta_rows(held, threads=threads), held.lengths
     found = mixtures_of(groups, shares, lengths, share)

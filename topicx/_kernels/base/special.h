@@ -1,7 +1,7 @@
 /* Logarithm, exponential, digamma, log gamma and trigamma in double precision, and sums of them over rows.
  *
  * No libm: four operations in a fixed order, the same bits on every CPU. One number at a time and without branches, so
- * that compilers make vectors of the loops; TX_CLONES (clones.h) compiles those for several CPUs. */
+ * that compilers make vectors of the loops; TX_CLONED (clones.h) compiles those for several CPUs. */
 #ifndef TOPICX_SPECIAL_H
 #define TOPICX_SPECIAL_H
 
@@ -83,21 +83,27 @@ TX_INLINE double d_tetragamma(double x) { /* psi'' */
 
 /* ---- digamma of rows ---- */
 /* out[k] = psi(prior[k] + n[k]) - less */
-TX_CLONES static void digamma_row(float *restrict out, const double *restrict prior, const float *restrict n,
-                                         double less, int64_t K) {
+TX_INLINE void digamma_row_body(float *restrict out, const double *restrict prior, const float *restrict n,
+                                double less, int64_t K) {
     for (int64_t k = 0; k < K; k++) out[k] = (float)(d_digamma(prior[k] + (double)n[k]) - less);
 }
+TX_CLONED(void, digamma_row, (float *restrict out, const double *restrict prior, const float *restrict n,
+          double less, int64_t K), (out, prior, n, less, K))
 /* out[k] = psi(prior + n[k]) - less[k] */
-TX_CLONES static void digamma_word(float *restrict out, double prior, const float *restrict n,
-                                          const double *restrict less, int64_t K) {
+TX_INLINE void digamma_word_body(float *restrict out, double prior, const float *restrict n,
+                                 const double *restrict less, int64_t K) {
     for (int64_t k = 0; k < K; k++) out[k] = (float)(d_digamma(prior + (double)n[k]) - less[k]);
 }
+TX_CLONED(void, digamma_word, (float *restrict out, double prior, const float *restrict n,
+          const double *restrict less, int64_t K), (out, prior, n, less, K))
 /* sum[k] += psi(prior[k] + n[k]) - base[k] */
-TX_CLONES static void digamma_gain(double *restrict sum, const double *restrict prior, const float *restrict n,
-                                          const double *restrict base, int64_t K) {
+TX_INLINE void digamma_gain_body(double *restrict sum, const double *restrict prior, const float *restrict n,
+                                 const double *restrict base, int64_t K) {
     for (int64_t k = 0; k < K; k++) sum[k] += d_digamma(prior[k] + (double)n[k]) - base[k];
 }
-TX_CLONES static void special_map(double *restrict out, const double *restrict x, int which, int64_t n) {
+TX_CLONED(void, digamma_gain, (double *restrict sum, const double *restrict prior, const float *restrict n,
+          const double *restrict base, int64_t K), (sum, prior, n, base, K))
+TX_INLINE void special_map_body(double *restrict out, const double *restrict x, int which, int64_t n) {
     if (which == 0)
         for (int64_t i = 0; i < n; i++) out[i] = d_digamma(x[i]);
     else if (which == 1)
@@ -111,12 +117,14 @@ TX_CLONES static void special_map(double *restrict out, const double *restrict x
     else
         for (int64_t i = 0; i < n; i++) out[i] = d_exp(x[i]);
 }
+TX_CLONED(void, special_map, (double *restrict out, const double *restrict x, int which, int64_t n), (out, x, which,
+          n))
 
 /* ---- sums of indicators ---- */
 /* sum[k] += c g over pairs (order == NULL: in turn), square[k] += c g (1 - g) where it is given: in double precision. */
-TX_CLONES static void pair_sums(const float *restrict g, const uint32_t *restrict order,
-                                  const uint32_t *restrict counts, int64_t pairs, int64_t K, double *restrict sum,
-                                  double *restrict square) {
+TX_INLINE void pair_sums_body(const float *restrict g, const uint32_t *restrict order,
+                              const uint32_t *restrict counts, int64_t pairs, int64_t K, double *restrict sum,
+                              double *restrict square) {
     for (int64_t i = 0; i < pairs; i++) {
         const int64_t at = order ? order[i] : i;
         const float *restrict p = g + at * K;
@@ -127,6 +135,9 @@ TX_CLONES static void pair_sums(const float *restrict g, const uint32_t *restric
             for (int64_t k = 0; k < K; k++) square[k] += c * ((double)p[k] * (1 - (double)p[k]));
     }
 }
+TX_CLONED(void, pair_sums, (const float *restrict g, const uint32_t *restrict order, const uint32_t *restrict counts,
+          int64_t pairs, int64_t K, double *restrict sum, double *restrict square), (g, order, counts, pairs, K, sum,
+          square))
 
 /* Sum over a row of E[log gamma(prior + n)] - log gamma(prior), n a sum of independent indicators with this mean and
  * variance and log P(n = 0) = none. The case n = 0 is taken apart; given n > 0, two terms of the Taylor series about the
@@ -139,9 +150,9 @@ TX_INLINE double rising_mean(double prior, double base, double m, double v, doub
     const double curve = d_lgamma(prior + mean) + 0.5 * vary * d_trigamma(prior + mean) - base;
     return m < 1e-5 ? m * d_log(prior) : p * curve;
 }
-TX_CLONES static double rising_sum(const float *restrict mean, const float *restrict variance,
-                                      const float *restrict none, const double *restrict prior,
-                                      const double *restrict base, double *restrict scratch, int64_t K) {
+TX_INLINE double rising_sum_body(const float *restrict mean, const float *restrict variance,
+                                 const float *restrict none, const double *restrict prior,
+                                 const double *restrict base, double *restrict scratch, int64_t K) {
     if (variance)
         for (int64_t k = 0; k < K; k++)
             scratch[k] = rising_mean(prior[k], base[k], mean[k] > 0 ? mean[k] : 0, variance[k], none[k]);
@@ -151,5 +162,8 @@ TX_CLONES static double rising_sum(const float *restrict mean, const float *rest
     for (int64_t k = 0; k < K; k++) sum += scratch[k];
     return sum;
 }
+TX_CLONED(double, rising_sum, (const float *restrict mean, const float *restrict variance,
+          const float *restrict none, const double *restrict prior, const double *restrict base,
+          double *restrict scratch, int64_t K), (mean, variance, none, prior, base, scratch, K))
 
 #endif

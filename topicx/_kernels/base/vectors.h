@@ -17,10 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define TX_X86 1
-#include <immintrin.h>
-#endif
+#include "cpu.h"
 
 #define TX_ALIGNED _Alignas(64)
 #define TX_PASTE_(a, b) a##_##b
@@ -29,24 +26,6 @@
 #define TX_STRING_(a) #a
 #define TX_STRING(a) TX_STRING_(a)
 #define TX_ALWAYS static inline __attribute__((always_inline, unused))
-
-/* 0: plain, 1: AVX2, 2: AVX-512 */
-static inline int tx_instruction_set(void) {
-#ifdef TX_X86
-    const char *wanted = getenv("TOPICX_INSTRUCTIONS");
-    const int most = !wanted || !*wanted || !strcmp(wanted, "avx512") ? 2 : !strcmp(wanted, "avx2") ? 1 : 0;
-    __builtin_cpu_init();
-    if (most == 0 || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("popcnt") ||
-        !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2"))
-        return 0;
-    return most == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-               ? 2
-               : 1;
-#else
-    return 0;
-#endif
-}
 
 #ifdef TX_X86
 #define TX_CHOOSE(table) \

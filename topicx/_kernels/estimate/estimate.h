@@ -27,27 +27,27 @@ static inline double est_tree(const double *lane)
 }
 
 /* sum of a[k] over k < size (a multiple of 16) */
-TX_CLONES static double est_sum(const double *EST_RESTRICT a, ptrdiff_t size)
-{
+TX_INLINE double est_sum_body(const double *EST_RESTRICT a, ptrdiff_t size) {
     double lane[EST_LANES] = {0};
     for (ptrdiff_t k = 0; k < size; k += EST_LANES)
         for (int i = 0; i < EST_LANES; i++) lane[i] += a[k + i];
     return est_tree(lane);
 }
+TX_CLONED(double, est_sum, (const double *EST_RESTRICT a, ptrdiff_t size), (a, size))
 
 /* sum of a[k] n[k]; size is a multiple of 16 */
-TX_CLONES static double est_dot(const double *EST_RESTRICT a, const int32_t *EST_RESTRICT n, ptrdiff_t size)
-{
+TX_INLINE double est_dot_body(const double *EST_RESTRICT a, const int32_t *EST_RESTRICT n, ptrdiff_t size) {
     double lane[EST_LANES] = {0};
     for (ptrdiff_t k = 0; k < size; k += EST_LANES)
         for (int i = 0; i < EST_LANES; i++) lane[i] += a[k + i] * (double)n[k + i];
     return est_tree(lane);
 }
+TX_CLONED(double, est_dot, (const double *EST_RESTRICT a, const int32_t *EST_RESTRICT n, ptrdiff_t size), (a, n,
+          size))
 
 /* sum of a[topic[i]] n[i] */
-TX_CLONES static double est_dot_sparse(const double *EST_RESTRICT a, const uint16_t *EST_RESTRICT topic,
-                                        const int32_t *EST_RESTRICT n, ptrdiff_t length)
-{
+TX_INLINE double est_dot_sparse_body(const double *EST_RESTRICT a, const uint16_t *EST_RESTRICT topic,
+                                     const int32_t *EST_RESTRICT n, ptrdiff_t length) {
     double lane[EST_LANES] = {0};
     ptrdiff_t at = 0;
     for (; at + EST_LANES <= length; at += EST_LANES)
@@ -55,13 +55,16 @@ TX_CLONES static double est_dot_sparse(const double *EST_RESTRICT a, const uint1
     for (int i = 0; at + i < length; i++) lane[i] += a[topic[at + i]] * (double)n[at + i];
     return est_tree(lane);
 }
+TX_CLONED(double, est_dot_sparse, (const double *EST_RESTRICT a, const uint16_t *EST_RESTRICT topic,
+          const int32_t *EST_RESTRICT n, ptrdiff_t length), (a, topic, n, length))
 
 /* into[k] += weight n[k]; size is a multiple of 16 */
-TX_CLONES static void est_add(double *EST_RESTRICT into, const int32_t *EST_RESTRICT n, double weight, ptrdiff_t size)
-{
+TX_INLINE void est_add_body(double *EST_RESTRICT into, const int32_t *EST_RESTRICT n, double weight, ptrdiff_t size) {
     for (ptrdiff_t k = 0; k < size; k += EST_LANES)
         for (int i = 0; i < EST_LANES; i++) into[k + i] += weight * (double)n[k + i];
 }
+TX_CLONED(void, est_add, (double *EST_RESTRICT into, const int32_t *EST_RESTRICT n, double weight, ptrdiff_t size),
+          (into, n, weight, size))
 
 /* into[topic[i]] += weight n[i]: the topics of a row differ, so the additions are independent */
 static inline void est_add_sparse(double *EST_RESTRICT into, const uint16_t *EST_RESTRICT topic,
@@ -71,21 +74,24 @@ static inline void est_add_sparse(double *EST_RESTRICT into, const uint16_t *EST
 }
 
 /* into[k] += weight a[k]; size is a multiple of 16 */
-TX_CLONES static void est_axpy(double *EST_RESTRICT into, const double *EST_RESTRICT a, double weight, ptrdiff_t size)
-{
+TX_INLINE void est_axpy_body(double *EST_RESTRICT into, const double *EST_RESTRICT a, double weight, ptrdiff_t size) {
     for (ptrdiff_t k = 0; k < size; k += EST_LANES)
         for (int i = 0; i < EST_LANES; i++) into[k + i] += weight * a[k + i];
 }
+TX_CLONED(void, est_axpy, (double *EST_RESTRICT into, const double *EST_RESTRICT a, double weight, ptrdiff_t size),
+          (into, a, weight, size))
 
 /* out[k] = fix[k] + a[k] (sum[k] + shift), not below 0; size is a multiple of 16 */
-TX_CLONES static void est_finish(double *EST_RESTRICT out, const double *EST_RESTRICT fix, const double *EST_RESTRICT a,
-                                  const double *EST_RESTRICT sum, double shift, ptrdiff_t size)
-{
+TX_INLINE void est_finish_body(double *EST_RESTRICT out, const double *EST_RESTRICT fix,
+                               const double *EST_RESTRICT a, const double *EST_RESTRICT sum, double shift,
+                               ptrdiff_t size) {
     for (ptrdiff_t k = 0; k < size; k += EST_LANES)
         for (int i = 0; i < EST_LANES; i++) {
             double value = fix[k + i] + a[k + i] * (sum[k + i] + shift);
             out[k + i] = value > 0 ? value : 0;
         }
 }
+TX_CLONED(void, est_finish, (double *EST_RESTRICT out, const double *EST_RESTRICT fix, const double *EST_RESTRICT a,
+          const double *EST_RESTRICT sum, double shift, ptrdiff_t size), (out, fix, a, sum, shift, size))
 
 #endif

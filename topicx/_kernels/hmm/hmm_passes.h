@@ -33,7 +33,8 @@ TX_INLINE int64_t hmm_rescale(double *values, int64_t S, double sum) {
 }
 
 /* out = values times a matrix: a row at a time, so that the entries of `out` are added side by side. */
-TX_INLINE void hmm_times(const double *restrict values, const double *restrict matrix, int64_t S, double *restrict out) {
+TX_INLINE void hmm_times(const double *restrict values, const double *restrict matrix, int64_t S,
+                         double *restrict out) {
     for (int64_t s = 0; s < S; s++) out[s] = values[0] * matrix[s];
     for (int64_t r = 1; r < S; r++) {
         const double value = values[r], *restrict row = matrix + r * S;
@@ -42,7 +43,8 @@ TX_INLINE void hmm_times(const double *restrict values, const double *restrict m
 }
 
 /* log p of one sequence. `rows`: forward values, n x S if `keep`, else 2 x S. */
-TX_INLINE double hmm_forward_of(const hmm_parameters *p, int64_t S, const uint32_t *words, int64_t n, int keep, double *rows) {
+TX_INLINE double hmm_forward_of(const hmm_parameters *p, int64_t S, const uint32_t *words, int64_t n, int keep,
+                                double *rows) {
     double sum = 0;
     int64_t scales = 0;
     if (n == 0) return 0;
@@ -69,7 +71,8 @@ TX_INLINE double hmm_forward_of(const hmm_parameters *p, int64_t S, const uint32
 
 /* Posteriors of one sequence from its forward values: expected counts are added to start, trans and emit (trans without
  * its factor p->trans), and written to `gamma` (n x S) if it is not NULL. `room`: 3 x S. */
-TX_INLINE void hmm_backward_of(const hmm_parameters *p, int64_t S, const uint32_t *words, int64_t n, const double *rows,
+TX_INLINE void hmm_backward_of(const hmm_parameters *p, int64_t S, const uint32_t *words, int64_t n,
+                               const double *rows,
                                double *start, double *trans, double *emit, double *gamma, double *room) {
     double *restrict back = room, *restrict ahead = room + S, *restrict here = room + 2 * S;
     for (int64_t s = 0; s < S; s++) back[s] = 1;
@@ -99,11 +102,13 @@ TX_INLINE void hmm_backward_of(const hmm_parameters *p, int64_t S, const uint32_
     }
 }
 
-TX_CLONES static double hmm_forward(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows) {
+TX_INLINE double hmm_forward_body(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows) {
     if (p->S == 2) return hmm_forward_of(p, 2, words, n, 0, rows);
     if (p->S == 4) return hmm_forward_of(p, 4, words, n, 0, rows);
     return hmm_forward_of(p, p->S, words, n, 0, rows);
 }
+TX_CLONED(double, hmm_forward, (const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows), (p, words,
+          n, rows))
 
 TX_INLINE double hmm_expect_of(const hmm_parameters *p, int64_t S, const uint32_t *words, int64_t n, double *rows,
                                double *start, double *trans, double *emit, double *gamma, double *room) {
@@ -113,16 +118,20 @@ TX_INLINE double hmm_expect_of(const hmm_parameters *p, int64_t S, const uint32_
 }
 
 /* log p, and the expected counts. */
-TX_CLONES static double hmm_expect(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows, double *start,
-                                   double *trans, double *emit, double *gamma, double *room) {
+TX_INLINE double hmm_expect_body(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows,
+                                 double *start, double *trans, double *emit, double *gamma, double *room) {
     if (p->S == 2) return hmm_expect_of(p, 2, words, n, rows, start, trans, emit, gamma, room);
     if (p->S == 4) return hmm_expect_of(p, 4, words, n, rows, start, trans, emit, gamma, room);
     return hmm_expect_of(p, p->S, words, n, rows, start, trans, emit, gamma, room);
 }
+TX_CLONED(double, hmm_expect, (const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows,
+          double *start, double *trans, double *emit, double *gamma, double *room), (p, words, n, rows, start, trans,
+          emit, gamma, room))
 
 /* The most probable states of one sequence and their log p(states, symbols); ties go to the lower state. All parameters are
  * logarithms. `rows`: 2 x S; `from`: n x S. */
-TX_CLONES static double hmm_viterbi(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows, uint8_t *from, uint8_t *path) {
+TX_INLINE double hmm_viterbi_body(const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows,
+                                  uint8_t *from, uint8_t *path) {
     const int64_t S = p->S;
     if (n == 0) return 0;
     for (int64_t s = 0; s < S; s++) rows[s] = p->start[s] + p->emit[words[0] * S + s];
@@ -151,5 +160,7 @@ TX_CLONES static double hmm_viterbi(const hmm_parameters *p, const uint32_t *wor
     }
     return found;
 }
+TX_CLONED(double, hmm_viterbi, (const hmm_parameters *p, const uint32_t *words, int64_t n, double *rows,
+          uint8_t *from, uint8_t *path), (p, words, n, rows, from, path))
 
 #endif

@@ -1,35 +1,24 @@
 """JSON records, one a line: the values of the wanted fields, and of nothing else.
 
 A reader of JSON makes an object of every field of every line, under Python's lock. Most of the bytes of a corpus are the
-insides of long strings, which are read here without the lock, in two passes: the first finds where every field's value
-begins and ends, and what the widest character of a string will be; then Python makes room for the strings, and the second
-pass writes them there. A value that is no string is left to `scan` (that of Python's `json`), which must end where the
-first pass says. Whatever is not as usual (an error, a key with escapes) makes `columns` give None: then somebody else must
-read these lines, who can also say what is wrong with them.
+insides of long strings, which are read here without the lock, as UTF-8: where every field's value begins and ends, and
+what strings with escapes stand for. Then Python makes the strings, each in one copy. A value that is no string is left to
+`scan` (that of Python's `json`), which must take all of it. Whatever is not as usual (an error, a key with escapes) makes
+`columns` give None: then somebody else must read these lines, who can also say what is wrong with them.
 
 The grammar is RFC 8259's, as Python's `json` reads it: half of a surrogate pair alone is a character, and of two values of
 one name the last counts.
 """
 
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memchr
+from libc.string cimport memchr, memcmp, memcpy
 
 from topicx._kernels.base.room cimport grown
 
 cdef extern from "Python.h":
-    object PyUnicode_New(Py_ssize_t size, uint32_t widest)
-
-ctypedef fused unit:
-    uint8_t
-    uint16_t
-    uint32_t
-
-ctypedef fused goal:
-    uint8_t
-    uint16_t
-    uint32_t
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+    object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
 
 cdef enum:
     ODD = -1  # not as usual
@@ -39,12 +28,9 @@ cdef enum:
 
 cdef struct Span:
     Py_ssize_t begin, end  # of the value, without quotes
-    Py_ssize_t size  # characters that the string has; ODD: it is no string
-    void *to  # where they go
+    Py_ssize_t at, size  # with escapes: where it begins among those that were spelt out, and its bytes there
     int32_t record, column  # column -1: nobody wants it
-    uint32_t widest  # no character has a bit that is not here
-    bint escapes
-    int32_t kind  # bytes a character there
+    bint string, escapes
 
 
 cdef class Records:
@@ -56,25 +42,28 @@ cdef class Records:
     cdef Py_ssize_t needed, n_names, n_spans, room, n_records, lines_room
     cdef Span *spans
     cdef int64_t *lines  # of the records
-    cdef uint32_t *letters  # of all names, one after the other
+    cdef uint8_t *letters  # of all names, one after the other
     cdef Py_ssize_t *starts
     cdef Py_ssize_t *seen  # the last record that has the field
+    cdef uint8_t *spelt  # strings with escapes, as they are meant
+    cdef Py_ssize_t spelt_room
 
     def __cinit__(self, list names, Py_ssize_t needed, scan):
         cdef Py_ssize_t i, at = 0
+        cdef list encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         self.names, self.needed, self.scan = names, needed, scan
         self.n_names, self.room, self.lines_room = len(names), 1 << 10, 1 << 10
         self.spans = <Span *>malloc(self.room * sizeof(Span))
         self.lines = <int64_t *>malloc(self.lines_room * sizeof(int64_t))
-        self.letters = <uint32_t *>malloc((sum(map(len, names)) + 1) * sizeof(uint32_t))
+        self.letters = <uint8_t *>malloc(sum(map(len, encoded)) + 1)
         self.starts = <Py_ssize_t *>malloc((self.n_names + 1) * sizeof(Py_ssize_t))
         self.seen = <Py_ssize_t *>malloc((self.n_names + 1) * sizeof(Py_ssize_t))
         if not (self.spans and self.lines and self.letters and self.starts and self.seen):
             raise MemoryError
-        for i, name in enumerate(names):
+        for i, name in enumerate(encoded):
             self.starts[i] = at
             for letter in name:
-                self.letters[at] = ord(letter)
+                self.letters[at] = letter
                 at += 1
         self.starts[self.n_names] = at
 
@@ -84,65 +73,76 @@ cdef class Records:
         free(self.letters)
         free(self.starts)
         free(self.seen)
+        free(self.spelt)
 
     def columns(self, str text):
         """For every name its value in each record (None where it has none), and the records' lines, counted from 0; blank
         lines have no record. None: something is unusual."""
-        cdef const void *data = PyUnicode_DATA(text)
-        cdef Py_ssize_t i, n = PyUnicode_GET_LENGTH(text)
-        cdef int kind = PyUnicode_KIND(text)
+        cdef Py_ssize_t i, n
+        cdef const uint8_t *data
+        cdef bytes encoded
         cdef list values
         cdef bint usual
+        try:
+            data = <const uint8_t *>PyUnicode_AsUTF8AndSize(text, &n)
+        except UnicodeEncodeError:  # half of a surrogate pair
+            encoded = text.encode("utf-8", "surrogatepass")
+            data, n = <const uint8_t *><const char *>encoded, len(encoded)
         self.n_spans = self.n_records = 0
         for i in range(self.n_names):
             self.seen[i] = -1
         with nogil:
-            if kind == 1:
-                usual = self._find[uint8_t](<const uint8_t *>data, n)
-            elif kind == 2:
-                usual = self._find[uint16_t](<const uint16_t *>data, n)
-            else:
-                usual = self._find[uint32_t](<const uint32_t *>data, n)
+            usual = self._find(data, n)
+            if usual:
+                self._spell(data)
         if not usual:
             return None
         values = [[None] * self.n_records for _ in range(self.n_names)]
-        made = self._made(text, values)
-        if made is None:
+        if not self._make(data, values):
             return None
-        with nogil:
-            for i in range(self.n_spans):
-                if kind == 1:
-                    _write[uint8_t](<const uint8_t *>data, &self.spans[i])
-                elif kind == 2:
-                    _write[uint16_t](<const uint16_t *>data, &self.spans[i])
-                else:
-                    _write[uint32_t](<const uint32_t *>data, &self.spans[i])
         return values, [self.lines[i] for i in range(self.n_records)]
 
-    cdef list _made(self, str text, list values):
-        """Every value that was found, with nothing in the strings yet; those that are wanted are put in their places."""
+    cdef bint _make(self, const uint8_t *data, list values) except -1:
+        """Put every wanted value in its place; False: one is unusual."""
         cdef Py_ssize_t i
         cdef Span *span
-        cdef list made = []  # of two values of one name the first is in no place, and is written, too
         for i in range(self.n_spans):
             span = &self.spans[i]
-            if span.size >= 0:
-                value = PyUnicode_New(span.size, min(span.widest, <uint32_t>0x10FFFF))
-                span.to, span.kind = PyUnicode_DATA(value), PyUnicode_KIND(value)
+            if span.escapes:
+                value = PyUnicode_DecodeUTF8(<const char *>(self.spelt + span.at), span.size, b"surrogatepass")
             else:
-                span.to = NULL
+                value = PyUnicode_DecodeUTF8(<const char *>(data + span.begin), span.end - span.begin, b"surrogatepass")
+            if not span.string:
+                written = value
                 try:
-                    value, end = self.scan(text, span.begin)
+                    value, end = self.scan(written, 0)
                 except (ValueError, RecursionError):
-                    return None
-                if end != span.end:
-                    return None
-            made.append(value)
+                    return False
+                if end != len(written):
+                    return False
             if span.column >= 0:
                 (<list>values[span.column])[span.record] = value
-        return made
+        return True
 
-    cdef bint _find(self, const unit *text, Py_ssize_t n) except -1 nogil:
+    cdef int _spell(self, const uint8_t *text) except -1 nogil:
+        """The bytes of all strings with escapes: never more than they are written with."""
+        cdef Py_ssize_t i, room = 0
+        cdef Span *span
+        for i in range(self.n_spans):
+            if self.spans[i].escapes:
+                room += self.spans[i].end - self.spans[i].begin
+        if room > self.spelt_room:
+            self.spelt_room = room + room // 4
+            self.spelt = <uint8_t *>grown(self.spelt, self.spelt_room)
+        room = 0
+        for i in range(self.n_spans):
+            span = &self.spans[i]
+            if span.escapes:
+                span.at, span.size = room, _unescape(text, span, self.spelt + room)
+                room += span.size
+        return 0
+
+    cdef bint _find(self, const uint8_t *text, Py_ssize_t n) except -1 nogil:
         """Where all values are; False: not all lines are usual."""
         cdef Py_ssize_t begin = 0, end
         cdef int64_t line = 0
@@ -162,11 +162,11 @@ cdef class Records:
             line += 1
         return True
 
-    cdef int _record(self, const unit *text, Py_ssize_t i, Py_ssize_t end) except -2 nogil:
+    cdef int _record(self, const uint8_t *text, Py_ssize_t i, Py_ssize_t end) except -2 nogil:
         """1: there is a record on this line; 0: the line is blank."""
         cdef Span span
         cdef Py_ssize_t at
-        cdef unit last = c","
+        cdef uint8_t last = c","
         i = _solid(text, i, end)
         if i == end:
             return 0
@@ -188,11 +188,11 @@ cdef class Records:
                     return ODD
                 i = span.end + 1
             else:
-                span.begin, span.size, span.end = i, ODD, _other(text, i, end)
+                span.begin, span.string, span.escapes, span.end = i, False, False, _other(text, i, end)
                 i = span.end
             if i == ODD:
                 return ODD
-            if span.column >= 0 or span.size == ODD:
+            if span.column >= 0 or not span.string:
                 self._add(&span)
             i = _solid(text, i, end)
             if i == end:
@@ -206,19 +206,13 @@ cdef class Records:
                 return ODD
         return 1
 
-    cdef int32_t _column(self, const unit *text, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+    cdef int32_t _column(self, const uint8_t *text, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
         """Which of the names this is, or -1."""
-        cdef Py_ssize_t i, length
+        cdef Py_ssize_t length
         cdef int32_t name
-        cdef const uint32_t *letters
         for name in range(self.n_names):
-            letters, length = self.letters + self.starts[name], self.starts[name + 1] - self.starts[name]
-            if length != end - begin:
-                continue
-            i = 0
-            while i < length and text[begin + i] == letters[i]:
-                i += 1
-            if i == length:
+            length = self.starts[name + 1] - self.starts[name]
+            if length == end - begin and memcmp(text + begin, self.letters + self.starts[name], length) == 0:
                 self.seen[name] = self.n_records
                 return name
         return -1
@@ -233,67 +227,55 @@ cdef class Records:
         return 0
 
 
-cdef inline Py_ssize_t _solid(const unit *text, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
+cdef inline Py_ssize_t _solid(const uint8_t *text, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
     """The next place without white space."""
     while i < end and (text[i] == 32 or text[i] == 9 or text[i] == 13):
         i += 1
     return i
 
 
-cdef inline Py_ssize_t _next(const unit *text, Py_ssize_t i, Py_ssize_t end, unit character) noexcept nogil:
+cdef inline Py_ssize_t _next(const uint8_t *text, Py_ssize_t i, Py_ssize_t end, uint8_t character) noexcept nogil:
     """The next place of this character, or the end."""
-    cdef const void *found
-    if unit is uint8_t:
-        found = memchr(text + i, character, end - i)
-        return end if found == NULL else <const uint8_t *>found - text
-    while i < end and text[i] != character:
-        i += 1
-    return i
+    cdef const void *found = memchr(text + i, character, end - i)
+    return end if found == NULL else <const uint8_t *>found - text
 
 
-cdef bint _string(const unit *text, Py_ssize_t i, Py_ssize_t end, Span *span) noexcept nogil:
+cdef bint _string(const uint8_t *text, Py_ssize_t i, Py_ssize_t end, Span *span) noexcept nogil:
     """The string whose first character is here, behind its quote; False: it is none."""
     cdef uint32_t c
-    cdef Py_ssize_t at, saved = 0
-    span.begin, span.widest, span.escapes = i, 0, False
+    span.begin, span.string, span.escapes = i, True, False
     while True:
-        i = _plain(text, i, end, &span.widest)
+        i = _plain(text, i, end)
         if i == end or text[i] < 32:
             return False
         if text[i] == c'"':
             break
-        at = i
         i = _escape(text, i, end, &c)
         if i == ODD:
             return False
-        span.widest |= c
         span.escapes = True
-        saved += i - at - 1
-    span.end, span.size = i, i - span.begin - saved
+    span.end = i
     return True
 
 
-cdef inline Py_ssize_t _plain(const unit *text, Py_ssize_t i, Py_ssize_t end, uint32_t *widest) noexcept nogil:
+cdef inline Py_ssize_t _plain(const uint8_t *text, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
     """The next quote, backslash or control character."""
-    cdef unit c, met, wide
+    cdef uint8_t c, met
     cdef int j
     while i + STEP <= end:
-        met = wide = 0
+        met = 0
         for j in range(STEP):
             c = text[i + j]
             met |= (c == c'"') | (c == c"\\") | (c < 32)
-            wide |= c
         if met:
             break
-        widest[0] |= wide
         i += STEP
     while i < end and text[i] != c'"' and text[i] != c"\\" and text[i] >= 32:
-        widest[0] |= text[i]
         i += 1
     return i
 
 
-cdef Py_ssize_t _escape(const unit *text, Py_ssize_t i, Py_ssize_t end, uint32_t *character) noexcept nogil:
+cdef Py_ssize_t _escape(const uint8_t *text, Py_ssize_t i, Py_ssize_t end, uint32_t *character) noexcept nogil:
     """What the escape that begins here stands for, and where it ends."""
     cdef int first, second
     if i + 1 == end:
@@ -324,10 +306,10 @@ cdef Py_ssize_t _escape(const unit *text, Py_ssize_t i, Py_ssize_t end, uint32_t
     return i + 2
 
 
-cdef int _hexadecimal(const unit *text, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
+cdef int _hexadecimal(const uint8_t *text, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
     """The number of these four digits, or -1."""
     cdef int value = 0, j
-    cdef unit c
+    cdef uint8_t c
     if i + 4 > end:
         return ODD
     for j in range(4):
@@ -341,11 +323,11 @@ cdef int _hexadecimal(const unit *text, Py_ssize_t i, Py_ssize_t end) noexcept n
     return value
 
 
-cdef Py_ssize_t _other(const unit *text, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
+cdef Py_ssize_t _other(const uint8_t *text, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
     """Where a value that is no string would end, if it is one."""
     cdef Span inner
     cdef Py_ssize_t begin = i, depth = 0
-    cdef unit c
+    cdef uint8_t c
     while i < end:
         c = text[i]
         if c == c'"':
@@ -364,28 +346,37 @@ cdef Py_ssize_t _other(const unit *text, Py_ssize_t i, Py_ssize_t end) noexcept 
     return i if depth == 0 and i > begin else ODD
 
 
-cdef void _write(const unit *text, const Span *span) noexcept nogil:
-    """A string's characters into their place."""
-    if span.to == NULL:
-        return
-    if span.kind == 1:
-        _spell(text, span, <uint8_t *>span.to)
-    elif span.kind == 2:
-        _spell(text, span, <uint16_t *>span.to)
-    else:
-        _spell(text, span, <uint32_t *>span.to)
-
-
-cdef void _spell(const unit *text, const Span *span, goal *to) noexcept nogil:
-    cdef Py_ssize_t i = span.begin, j, run
+cdef Py_ssize_t _unescape(const uint8_t *text, const Span *span, uint8_t *to) noexcept nogil:
+    """A string's bytes into their place, and how many they are."""
+    cdef Py_ssize_t i = span.begin, run, at = 0
     cdef uint32_t c = 0
     while i < span.end:
-        run = _next(text, i, span.end, <unit>c"\\") - i if span.escapes else span.end - i
-        for j in range(run):
-            to[j] = <goal>text[i + j]
-        to += run
+        run = _next(text, i, span.end, c"\\") - i
+        memcpy(to + at, text + i, run)
+        at += run
         i += run
         if i < span.end:
             i = _escape(text, i, span.end, &c)
-            to[0] = <goal>c
-            to += 1
+            at = _put(to, at, c)
+    return at
+
+
+cdef inline Py_ssize_t _put(uint8_t *to, Py_ssize_t at, uint32_t c) noexcept nogil:
+    """Append a character as UTF-8, half of a surrogate pair too."""
+    if c < 0x80:
+        to[at] = <uint8_t>c
+        return at + 1
+    if c < 0x800:
+        to[at] = <uint8_t>(0xC0 | (c >> 6))
+        to[at + 1] = <uint8_t>(0x80 | (c & 0x3F))
+        return at + 2
+    if c < 0x10000:
+        to[at] = <uint8_t>(0xE0 | (c >> 12))
+        to[at + 1] = <uint8_t>(0x80 | ((c >> 6) & 0x3F))
+        to[at + 2] = <uint8_t>(0x80 | (c & 0x3F))
+        return at + 3
+    to[at] = <uint8_t>(0xF0 | (c >> 18))
+    to[at + 1] = <uint8_t>(0x80 | ((c >> 12) & 0x3F))
+    to[at + 2] = <uint8_t>(0x80 | ((c >> 6) & 0x3F))
+    to[at + 3] = <uint8_t>(0x80 | (c & 0x3F))
+    return at + 4

@@ -5,16 +5,18 @@ A word is a maximal run of characters of one class, where a joiner (an apostroph
 word between two characters that allow it; or, for MALLET's rule, such a run from its first letter to its last, if
 those are at least two places apart. Words that are too short or have no letter can be told apart on the way: they all
 get the one id `noise`, and no place in the table. topicx/corpus/text/tokenizer.py gives the classes, states the same rule as a
-`regex` pattern, and the tests hold the two equal. Text is read in CPython's own representation (one, two or four
-bytes a character); what is not ASCII is first brought into its form (`Forms`), a piece at a time.
+`regex` pattern, and the tests hold the two equal. ASCII text is read where CPython keeps it; other text is copied first,
+four bytes a character, because the limited API shows no other form of it, and what is not ASCII is brought into its form
+(`Forms`), a piece at a time.
 
 What becomes of the ids is in ids.pyx.
 """
 
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
+
+import sys
 
 import numpy as np
 
@@ -23,8 +25,9 @@ from topicx._kernels.base.room cimport grown
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
-    bint PyUnicode_IS_ASCII(object text)
+    Py_ssize_t PyUnicode_GetLength(object text) except -1
     uint32_t *PyUnicode_AsUCS4(object text, uint32_t *to, Py_ssize_t room, bint null) except NULL
+    object PyUnicode_DecodeUTF32(const char *data, Py_ssize_t size, const char *errors, int *order)
 
 cdef enum:
     WORD = 1  # part of a word
@@ -35,12 +38,12 @@ cdef enum:
     WIDE = 32  # a word even when alone: an ideograph, a syllable
     ASKED = 128  # the class is known
 
+cdef int ORDER = -1 if sys.byteorder == "little" else 1  # of bytes, as PyUnicode_DecodeUTF32 tells it
 cdef uint32_t NONE = 0xFFFFFFFF
 cdef uint64_t EVERY = 0xFFFFFFFFFFFFFFFFULL
 
-ctypedef fused unit:
+ctypedef fused unit:  # a character of ASCII text, or of any text
     uint8_t
-    uint16_t
     uint32_t
 
 
@@ -118,7 +121,7 @@ cdef class Forms:
             self.forms[256 * page + i] = KNOWN | value
         return 0
 
-    cdef Py_ssize_t end(self, const unit *text, Py_ssize_t begin, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t end(self, const uint32_t *text, Py_ssize_t begin, Py_ssize_t n) noexcept nogil:
         """Where the piece that begins here ends."""
         cdef Py_ssize_t at = begin + self.piece
         while at < n:
@@ -127,7 +130,7 @@ cdef class Forms:
             at += 1
         return n
 
-    cdef Py_ssize_t form(self, const unit *text, Py_ssize_t n, uint32_t *to) except -2 nogil:
+    cdef Py_ssize_t form(self, const uint32_t *text, Py_ssize_t n, uint32_t *to) except -2 nogil:
         """The forms of these characters, and how many characters they are; -1 where neighbours matter."""
         cdef Py_ssize_t i, at = 0
         cdef uint64_t value
@@ -214,10 +217,10 @@ cdef inline uint64_t _gathered(uint64_t bytes) noexcept nogil:
     return ((bytes & 0x0101010101010101ULL) * 0x0102040810204080ULL) >> 56
 
 
-cdef inline bint _narrowed(const unit *text, Py_ssize_t n, uint8_t *to) noexcept nogil:
+cdef inline bint _narrowed(const uint32_t *text, Py_ssize_t n, uint8_t *to) noexcept nogil:
     """Whether this is ASCII; it is copied, a byte a character."""
     cdef Py_ssize_t i
-    cdef unit any_bits = 0
+    cdef uint32_t any_bits = 0
     for i in range(n):
         any_bits |= text[i]
         to[i] = <uint8_t>text[i]
@@ -243,6 +246,7 @@ cdef class Words:
     cdef uint64_t *slots     # hash (upper half) and id + 1 (lower half); 0 is free
     cdef uint8_t *buffer     # the word being read
     cdef uint32_t *out       # ids of the batch being read
+    cdef uint32_t *wide      # the texts of the batch that are not ASCII
     cdef uint32_t *formed    # the piece of text being read
     cdef const uint8_t *ascii  # the forms of characters of one byte
     cdef uint8_t *letters    # ASCII text in its form,
@@ -250,7 +254,7 @@ cdef class Words:
     cdef uint64_t *in_word   # a bit for every character that is part of a word,
     cdef uint64_t *is_letter # and for every letter
     cdef Py_ssize_t ascii_room
-    cdef Py_ssize_t arena_room, starts_room, buffer_room, out_room, formed_room, n_out
+    cdef Py_ssize_t arena_room, starts_room, buffer_room, out_room, wide_room, formed_room, n_out
     cdef uint64_t mask
     cdef Py_ssize_t count
     cdef bint frozen
@@ -266,7 +270,8 @@ cdef class Words:
         self.slots = <uint64_t *>calloc(self.mask + 1, sizeof(uint64_t))
         self.buffer = <uint8_t *>malloc(self.buffer_room)
         self.out = <uint32_t *>malloc(self.out_room * sizeof(uint32_t))
-        self.formed, self.formed_room = NULL, 0
+        self.wide = self.formed = NULL
+        self.wide_room = self.formed_room = 0
         self.letters = self.kinds = NULL
         self.in_word = self.is_letter = NULL
         self.ascii_room = 0
@@ -281,6 +286,7 @@ cdef class Words:
         free(self.slots)
         free(self.buffer)
         free(self.out)
+        free(self.wide)
         free(self.formed)
         free(self.letters)
         free(self.kinds)
@@ -334,51 +340,76 @@ cdef class Words:
         are."""
         lengths = np.empty(len(texts), dtype=np.int64)
         cdef int64_t[::1] counts = lengths
-        cdef Py_ssize_t i, before, n_texts = len(texts)
+        cdef Py_ssize_t i, before, size, n_texts = len(texts)
         cdef bint formed = forms is not None
         cdef str text
-        places = np.empty((n_texts, 4), dtype=np.int64)  # where each text is, its length, its bytes a character, whether
-        cdef int64_t[:, ::1] place = places              # it is read as it stands
+        places = np.empty((n_texts, 2), dtype=np.int64)  # where ASCII text is (else 0), and its length
+        cdef int64_t[:, ::1] place = places
+        cdef uint32_t *wide = self._widened(texts, place)
         for i in range(n_texts):
             text = texts[i]
-            place[i, 0], place[i, 1] = <int64_t>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
-            place[i, 2], place[i, 3] = PyUnicode_KIND(text), not formed or PyUnicode_IS_ASCII(text)
+            if text.isascii():
+                place[i, 0] = <int64_t>PyUnicode_AsUTF8AndSize(text, &size)
         self.n_out = 0
         self.ascii = &forms.ascii[0] if formed else &SAME[0]
         with nogil:
             for i in range(n_texts):
                 before = self.n_out
-                if place[i, 3]:
-                    self._scan_text(<const void *>place[i, 0], place[i, 1], place[i, 2], characters)
-                elif place[i, 2] == 1:
-                    self._scan_pieces[uint8_t](<const uint8_t *>place[i, 0], place[i, 1], characters, forms)
-                elif place[i, 2] == 2:
-                    self._scan_pieces[uint16_t](<const uint16_t *>place[i, 0], place[i, 1], characters, forms)
+                if place[i, 0]:
+                    self._scan_text[uint8_t](<const uint8_t *>place[i, 0], place[i, 1], characters)
                 else:
-                    self._scan_pieces[uint32_t](<const uint32_t *>place[i, 0], place[i, 1], characters, forms)
+                    if formed:
+                        self._scan_pieces(wide, place[i, 1], characters, forms)
+                    else:
+                        self._scan_text[uint32_t](wide, place[i, 1], characters)
+                    wide += place[i, 1]
                 counts[i] = self.n_out - before
         return self._taken(), lengths
 
+    cdef uint32_t *_widened(self, list texts, int64_t[:, ::1] place) except NULL:
+        """The characters of all texts that are not ASCII, one text after the other; the lengths of all go to `place`."""
+        cdef Py_ssize_t i, length, room = 1
+        cdef uint32_t *to
+        cdef str text
+        for i in range(len(texts)):
+            text = texts[i]
+            place[i, 0], place[i, 1] = 0, PyUnicode_GetLength(text)
+            room += 0 if text.isascii() else place[i, 1]
+        if room > self.wide_room:
+            self.wide_room = 2 * room
+            self.wide = <uint32_t *>grown(self.wide, self.wide_room * sizeof(uint32_t))
+        to = self.wide
+        for i in range(len(texts)):
+            text = texts[i]
+            length = place[i, 1]
+            if not text.isascii():
+                PyUnicode_AsUCS4(text, to, length, False)
+                to += length
+        return self.wide
+
     cdef int _scan_pieces(
-        self, const unit *text, Py_ssize_t n, Characters characters, Forms forms
+        self, const uint32_t *text, Py_ssize_t n, Characters characters, Forms forms
     ) except -1 nogil:
         """The words of a text that must be formed. No word has a blank in it."""
         cdef Py_ssize_t begin = 0, end, got
+        cdef int order = ORDER
         while begin < n:
             end = forms.end(text, begin, n)
             self._reserve_formed(3 * (end - begin))
             if _narrowed(text + begin, end - begin, <uint8_t *>self.formed):
-                self._scan_text(self.formed, end - begin, 1, characters)
+                self._scan_text[uint8_t](<const uint8_t *>self.formed, end - begin, characters)
                 begin = end
                 continue
             got = forms.form(text + begin, end - begin, self.formed)
             if got < 0:
                 with gil:
-                    ready = forms.prepare(PyUnicode_FromKindAndData(sizeof(unit), text + begin, end - begin))
+                    ready = forms.prepare(
+                        PyUnicode_DecodeUTF32(<const char *>(text + begin), 4 * (end - begin), b"surrogatepass", &order)
+                    )
                     got = len(ready)
                     self._reserve_formed(got)
                     PyUnicode_AsUCS4(ready, self.formed, got, False)
-            self._scan_text(self.formed, got, 4, characters)
+            self._scan_text[uint32_t](self.formed, got, characters)
             begin = end
         return 0
 
@@ -388,21 +419,14 @@ cdef class Words:
             self.formed = <uint32_t *>grown(self.formed, self.formed_room * sizeof(uint32_t))
         return 0
 
-    cdef int _scan_text(self, const void *data, Py_ssize_t n, int64_t kind, Characters characters) except -1 nogil:
-        if kind == 1 and characters.plain and self._classify(<const uint8_t *>data, n, characters):
-            return self._scan_ascii(n)
+    cdef int _scan_text(self, const unit *text, Py_ssize_t n, Characters characters) except -1 nogil:
+        if unit is uint8_t:
+            if characters.plain and self._classify(text, n, characters):
+                return self._scan_ascii(n)
         self._reserve_buffer(4 * n)
         if characters.trimmed:
-            if kind == 1:
-                return self._scan_trimmed[uint8_t](<const uint8_t *>data, n, characters)
-            if kind == 2:
-                return self._scan_trimmed[uint16_t](<const uint16_t *>data, n, characters)
-            return self._scan_trimmed[uint32_t](<const uint32_t *>data, n, characters)
-        if kind == 1:
-            return self._scan[uint8_t](<const uint8_t *>data, n, characters)
-        if kind == 2:
-            return self._scan[uint16_t](<const uint16_t *>data, n, characters)
-        return self._scan[uint32_t](<const uint32_t *>data, n, characters)
+            return self._scan_trimmed(text, n, characters)
+        return self._scan(text, n, characters)
 
     def add_all(self, const uint8_t[::1] data, const int64_t[::1] offsets):
         """The ids of words that another table has (`arrays`); those that are new are added, in their order."""

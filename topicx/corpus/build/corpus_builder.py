@@ -21,19 +21,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.files import container
-from topicx._kernels.text.word_ids import renumber, settle
 from topicx._kernels.text.tokens import Words
-from topicx.corpus.text.bigrams import BigramOptions, find_bigrams
+from topicx._kernels.text.word_ids import renumber, settle
 from topicx.corpus.build.spooled_columns import SpooledColumn, SpooledNames, SpooledTexts, SpooledTimes, snippet
+from topicx.corpus.build.spooled_rows import PIECE, Lengths, load_spool, offsets_of, read_bounded_pieces
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.text.language import find_language
-from topicx.corpus.build.spooled_rows import PIECE, Lengths, cut, loaded, offsets_of
 from topicx.corpus.formats.document_reader import Batch, Counts
 from topicx.corpus.formats.input_bytes import Faults
-from topicx.corpus.text.tokenizer import NO_NUMBERS, NONE, Encoder, PairTable, Tokenizer, stopwords
-from topicx.engines.threads import ahead
+from topicx.corpus.text.bigrams import BigramOptions, find_bigrams
+from topicx.corpus.text.language import find_language
+from topicx.corpus.text.tokenizer import NO_NUMBERS, NONE, Encoder, PairTable, Tokenizer, load_stopwords
+from topicx.engines.threads import make_items_ahead
 from topicx.errors import InputError, TopicxError
+from topicx.files import container
 from topicx.files.file_kinds import CORPUS
 from topicx.strings import Strings
 
@@ -306,7 +306,9 @@ class Builder:
     def corpus(self, meta: dict[str, Any] | None = None) -> Corpus:
         """The corpus in memory."""
         arrays, about = self._finish(meta or {})
-        ready = {name: loaded(array) if isinstance(array, container.Spool) else array for name, array in arrays.items()}
+        ready = {
+            name: load_spool(array) if isinstance(array, container.Spool) else array for name, array in arrays.items()
+        }
         return Corpus.from_arrays(ready, about)
 
     def _finish(self, meta: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -432,7 +434,7 @@ class Builder:
         self.language = find_language(frequency, int(plain.sum()) + self.stopped)
         if self.language is None:
             return tokenizer
-        tokenizer = replace(tokenizer, stopwords=frozenset(tokenizer.stopwords) | stopwords(self.language))
+        tokenizer = replace(tokenizer, stopwords=frozenset(tokenizer.stopwords) | load_stopwords(self.language))
         if tokenizer.lowercase:
             places = (self.words.find(word) for word in tokenizer.stopwords)
         else:  # capitals do not matter
@@ -451,8 +453,8 @@ class Builder:
             words.write(final)
             return final, left, run[2]
 
-        runs = map(work, cut(self._lengths.spool, self._ids))
-        for final, left, is_open in runs if self._threads == 1 else ahead(runs):
+        runs = map(work, read_bounded_pieces(self._lengths.spool, self._ids))
+        for final, left, is_open in runs if self._threads == 1 else make_items_ahead(runs):
             words.sum(final)
             lengths.add(left, is_open)
         return words, lengths.spool
@@ -462,7 +464,7 @@ class Builder:
         assert self.options.bigrams is not None
         self._grow()
         pairs = find_bigrams(
-            lambda: ((lengths, ids) for lengths, ids, _ in cut(self._lengths.spool, self._ids)),
+            lambda: ((lengths, ids) for lengths, ids, _ in read_bounded_pieces(self._lengths.spool, self._ids)),
             self._tokens[: len(self.words)], self._flags[: len(self.words)], self.words, self.options.bigrams,
         )  # fmt: skip
         names = [(self.words.word(a), self.words.word(b)) for a, b in pairs]
@@ -471,7 +473,7 @@ class Builder:
         old_ids, old_lengths = self._ids, self._lengths.spool
         self._ids, self._lengths = self._spool(np.uint32, passing=True), Lengths(self._spool(np.int64))
         document = 0
-        for lengths, ids, is_open in cut(old_lengths, old_ids):
+        for lengths, ids, is_open in read_bounded_pieces(old_lengths, old_ids):
             ids, new_lengths = self._settle(ids, lengths, document)
             self._ids.append(ids)
             self._lengths.add(new_lengths, is_open)

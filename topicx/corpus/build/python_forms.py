@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.text.bigrams import BigramOptions
 from topicx.corpus.build.corpus_builder import Builder, BuildOptions
 from topicx.corpus.corpus import Corpus
-from topicx.strings import take_rows
-from topicx.corpus.formats.document_reader import Batch, Counts, plain
+from topicx.corpus.formats.document_reader import Batch, Counts, field_as_text
+from topicx.corpus.text.bigrams import BigramOptions
 from topicx.corpus.text.tokenizer import Tokenizer
 from topicx.errors import InputError
-from topicx.strings import Strings
+from topicx.strings import Strings, take_rows
 
 if TYPE_CHECKING:
     import pandas
@@ -59,9 +58,9 @@ def from_texts(
         if limits or bigrams:
             raise InputError("like fixes the words: leave the limits and bigrams out")
         tokenizer, vocabulary = Tokenizer.from_meta(like.meta.get("tokenizer")), like.vocabulary
-    options = replace(_options(limits, snippet, bigrams), find_stopwords=find and like is None)
+    options = replace(_build_options(limits, snippet, bigrams), find_stopwords=find and like is None)
     with Builder(tokenizer, options, like=vocabulary) as builder:
-        for texts_part, batch in _batches(texts, "texts", ids, labels, collections, times, columns):
+        for texts_part, batch in _batches_of_documents(texts, "texts", ids, labels, collections, times, columns):
             for i, text in enumerate(texts_part):
                 if not isinstance(text, str):
                     raise InputError(f"texts[{builder.n_documents + i}] is not a string but a {type(text).__name__}")
@@ -84,15 +83,15 @@ def from_documents(
     """A corpus of documents that are lists of words. `vocabulary` fixes the words and their order."""
     if vocabulary is not None and limits:
         raise InputError("a vocabulary fixes the words: leave the limits out")
-    like = vocabulary if vocabulary is None else _words(vocabulary, "vocabulary")
-    with Builder(None, _options(limits, 0), like=like) as builder:
-        for part, batch in _batches(documents, "documents", ids, labels, collections, times, columns):
-            plain = [_words(words, "documents", builder.n_documents + i) for i, words in enumerate(part)]
+    like = vocabulary if vocabulary is None else _plain_words(vocabulary, "vocabulary")
+    with Builder(None, _build_options(limits, 0), like=like) as builder:
+        for part, batch in _batches_of_documents(documents, "documents", ids, labels, collections, times, columns):
+            plain = [_plain_words(words, "documents", builder.n_documents + i) for i, words in enumerate(part)]
             builder.add_words(plain, batch)
         return builder.corpus()
 
 
-def _words(words: Any, name: str, number: int | None = None) -> Sequence[str]:
+def _plain_words(words: Any, name: str, number: int | None = None) -> Sequence[str]:
     """Words as the kernels take them: NumPy's strings, and other kinds of str, as plain ones."""
     listed = isinstance(words, Sequence | np.ndarray) and not isinstance(words, str)
     if not listed or not all(isinstance(word, str) for word in words):
@@ -118,8 +117,8 @@ def from_matrix(
     import scipy.sparse
 
     if hasattr(matrix, "columns") and hasattr(matrix, "index"):  # a frame of pandas: it has names
-        vocabulary = [plain(name) for name in matrix.columns] if vocabulary is None else vocabulary
-        ids = [plain(name) for name in matrix.index] if ids is None else ids
+        vocabulary = [field_as_text(name) for name in matrix.columns] if vocabulary is None else vocabulary
+        ids = [field_as_text(name) for name in matrix.index] if ids is None else ids
         matrix = matrix.to_numpy()
     if scipy.sparse.issparse(matrix):
         table = scipy.sparse.csr_array(matrix, copy=True)
@@ -130,7 +129,7 @@ def from_matrix(
             raise InputError(f"matrix must be documents × words of numbers, not {dense.dtype} of shape {dense.shape}")
         table = scipy.sparse.csr_array(dense)
     n_documents, n_words = table.shape
-    names = [str(i) for i in range(n_words)] if vocabulary is None else list(_words(vocabulary, "vocabulary"))
+    names = [str(i) for i in range(n_words)] if vocabulary is None else list(_plain_words(vocabulary, "vocabulary"))
     if len(names) != n_words:
         raise InputError(f"vocabulary has {len(names)} words, but the matrix has {n_words} columns")
     values = np.asarray(table.data)
@@ -141,7 +140,7 @@ def from_matrix(
         raise InputError(f"matrix[{row}, {table.indices[at]}] is {values[at]}, not a count")
     with Builder(None, BuildOptions(snippet=0), like=names) as builder:
         rows = np.arange(n_documents)
-        for part, batch in _batches(rows, "rows", ids, labels, collections, times, columns, size=50_000):
+        for part, batch in _batches_of_documents(rows, "rows", ids, labels, collections, times, columns, size=50_000):
             first, last = table.indptr[part[0]], table.indptr[part[-1] + 1]
             lengths = np.diff(table.indptr[part[0] : part[-1] + 2]).astype(np.int64)
             indices = table.indices[first:last].astype(np.int64)
@@ -152,7 +151,7 @@ def from_matrix(
 
 def with_labels(corpus: Corpus, labels: Iterable[Any]) -> Corpus:
     """The same documents with these labels: for each a label, several, or None."""
-    chosen = _labels(list(labels))
+    chosen = _label_tuples(list(labels))
     if len(chosen) != corpus.n_documents:
         raise InputError(f"labels has {len(chosen)} values, but there are {corpus.n_documents} documents")
     names = sorted({label for one in chosen for label in one})
@@ -199,15 +198,15 @@ def from_dataframe(
     def column(name: str | None) -> list[Any] | None:
         if name is None:
             return None
-        return [None if _missing(value) else value for value in frame[name].tolist()]
+        return [None if _is_missing(value) else value for value in frame[name].tolist()]
 
     collections = column(collection)
     about: dict[str, Any] = {
-        "ids": [plain(value) for value in (frame.index.tolist() if id is None else frame[id].tolist())],
+        "ids": [field_as_text(value) for value in (frame.index.tolist() if id is None else frame[id].tolist())],
         "labels": column(label),
         "collections": None
         if collections is None
-        else [None if value is None else plain(value) for value in collections],
+        else [None if value is None else field_as_text(value) for value in collections],
         "times": column(time),
         "columns": {name: column(name) or [] for name in columns},
     }
@@ -241,7 +240,7 @@ def to_dataframe(corpus: Corpus) -> pandas.DataFrame:
     return pandas.DataFrame(frame)
 
 
-def prune(
+def prune_corpus(
     corpus: Corpus,
     *,
     min_count: int = 1,
@@ -261,7 +260,7 @@ def prune(
     the most frequent that are then left (ties by their order). `min_length` drops words of fewer characters,
     `drop_numbers` words without a letter.
     """
-    options = _options({"min_count": min_count, "min_doc_freq": min_doc_freq, "max_doc_freq": max_doc_freq}, 0)
+    options = _build_options({"min_count": min_count, "min_doc_freq": min_doc_freq, "max_doc_freq": max_doc_freq}, 0)
     tokens, documents = corpus.word_frequencies, corpus.document_frequencies
     keep = (tokens >= max(options.min_count, 1)) & (documents >= options.min_doc_freq)
     keep &= documents <= math.floor(options.max_doc_freq * corpus.n_documents + 1e-9)
@@ -300,7 +299,7 @@ def prune(
     if drop_empty and empty:
         result = result.select(result.lengths > 0)
         counts["dropped_documents"] = counts.get("dropped_documents", 0) + empty
-    result.meta["counts"] = counts | recount(result)
+    result.meta["counts"] = counts | recount_metadata(result)
     return result
 
 
@@ -316,7 +315,7 @@ def _pruned_truth(corpus: Corpus, kept: NDArray[np.bool_], words: NDArray[np.int
     return truth
 
 
-def recount(corpus: Corpus) -> dict[str, int]:
+def recount_metadata(corpus: Corpus) -> dict[str, int]:
     """The counts of a corpus that its metadata repeats."""
     return {
         "documents": corpus.n_documents,
@@ -326,7 +325,7 @@ def recount(corpus: Corpus) -> dict[str, int]:
     }
 
 
-def _options(limits: dict[str, Any], snippet: int, bigrams: BigramOptions | bool = False) -> BuildOptions:
+def _build_options(limits: dict[str, Any], snippet: int, bigrams: BigramOptions | bool = False) -> BuildOptions:
     unknown = set(limits) - {"min_count", "min_doc_freq", "max_doc_freq", "drop_empty"}
     if unknown:
         raise TypeError(f"unknown arguments: {', '.join(sorted(unknown))}")
@@ -339,7 +338,7 @@ def _options(limits: dict[str, Any], snippet: int, bigrams: BigramOptions | bool
     return BuildOptions(snippet=snippet, bigrams=chosen, **limits)
 
 
-def _batches(
+def _batches_of_documents(
     main: Iterable[Any],
     name: str,
     ids: Iterable[Any] | None,
@@ -364,9 +363,9 @@ def _batches(
             if key in further:
                 batch.columns[key] = values
             else:
-                setattr(batch, key, _labels(values) if key == "labels" else values)
+                setattr(batch, key, _label_tuples(values) if key == "labels" else values)
         if batch.ids is not None:
-            batch.ids = [plain(value) for value in batch.ids]
+            batch.ids = [field_as_text(value) for value in batch.ids]
         yield part, batch
         start += len(part)
     for key, stream in (streams | further).items():
@@ -374,7 +373,7 @@ def _batches(
             raise InputError(f"{key} has more values than there are {name} ({start})")
 
 
-def _labels(values: list[Any]) -> list[tuple[str, ...]]:
+def _label_tuples(values: list[Any]) -> list[tuple[str, ...]]:
     """A label, several, or None a document."""
     result: list[tuple[str, ...]] = []
     for value in values:
@@ -382,13 +381,13 @@ def _labels(values: list[Any]) -> list[tuple[str, ...]]:
             result.append(())
         elif isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
             parts = sorted(value) if isinstance(value, (set, frozenset)) else value
-            result.append(tuple(dict.fromkeys(plain(part) for part in parts)))
+            result.append(tuple(dict.fromkeys(field_as_text(part) for part in parts)))
         else:
-            result.append((plain(value),))
+            result.append((field_as_text(value),))
     return result
 
 
-def _missing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     """None, NaN, NaT and pandas' NA."""
     if value is None:
         return True

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.files import container
-from topicx.corpus.build.spooled_rows import PIECE, filtered, offsets_of, ragged
-from topicx.corpus.formats.document_reader import Batch, plain
+from topicx.corpus.build.spooled_rows import PIECE, filter_documents, offsets_of, read_whole_documents
+from topicx.corpus.formats.document_reader import Batch, field_as_text
 from topicx.corpus.formats.input_bytes import Faults
 from topicx.corpus.time_texts import NUMBER, parse_time
 from topicx.errors import InputError
+from topicx.files import container
 from topicx.strings import Strings
 
 _PLAIN = (str, int, float)
@@ -46,7 +46,7 @@ class SpooledTexts:
     def arrays(self, name: str, mask: Mask) -> dict[str, Any]:
         data, lengths = self._data, self._lengths
         if mask is not None:
-            data, lengths = filtered(self._new, lengths, data, mask)
+            data, lengths = filter_documents(self._new, lengths, data, mask)
         return {f"{name}.bytes": data, f"{name}.offsets": offsets_of(self._new, lengths)}
 
     def doubled(self) -> tuple[int, str]:
@@ -68,7 +68,7 @@ class SpooledTexts:
 
     def values(self) -> Iterator[list[str]]:
         """The strings again, some at a time."""
-        for lengths, data in ragged(self._lengths, self._data):
+        for lengths, data in read_whole_documents(self._lengths, self._data):
             raw, ends = data.tobytes(), np.cumsum(lengths).tolist()
             yield [raw[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends)]
 
@@ -111,7 +111,7 @@ class SpooledNames:
                 return names | {"label_offsets": np.zeros(0, np.int64), "label_ids": np.zeros(0, np.uint32)}
             data, lengths = self._ids, self._lengths
             if mask is not None:
-                data, lengths = filtered(new, lengths, data, mask)
+                data, lengths = filter_documents(new, lengths, data, mask)
             final = new(np.uint32)
             for piece in data.chunks(PIECE):
                 final.append(rank[piece].astype(np.uint32))
@@ -192,7 +192,7 @@ class SpooledColumn:
         self._numeric = True
 
     def add(self, values: Sequence[Any]) -> None:
-        texts = [plain(value) for value in values]
+        texts = [field_as_text(value) for value in values]
         if self._numeric:
             self._numeric = all(not text or NUMBER.fullmatch(text) for text in texts)
         self._texts.add(texts)

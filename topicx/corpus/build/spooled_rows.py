@@ -15,12 +15,14 @@ PIECE = 1 << 18
 New = Callable[[Any], container.Spool]
 
 
-def ragged(lengths: container.Spool, data: container.Spool) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
+def read_whole_documents(
+    lengths: container.Spool, data: container.Spool
+) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
     """Runs of whole documents: their lengths and their data, about a quarter of a million values at a time."""
     held: list[NDArray[Any]] = []
     counts: list[NDArray[np.int64]] = []
     begun = 0
-    for part, values, is_open in cut(lengths, data):
+    for part, values, is_open in read_bounded_pieces(lengths, data):
         part[0] += begun
         held.append(values)
         begun = 0
@@ -32,7 +34,9 @@ def ragged(lengths: container.Spool, data: container.Spool) -> Iterator[tuple[ND
         held, counts = [], []
 
 
-def cut(lengths: container.Spool, data: container.Spool) -> Iterator[tuple[NDArray[np.int64], NDArray[Any], bool]]:
+def read_bounded_pieces(
+    lengths: container.Spool, data: container.Spool
+) -> Iterator[tuple[NDArray[np.int64], NDArray[Any], bool]]:
     """The same in bounded memory: a document longer than a piece comes in several runs, as a run's last document that
     is still open (True), and the next one's first."""
     pieces = data.chunks(PIECE)
@@ -77,13 +81,13 @@ class Lengths:
         self.spool.append(lengths)
 
 
-def filtered(
+def filter_documents(
     new: New, lengths: container.Spool, data: container.Spool, mask: Iterator[NDArray[np.bool_]]
 ) -> tuple[container.Spool, container.Spool]:
     """The data and lengths of the documents that the mask keeps."""
     new_data, new_lengths = new(data.dtype), new(np.int64)
     held = np.empty(0, dtype=bool)
-    for piece, values in ragged(lengths, data):
+    for piece, values in read_whole_documents(lengths, data):
         while len(held) < len(piece):
             held = np.concatenate([held, next(mask)])
         keep, held = held[: len(piece)], held[len(piece) :]
@@ -106,6 +110,6 @@ def offsets_of(new: New, lengths: container.Spool, filled_only: bool = False) ->
     return offsets
 
 
-def loaded(spool: container.Spool) -> NDArray[Any]:
+def load_spool(spool: container.Spool) -> NDArray[Any]:
     pieces = list(spool.chunks())
     return np.concatenate(pieces) if pieces else np.zeros(0, spool.dtype)

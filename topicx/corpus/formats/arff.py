@@ -55,35 +55,35 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
             if not text or text.startswith("%"):
                 continue
             if vocabulary is not None:
-                rows.append((number, _row(text, head, f"{shown}:{number}")))
+                rows.append((number, _parse_row(text, head, f"{shown}:{number}")))
             elif text.lower() == "@data":
-                _settle(head, source, options)
+                _choose_word_attributes(head, source, options)
                 vocabulary = [head.names[i] for i in head.place]
             else:
-                _declare(text, head, f"{shown}:{number}")
+                _read_attribute(text, head, f"{shown}:{number}")
         if rows and vocabulary is not None:
-            yield _batch(shown, rows, head, vocabulary, options)
+            yield _make_batch(shown, rows, head, vocabulary, options)
     if vocabulary is None:
         raise InputError(f"{shown}: has no line '@data'")
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     if text[:1] in "'\"" and len(text) > 1:
         return re.sub(r"\\(.)", r"\1", text[1:-1])
     return text
 
 
-def _declare(text: str, head: _Head, place: str) -> None:
+def _read_attribute(text: str, head: _Head, place: str) -> None:
     if text.lower().startswith("@relation"):
         head.relation = text
         return
     found = _ATTRIBUTE.fullmatch(text)
     if found is None:
         raise InputError(f"{place}: '@attribute NAME TYPE' or '@data' was expected, not {text[:40]!r}")
-    name, kind = _unquoted(found[1]), found[2].strip()
+    name, kind = _strip_quotes(found[1]), found[2].strip()
     if kind.startswith("{") and kind.endswith("}"):
         first = _VALUE.match(kind[1:-1])
-        kind = "{" + (_unquoted(first[1]) if first else "")
+        kind = "{" + (_strip_quotes(first[1]) if first else "")
     elif kind.lower() in ("numeric", "real", "integer"):
         kind = "numeric"
     elif kind.lower() != "string":
@@ -92,10 +92,10 @@ def _declare(text: str, head: _Head, place: str) -> None:
     head.kinds.append(kind)
 
 
-def _settle(head: _Head, source: Source, options: ReadOptions) -> None:
+def _choose_word_attributes(head: _Head, source: Source, options: ReadOptions) -> None:
     """Which attributes are words and which are labels."""
     numbers = {name: i for i, name in enumerate(head.names)}
-    file = options.label_names or _neighbour(source.name)
+    file = options.label_names or _find_label_file(source.name)
     meka = _MEKA.search(head.relation)
     if file is not None:
         for name in _xml_labels(file):
@@ -123,7 +123,7 @@ def _settle(head: _Head, source: Source, options: ReadOptions) -> None:
     head.place = {attribute: word for word, attribute in enumerate(words)}
 
 
-def _neighbour(name: str) -> str | None:
+def _find_label_file(name: str) -> str | None:
     """`x.xml` for `x.arff`, `x-train.arff` and `x-test.arff`, where it exists."""
     if name == "-":
         return None
@@ -150,7 +150,7 @@ def _xml_labels(name: str) -> list[str]:
     return labels
 
 
-def _row(text: str, head: _Head, place: str) -> dict[int, str]:
+def _parse_row(text: str, head: _Head, place: str) -> dict[int, str]:
     """The values of a row that it names."""
     values: dict[int, str] = {}
     sparse = text.startswith("{")
@@ -166,14 +166,14 @@ def _row(text: str, head: _Head, place: str) -> dict[int, str]:
         number = int(found[1]) if sparse else len(values)
         if number >= len(head.names) or number in values:
             raise InputError(f"{place}: there is no attribute {number}, or it is there twice")
-        values[number] = _unquoted(found[found.re.groups])
+        values[number] = _strip_quotes(found[found.re.groups])
         at = found.end()
     if not sparse and len(values) != len(head.names):
         raise InputError(f"{place}: {len(values)} values, but there are {len(head.names)} attributes")
     return values
 
 
-def _batch(
+def _make_batch(
     shown: str, rows: list[tuple[int, dict[int, str]]], head: _Head, vocabulary: list[str], options: ReadOptions
 ) -> Batch:
     words: list[int] = []
@@ -187,7 +187,7 @@ def _batch(
         for attribute, value in values.items():
             if attribute == head.nominal:
                 continue
-            count = _count(value, place)
+            count = _parse_count(value, place)
             if count and attribute in head.labels:
                 found.append(head.labels[attribute])
             elif count:
@@ -202,7 +202,7 @@ def _batch(
     return Batch(shown, [number for number, _ in rows], labels=labels, counts=table)
 
 
-def _count(value: str, place: str) -> int:
+def _parse_count(value: str, place: str) -> int:
     """A whole number, possibly written as 3.0; missing values (?) are none."""
     if value == "?":
         return 0

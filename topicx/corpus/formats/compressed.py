@@ -15,7 +15,7 @@ SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zst"}
 _MARKS = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zst"))
 
 
-def packing(start: bytes) -> str | None:
+def compression_of(start: bytes) -> str | None:
     """How a file that begins so is compressed."""
     return next((kind for mark, kind in _MARKS if start.startswith(mark)), None)
 
@@ -28,7 +28,7 @@ def unpacked_name(name: str) -> str:
     return name
 
 
-def unpack(kind: str, stream: Any, shown: str) -> IO[bytes]:
+def open_decompressed(kind: str, stream: Any, shown: str) -> IO[bytes]:
     """What the compressed stream holds."""
     if kind == "gzip":
         return cast(IO[bytes], gzip.GzipFile(fileobj=stream, mode="rb"))
@@ -36,10 +36,10 @@ def unpack(kind: str, stream: Any, shown: str) -> IO[bytes]:
         return cast(IO[bytes], bz2.BZ2File(stream))
     if kind == "xz":
         return cast(IO[bytes], lzma.LZMAFile(stream))
-    return _zst(stream, shown)
+    return _open_zstandard(stream, shown)
 
 
-def _zst(stream: Any, shown: str) -> IO[bytes]:
+def _open_zstandard(stream: Any, shown: str) -> IO[bytes]:
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]
 
@@ -55,7 +55,7 @@ def _zst(stream: Any, shown: str) -> IO[bytes]:
     return cast(IO[bytes], zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True))
 
 
-def reason(error: BaseException) -> str | None:
+def decompression_error(error: BaseException) -> str | None:
     """Why unpacking failed, if it was the compressed data's fault."""
     if isinstance(error, EOFError):
         return "it ends too early"

@@ -34,19 +34,19 @@ def export_corpus(corpus: Corpus, out: str, format: str) -> list[str]:
     """
     if format not in FORMATS:
         raise InputError(f"--format {format}: a corpus can be written as {', '.join(FORMATS)}")
-    _check(corpus, format)
+    _check_names(corpus, format)
     if format == "parquet" and out.endswith(".gz"):
         raise InputError(f"{out}: a Parquet table is compressed inside: leave .gz away")
     beside: dict[str, Sequence[str]] = {}
     if format in COUNTS and out != "-":
         beside[vocabulary_name(out)] = corpus.vocabulary
         if format == "svmlight":
-            beside[_plain(out) + ".labels"] = corpus.label_names
+            beside[_without_gz(out) + ".labels"] = corpus.label_names
     for name in beside:
         if Path(name).exists() and not Path(out).exists():
             raise InputError(f"{name}: is there already, without {out}: it would be overwritten")
     if format == "parquet":
-        _parquet(corpus, out)
+        _write_parquet(corpus, out)
         return [out]
     with atomic_output(out, binary=False) as stream:
         for text in _PARTS[format](corpus):
@@ -57,7 +57,7 @@ def export_corpus(corpus: Corpus, out: str, format: str) -> list[str]:
     return [out, *beside]
 
 
-def _check(corpus: Corpus, format: str) -> None:
+def _check_names(corpus: Corpus, format: str) -> None:
     """Refuse names that would come back as others."""
     if format in ("jsonl", "parquet"):
         return
@@ -69,64 +69,66 @@ def _check(corpus: Corpus, format: str) -> None:
             )
 
     if format == "lines":
-        refuse("word", _first(corpus.vocabulary, lambda word: word.split() != [word]), "is empty or has white space")
+        refuse(
+            "word", _first_wrong(corpus.vocabulary, lambda word: word.split() != [word]), "is empty or has white space"
+        )
     else:
-        refuse("word", _first(corpus.vocabulary, _unclean), _UNCLEAN)
+        refuse("word", _first_wrong(corpus.vocabulary, _would_change_read), _UNCLEAN)
     if format in ("lines", "svmlight"):
-        refuse("name", _first(corpus.ids, lambda name: bool(name) and _unclean(name)), _UNCLEAN)
-        refuse("label", _first(corpus.label_names, _unclean), _UNCLEAN)
+        refuse("name", _first_wrong(corpus.ids, lambda name: bool(name) and _would_change_read(name)), _UNCLEAN)
+        refuse("label", _first_wrong(corpus.label_names, _would_change_read), _UNCLEAN)
     if format == "lines":
-        refuse("name", _first(corpus.ids, lambda name: "\t" in name), "has a tab")
-        refuse("label", _first(corpus.label_names, lambda one: one == "-" or "\t" in one or "," in one),
+        refuse("name", _first_wrong(corpus.ids, lambda name: "\t" in name), "has a tab")
+        refuse("label", _first_wrong(corpus.label_names, lambda one: one == "-" or "\t" in one or "," in one),
                "has a comma or a tab or means 'none'")  # fmt: skip
 
 
 _UNCLEAN = "is empty, begins or ends with white space, or has a line end"
 
 
-def _unclean(text: str) -> bool:
+def _would_change_read(text: str) -> bool:
     return not text or text != text.strip() or "\n" in text or text[0] == "\ufeff"
 
 
-def _first(values: Iterable[str], wrong: Callable[[str], bool]) -> str | None:
+def _first_wrong(values: Iterable[str], wrong: Callable[[str], bool]) -> str | None:
     return next((value for value in values if wrong(value)), None)
 
 
 def vocabulary_name(out: str) -> str:
     """The file of words that belongs to a file of counts."""
-    path = Path(_plain(out))
+    path = Path(_without_gz(out))
     if path.name.startswith("docword."):
         return str(path.with_name("vocab." + path.name.removeprefix("docword.")))
     return f"{path}.vocab"
 
 
-def _plain(out: str) -> str:
+def _without_gz(out: str) -> str:
     return out.removesuffix(".gz")
 
 
-def _documents(corpus: Corpus) -> Iterator[list[str]]:
+def _words_by_document(corpus: Corpus) -> Iterator[list[str]]:
     words = np.array(list(corpus.vocabulary), dtype=object)
     offsets = corpus.offsets.tolist()
     for begin, end in itertools.pairwise(offsets):
         yield words[corpus.words[begin:end]].tolist()
 
 
-def _lines(corpus: Corpus) -> Iterator[str]:
-    for number, (name, words) in enumerate(zip(corpus.ids, _documents(corpus))):
+def _text_lines(corpus: Corpus) -> Iterator[str]:
+    for number, (name, words) in enumerate(zip(corpus.ids, _words_by_document(corpus))):
         yield f"{name or number}\t{','.join(corpus.labels(number)) or '-'}\t{' '.join(words)}\n"
 
 
-def _jsonl(corpus: Corpus) -> Iterator[str]:
-    for row in _rows(corpus):
+def _jsonl_lines(corpus: Corpus) -> Iterator[str]:
+    for row in _document_rows(corpus):
         yield json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
+def _document_rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
     """Each document as fields, its text last."""
     dates = corpus.meta.get("time") == "date"
-    listed = _listed(corpus)
+    listed = _words_need_list(corpus)
     columns = {name: list(values) for name, values in corpus.columns.items()}
-    for number, (name, words) in enumerate(zip(corpus.ids, _documents(corpus))):
+    for number, (name, words) in enumerate(zip(corpus.ids, _words_by_document(corpus))):
         row: dict[str, Any] = {"id": name}
         if len(corpus.label_offsets):
             row["label"] = corpus.labels(number)
@@ -141,12 +143,12 @@ def _rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _listed(corpus: Corpus) -> bool:
+def _words_need_list(corpus: Corpus) -> bool:
     """Whether the words have to be written as a list, since one has white space in it."""
-    return _first(corpus.vocabulary, lambda word: word.split() != [word]) is not None
+    return _first_wrong(corpus.vocabulary, lambda word: word.split() != [word]) is not None
 
 
-def _parquet(corpus: Corpus, out: str) -> None:
+def _write_parquet(corpus: Corpus, out: str) -> None:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -162,15 +164,15 @@ def _parquet(corpus: Corpus, out: str) -> None:
         types["time"] = text if corpus.meta.get("time") == "date" else pyarrow.float64()
     for name, column in corpus.columns.items():
         types.setdefault(name, text if isinstance(column, Strings) else pyarrow.float64())
-    types["text"] = pyarrow.list_(text) if _listed(corpus) else text
+    types["text"] = pyarrow.list_(text) if _words_need_list(corpus) else text
     schema = pyarrow.schema(types.items())
     with atomic_output(out) as stream, pyarrow.parquet.ParquetWriter(stream, schema) as writer:
-        rows = _rows(corpus)
+        rows = _document_rows(corpus)
         while part := list(itertools.islice(rows, 5_000)):
             writer.write_table(pyarrow.Table.from_pylist(part, schema))
 
 
-def _counts(corpus: Corpus) -> Iterator[tuple[list[int], list[int]]]:
+def _counts_by_document(corpus: Corpus) -> Iterator[tuple[list[int], list[int]]]:
     """Words and counts of each document, words ascending."""
     offsets = corpus.offsets.tolist()
     for begin, end in itertools.pairwise(offsets):
@@ -178,24 +180,30 @@ def _counts(corpus: Corpus) -> Iterator[tuple[list[int], list[int]]]:
         yield words.tolist(), counts.tolist()
 
 
-def _uci(corpus: Corpus) -> Iterator[str]:
-    entries = sum(len(words) for words, _ in _counts(corpus))
+def _uci_lines(corpus: Corpus) -> Iterator[str]:
+    entries = sum(len(words) for words, _ in _counts_by_document(corpus))
     yield f"{corpus.n_documents}\n{corpus.n_words}\n{entries}\n"
-    for number, (words, counts) in enumerate(_counts(corpus), 1):
+    for number, (words, counts) in enumerate(_counts_by_document(corpus), 1):
         yield "".join(f"{number} {word + 1} {count}\n" for word, count in zip(words, counts))
 
 
-def _ldac(corpus: Corpus) -> Iterator[str]:
-    for words, counts in _counts(corpus):
+def _ldac_lines(corpus: Corpus) -> Iterator[str]:
+    for words, counts in _counts_by_document(corpus):
         yield " ".join([str(len(words)), *(f"{word}:{count}" for word, count in zip(words, counts))]) + "\n"
 
 
-def _svmlight(corpus: Corpus) -> Iterator[str]:
+def _svmlight_lines(corpus: Corpus) -> Iterator[str]:
     offsets = corpus.label_offsets.tolist() if len(corpus.label_offsets) else [0] * (corpus.n_documents + 1)
-    for number, (name, (words, counts)) in enumerate(zip(corpus.ids, _counts(corpus))):
+    for number, (name, (words, counts)) in enumerate(zip(corpus.ids, _counts_by_document(corpus))):
         labels = ",".join(str(label + 1) for label in corpus.label_ids[offsets[number] : offsets[number + 1]]) or "0"
         features = [f"{word + 1}:{count}" for word, count in zip(words, counts)]
         yield " ".join([labels, *features, "#", " ".join(name.split())]) + "\n"
 
 
-_PARTS = {"lines": _lines, "uci": _uci, "ldac": _ldac, "jsonl": _jsonl, "svmlight": _svmlight}
+_PARTS = {
+    "lines": _text_lines,
+    "uci": _uci_lines,
+    "ldac": _ldac_lines,
+    "jsonl": _jsonl_lines,
+    "svmlight": _svmlight_lines,
+}

@@ -28,13 +28,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
         numbers.append(line)
         size += sum(map(len, row))
         if size >= BLOCK:
-            yield _batch(source.shown, numbers, batch, fields, rows.names, options)
+            yield _make_batch(source.shown, numbers, batch, fields, rows.names, options)
             numbers, batch, size = [], [], 0
     if batch:
-        yield _batch(source.shown, numbers, batch, fields, rows.names, options)
+        yield _make_batch(source.shown, numbers, batch, fields, rows.names, options)
 
 
-def _batch(
+def _make_batch(
     shown: str, numbers: list[int], rows: list[list[str]], fields: Fields, names: list[str], options: ReadOptions
 ) -> Batch:
     place = {name: i for i, name in reversed(list(enumerate(names)))}
@@ -64,7 +64,7 @@ class _Rows:
         delimiter = options.delimiter or ("\t" if options.format == "tsv" else ",")
         if len(delimiter) != 1 or delimiter in '\n\r"':
             raise InputError(f"--delimiter {delimiter!r}: must be one character, and no quote or line end")
-        lines = _lines(source, options)
+        lines = _marked_lines(source, options)
         if options.quotes:
             self._rows = csv.reader(lines, delimiter=delimiter, strict=True)
         else:
@@ -121,7 +121,7 @@ class _Rows:
         return None if text is None else [value.replace(MARK, "\ufffd").replace("\0", " ") for value in row]
 
 
-def _lines(source: Source, options: ReadOptions) -> Iterator[str]:
+def _marked_lines(source: Source, options: ReadOptions) -> Iterator[str]:
     """The lines with what is no text in them marked: a row may be of several lines, and goes or stays as a whole."""
     for run in source.marked(options.encoding, options.encoding_errors, options.faults):
         for line in run.lines:

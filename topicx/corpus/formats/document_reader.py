@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from topicx.corpus.formats.compressed import unpacked_name
 from topicx.corpus.formats.input_bytes import Faults, Source, codec_of, total_size
-from topicx.errors import InputError, listed
+from topicx.errors import InputError, list_first_names
 from topicx.files import container
 
 # name -> (module, what it is)
@@ -137,7 +137,7 @@ class Input:
     files: list[str] = field(default_factory=list)
 
 
-class Reader:
+class DocumentReader:
     """Iterates over the batches of all inputs; says through `say` which format each input has."""
 
     def __init__(self, inputs: Sequence[str], options: ReadOptions, say: Callable[[str], None] | None = None) -> None:
@@ -173,9 +173,9 @@ class Reader:
         assert self._plan is not None
         if self.options.chunk is None:
             return self._batches(self._plan)
-        from topicx.corpus.text.chunks import chunked
+        from topicx.corpus.text.chunks import cut_into_chunks
 
-        return chunked(self._batches(self._plan), self.options.chunk)
+        return cut_into_chunks(self._batches(self._plan), self.options.chunk)
 
     def _batches(self, plan: list[Input]) -> Iterator[Batch]:
         from topicx.corpus.formats import folder
@@ -184,7 +184,11 @@ class Reader:
             if one.format in ("dir", "files"):
                 self._note(one.name, one.format, one.why)
                 options = self._options(one.format)
-                parts = folder.files(one.files, options) if one.files else folder.read(one.name, options, self.say)
+                parts = (
+                    folder.read_named_files(one.files, options)
+                    if one.files
+                    else folder.read(one.name, options, self.say)
+                )
                 for batch, size in parts:
                     self._done += size
                     yield batch
@@ -210,8 +214,8 @@ class Reader:
             if asked in ("dir", "files"):
                 plan.append(Input(name, "dir"))
                 continue
-            found = folder.tables(name, self.options) if asked == "auto" else [
-                str(path) for path, _ in folder.walk(name, self.options.follow_links, self.say)
+            found = folder.table_files(name, self.options) if asked == "auto" else [
+                str(path) for path, _ in folder.walk_folder(name, self.options.follow_links, self.say)
             ]  # fmt: skip
             if found is None:
                 plan.append(Input(name, "dir"))
@@ -272,17 +276,17 @@ class Reader:
             raise InputError(f"{source.shown}: is a topicx file already ({hint})")
         if start.startswith(b"#doc source pos typeindex type topic"):
             raise InputError(f"{source.shown}: is a state of MALLET's, not text ('topicx estimate' reads it)")
-        return detect(name, start, replace(self.options, encoding=source.encoding(self.options.encoding)))
+        return detect_format(name, start, replace(self.options, encoding=source.encoding(self.options.encoding)))
 
 
 def read_documents(
     inputs: Sequence[str], options: ReadOptions | None = None, say: Callable[[str], None] | None = None
-) -> Reader:
+) -> DocumentReader:
     """The documents of these inputs as batches."""
-    return Reader(inputs, options or ReadOptions(), say)
+    return DocumentReader(inputs, options or ReadOptions(), say)
 
 
-def detect(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
+def detect_format(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
     """The format of a file by its name and its beginning, and why where that is not plain."""
     base = unpacked_name(Path(name).name.lower())
     suffix = Path(base).suffix
@@ -339,11 +343,11 @@ def split_labels(value: Any, options: ReadOptions) -> tuple[str, ...]:
         parts = value.split(options.label_delimiter) if options.label_delimiter else (value,)
     else:
         parts = (value,)
-    found = [part.strip() if isinstance(part, str) else plain(part) for part in parts if part is not None]
+    found = [part.strip() if isinstance(part, str) else field_as_text(part) for part in parts if part is not None]
     return tuple(dict.fromkeys(label for label in found if label and label not in options.no_label))
 
 
-def plain(value: Any) -> str:
+def field_as_text(value: Any) -> str:
     """A value of a field as text."""
     if value is None:
         return ""
@@ -382,14 +386,14 @@ class Fields:
         def pick(asked: str | None, option: str, *usual: str) -> str | None:
             if asked is not None:
                 if names is not None and asked not in names:
-                    raise InputError(f"{where}: no field {asked!r} ({option}); there are: {listed(names)}")
+                    raise InputError(f"{where}: no field {asked!r} ({option}); there are: {list_first_names(names)}")
                 return asked or None
             return next((name for name in usual if names is None or name in names), None)
 
         text = pick(options.text_field, "--text-field", "text")
         if text is None:
             raise InputError(
-                f"{where}: no field 'text'; name the field by --text-field; there are: {listed(names or ())}"
+                f"{where}: no field 'text'; name the field by --text-field; there are: {list_first_names(names or ())}"
             )
         for column in options.columns:
             pick(column, "--column")

@@ -1,5 +1,5 @@
 """A document a file: all files of a folder (`dir`, the folder a file lies in is its label), or files that are named
-one by one (`files`)."""
+one by one (`read_named_files`)."""
 
 from __future__ import annotations
 
@@ -28,35 +28,37 @@ Named = tuple[str, str, tuple[str, ...]]
 def read(root: str, options: ReadOptions, say: Callable[[str], None] = lambda _: None) -> Iterator[tuple[Batch, int]]:
     """Batches of the files of a folder and their sizes. Files are read in the order of their names; hidden
     ones are left out, and so are links that lead out of the folder."""
-    found = list(walk(root, options.follow_links, say))
+    found = list(walk_folder(root, options.follow_links, say))
     if not found:
         raise InputError(f"{root}: has no files in it")
-    yield from documents(((str(path), inside, _label(inside)) for path, inside in found), root, options)
+    yield from read_file_documents(
+        ((str(path), inside, _label_of_folder(inside)) for path, inside in found), root, options
+    )
 
 
-def files(names: list[str], options: ReadOptions) -> Iterator[tuple[Batch, int]]:
+def read_named_files(names: list[str], options: ReadOptions) -> Iterator[tuple[Batch, int]]:
     """The same for files that are named; their folders are their labels where they differ."""
     parents = {Path(name).parent.as_posix() for name in names}
-    labels = (lambda name: _label(Path(name).as_posix())) if len(parents) > 1 else (lambda _: ())
-    yield from documents(((name, Path(name).as_posix(), labels(name)) for name in names), "files", options)
+    labels = (lambda name: _label_of_folder(Path(name).as_posix())) if len(parents) > 1 else (lambda _: ())
+    yield from read_file_documents(((name, Path(name).as_posix(), labels(name)) for name in names), "files", options)
 
 
-def _label(inside: str) -> tuple[str, ...]:
+def _label_of_folder(inside: str) -> tuple[str, ...]:
     parent = Path(inside).parent.as_posix()
     return () if parent == "." else (parent,)
 
 
-def documents(named: Iterable[Named], shown: str, options: ReadOptions) -> Iterator[tuple[Batch, int]]:
+def read_file_documents(named: Iterable[Named], shown: str, options: ReadOptions) -> Iterator[tuple[Batch, int]]:
     """A document a file, many of them a batch with its size; a long one in pieces."""
     ids: list[str | None] = []
     texts: list[str] = []
     labels: list[tuple[str, ...]] = []
     size = 0
-    dated = _times(options)
+    dated = _times_from_names(options)
     for name, document, label in named:
         with Source(name) as source:
             continues = False
-            for text, is_open in _pieces(source, options):
+            for text, is_open in _read_text_pieces(source, options):
                 ids.append(document)
                 texts.append(text)
                 labels.append(() if label and label[0] in options.no_label else label)
@@ -70,7 +72,7 @@ def documents(named: Iterable[Named], shown: str, options: ReadOptions) -> Itera
         yield Batch(shown, None, texts, ids, labels, times=dated(ids)), size
 
 
-def _times(options: ReadOptions) -> Callable[[list[Any]], list[str | None] | None]:
+def _times_from_names(options: ReadOptions) -> Callable[[list[Any]], list[str | None] | None]:
     """Says the times of documents by their names: what the first group of a pattern finds there."""
     if options.time_regex is None:
         return lambda names: None
@@ -86,21 +88,21 @@ def _times(options: ReadOptions) -> Callable[[list[Any]], list[str | None] | Non
     return lambda names: [time(name) for name in names]
 
 
-def _pieces(source: Source, options: ReadOptions) -> Iterator[tuple[str, bool]]:
+def _read_text_pieces(source: Source, options: ReadOptions) -> Iterator[tuple[str, bool]]:
     """The text of a file, and whether more of it comes; nothing where the file is to be left out."""
     held, first = "", True
     for text in source.texts(options.encoding, options.encoding_errors, options.faults):
         held += text
         while len(held) > LONG_LINE:
             end = _after_space(held, LONG_LINE)
-            yield _ready(held[:end], source, options, first, whole=False) or "", True
+            yield _clean_text_piece(held[:end], source, options, first, whole=False) or "", True
             held, first = held[end:], False
-    last = _ready(held, source, options, first, whole=first)
+    last = _clean_text_piece(held, source, options, first, whole=first)
     if last is not None:
         yield last, False
 
 
-def _ready(text: str, source: Source, options: ReadOptions, first: bool, whole: bool) -> str | None:
+def _clean_text_piece(text: str, source: Source, options: ReadOptions, first: bool, whole: bool) -> str | None:
     if first and options.skip_header:
         found = _HEADER_END.search(text)
         text = text[found.end() :] if found else ""
@@ -110,11 +112,11 @@ def _ready(text: str, source: Source, options: ReadOptions, first: bool, whole: 
     return cleaned
 
 
-def walk(root: str, follow: bool, say: Callable[[str], None]) -> Iterator[tuple[Path, str]]:
+def walk_folder(root: str, follow: bool, say: Callable[[str], None]) -> Iterator[tuple[Path, str]]:
     """The files of a folder and their names in it."""
     place = Path(root).resolve()
     left_out: list[Path] = []
-    for path in _walk(Path(root)):
+    for path in _walk_sorted(Path(root)):
         if path.is_symlink() and not follow and not path.resolve().is_relative_to(place):
             left_out.append(path)
             continue
@@ -124,7 +126,7 @@ def walk(root: str, follow: bool, say: Callable[[str], None]) -> Iterator[tuple[
         say(f"{root}: {many} out of the folder and left out ({left_out[0]}; --follow-links reads them)")
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk_sorted(folder: Path) -> Iterator[Path]:
     try:
         with os.scandir(folder) as entries:
             names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
@@ -135,14 +137,14 @@ def _walk(folder: Path) -> Iterator[Path]:
             continue
         path = folder / name
         if is_folder:
-            yield from _walk(path)
+            yield from _walk_sorted(path)
         elif path.is_file():
             yield path
 
 
-def tables(root: str, options: ReadOptions) -> list[str] | None:
+def table_files(root: str, options: ReadOptions) -> list[str] | None:
     """The files of a folder where each holds many documents (JSON lines, tables): None where they are texts."""
-    found = [(path, inside) for path, inside in walk(root, options.follow_links, lambda _: None)]
+    found = [(path, inside) for path, inside in walk_folder(root, options.follow_links, lambda _: None)]
     parts = [path for path, _ in found if Path(unpacked_name(path.name)).suffix.lower() in TABLES]
     if not parts:
         return None

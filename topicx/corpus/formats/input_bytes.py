@@ -17,7 +17,7 @@ from typing import IO
 
 import numpy as np
 
-from topicx.corpus.formats.compressed import SUFFIXES, packing, reason, unpack
+from topicx.corpus.formats.compressed import SUFFIXES, compression_of, decompression_error, open_decompressed
 from topicx.errors import InputError
 
 BLOCK = 1 << 20
@@ -103,12 +103,12 @@ class Source:
             raise InputError(f"{name!r}: cannot be the name of a file (a zero byte)") from None
         self._counted = _Counted(self._raw, self.shown)
         self._buffered = io.BufferedReader(self._counted, buffer_size=BLOCK)
-        self.packing = packing(self._guard_peek(6))
+        self.packing = compression_of(self._guard_peek(6))
         ending = SUFFIXES.get(Path(name).suffix.lower())
         if ending is not None and self.packing != ending and self._guard_peek(1):
             self.close()
             raise InputError(f"{name}: is not a {ending} file, though its name ends in {Path(name).suffix}")
-        self._unpacked = None if self.packing is None else unpack(self.packing, self._buffered, self.shown)
+        self._unpacked = None if self.packing is None else open_decompressed(self.packing, self._buffered, self.shown)
         self._held = b""
         self._ends = 0
         """Ends of lines in the texts so far."""
@@ -137,7 +137,7 @@ class Source:
                 return self._unpacked.read(size)
             return self._buffered.read1(size)
         except Exception as error:
-            why = reason(error) if self._unpacked else None
+            why = decompression_error(error) if self._unpacked else None
             if why is not None:
                 raise InputError(f"{self.shown}: is a broken {self.packing} file ({why})") from None
             if isinstance(error, OSError):
@@ -334,14 +334,14 @@ def _after_space(line: str, limit: int) -> int:
     return limit
 
 
-def _mark(error: UnicodeError) -> tuple[str, int]:
+def _mark_undecodable(error: UnicodeError) -> tuple[str, int]:
     if isinstance(error, UnicodeDecodeError):
         return MARK, error.end
     raise error
 
 
 _MARKING = "topicx.mark"
-codecs.register_error(_MARKING, _mark)
+codecs.register_error(_MARKING, _mark_undecodable)
 
 
 def read_words(name: str, what: str = "word") -> list[str]:

@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from topicx._kernels.text.records import Records
-from topicx.corpus.formats.document_reader import Batch, Fields, ReadOptions, plain, split_labels
+from topicx.corpus.formats.document_reader import Batch, Fields, ReadOptions, field_as_text, split_labels
 from topicx.corpus.formats.input_bytes import Source
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     fields = Fields.choose(None, options, source.shown)
-    names = sorted(fields.all(), key=lambda name: name not in _asked(fields, options))
-    records = Records(names, len(_asked(fields, options)), json.JSONDecoder().raw_decode)
+    names = sorted(fields.all(), key=lambda name: name not in _required_fields(fields, options))
+    records = Records(names, len(_required_fields(fields, options)), json.JSONDecoder().raw_decode)
     for first, text in source.whole(options.encoding, options.encoding_errors, options.faults):
         found = records.columns(text)
         if found is not None:
             columns = dict(zip(names, found[0], strict=True))
-            if _usual(columns, fields):
-                yield _batch(source.shown, [first + line for line in found[1]], columns, fields, options)
+            if _all_fields_usual(columns, fields):
+                yield _make_batch(source.shown, [first + line for line in found[1]], columns, fields, options)
                 continue
         lines = [line.removesuffix("\r") for line in text.split("\n")]
         yield from _one_by_one(source, first, lines, fields, options)
 
 
-def _usual(columns: dict[str, list[Any]], fields: Fields) -> bool:
-    """Whether these are documents with texts, and `_wrong` finds nothing."""
+def _all_fields_usual(columns: dict[str, list[Any]], fields: Fields) -> bool:
+    """Whether these are documents with texts, and `_problem_of_row` finds nothing."""
     kinds = {name: set(map(type, values)) for name, values in columns.items()}
     return kinds[fields.text] <= {str, type(None)} and not (fields.label and dict in kinds[fields.label])
 
@@ -47,7 +47,7 @@ def _one_by_one(source: Source, first: int, lines: list[str], fields: Fields, op
                 reason = f"{error.msg.removesuffix(' at')} at column {error.colno}"
             options.faults.meet(f"{source.shown}:{number}: is not JSON: {reason}")
             continue
-        wrong = _wrong(row, fields, options)
+        wrong = _problem_of_row(row, fields, options)
         if wrong:
             options.faults.meet(f"{source.shown}:{number}: {wrong}", call=True)
             continue
@@ -56,18 +56,18 @@ def _one_by_one(source: Source, first: int, lines: list[str], fields: Fields, op
     yield from from_rows(source.shown, numbers, rows, fields, options)
 
 
-def _asked(fields: Fields, options: ReadOptions) -> list[str]:
+def _required_fields(fields: Fields, options: ReadOptions) -> list[str]:
     """The fields that every document must have: the text's, and those that options name."""
     asked = ((fields.text, True), (fields.id, options.id_field), (fields.label, options.label_field),
              (fields.collection, options.collection_field), (fields.time, options.time_field))  # fmt: skip
     return list(dict.fromkeys(name for name, by_name in asked if name and by_name))
 
 
-def _wrong(row: Any, fields: Fields, options: ReadOptions) -> str:
+def _problem_of_row(row: Any, fields: Fields, options: ReadOptions) -> str:
     """What is wrong with a row; nothing if it is a document."""
     if not isinstance(row, dict):
         return "is not a JSON object"
-    for name in _asked(fields, options):
+    for name in _required_fields(fields, options):
         if name not in row:
             named = "; name the field by --text-field" if name == "text" else ""
             return f"no field {name!r}{named}; there are: {', '.join(list(row)[:12])}"
@@ -91,11 +91,11 @@ def from_rows(
     for end in range(1, len(rows) + 1):
         if end == len(rows) or listed[end] != listed[begin]:
             columns = {name: [row.get(name) for row in rows[begin:end]] for name in fields.all()}
-            yield _batch(source, numbers[begin:end], columns, fields, options)
+            yield _make_batch(source, numbers[begin:end], columns, fields, options)
             begin = end
 
 
-def _batch(
+def _make_batch(
     source: str, numbers: list[int], columns: dict[str, list[Any]], fields: Fields, options: ReadOptions
 ) -> Batch:
     """A batch from the fields of documents."""
@@ -106,11 +106,11 @@ def _batch(
     else:
         batch.texts = [text or "" for text in texts]
     if fields.id:
-        batch.ids = [None if value is None else plain(value) for value in columns[fields.id]]
+        batch.ids = [None if value is None else field_as_text(value) for value in columns[fields.id]]
     if fields.label:
         batch.labels = [split_labels(value, options) for value in columns[fields.label]]
     if fields.collection:
-        batch.collections = [plain(value) or None for value in columns[fields.collection]]
+        batch.collections = [field_as_text(value) or None for value in columns[fields.collection]]
     if fields.time:
         batch.times = columns[fields.time]
     for name in fields.columns:

@@ -38,10 +38,10 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
             pairs += found
             numbers.append(number)
             lengths.append(len(found) // 2)
-        yield counted(shown, numbers, pairs, lengths, vocabulary, base)
+        yield make_counted_batch(shown, numbers, pairs, lengths, vocabulary, base)
 
 
-def counted(
+def make_counted_batch(
     shown: str, numbers: list[int], pairs: list[str], lengths: list[int], vocabulary: object, base: int
 ) -> Batch:
     """A batch from word and count in turn; the words must be in the vocabulary."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from topicx.corpus.formats.document_reader import Batch, Fields, ReadOptions
 from topicx.corpus.formats.input_bytes import MARK, Source
-from topicx.corpus.formats.jsonl import _wrong, from_rows
+from topicx.corpus.formats.jsonl import _problem_of_row, from_rows
 from topicx.errors import InputError
 
 ROWS = 2000
@@ -16,20 +16,20 @@ ROWS = 2000
 
 def check(source: Source, options: ReadOptions) -> None:
     """InputError if the file is no table, or has not the fields."""
-    with _opened(source) as table:
+    with _open_parquet(source) as table:
         Fields.choose(table.schema_arrow.names, options, source.shown)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
-    with _opened(source) as table:
+    with _open_parquet(source) as table:
         fields = Fields.choose(table.schema_arrow.names, options, source.shown)
         wanted = [fields.text, fields.id, fields.label, fields.collection, fields.time, *fields.columns]
         chosen = list(dict.fromkeys(name for name in wanted if name))
         at = 1
         for part in table.iter_batches(batch_size=ROWS, columns=chosen):
             numbers, rows = [], []
-            for number, row in enumerate(_rows(part, source.shown, at, options), at):
-                wrong = "is not text" if row is None else _wrong(row, fields, options)
+            for number, row in enumerate(_rows_as_dicts(part, source.shown, at, options), at):
+                wrong = "is not text" if row is None else _problem_of_row(row, fields, options)
                 if row is None or wrong:
                     if row is not None:
                         options.faults.meet(f"{source.shown}:{number}: {wrong}", call=True)
@@ -41,7 +41,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
 
 
 @contextlib.contextmanager
-def _opened(source: Source) -> Iterator[Any]:
+def _open_parquet(source: Source) -> Iterator[Any]:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -59,7 +59,7 @@ def _opened(source: Source) -> Iterator[Any]:
         raise InputError(f"{source.shown}: is not a readable Parquet table: {reason}") from None
 
 
-def _rows(part: Any, shown: str, first: int, options: ReadOptions) -> list[dict[str, Any] | None]:
+def _rows_as_dicts(part: Any, shown: str, first: int, options: ReadOptions) -> list[dict[str, Any] | None]:
     """The rows as dictionaries; None where one is left out, since its texts are not UTF-8."""
     import pyarrow
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from topicx.corpus.formats.compressed import unpacked_name
 from topicx.corpus.formats.document_reader import Batch, ReadOptions
 from topicx.corpus.formats.input_bytes import Source, read_words
-from topicx.corpus.formats.ldac import counted
+from topicx.corpus.formats.ldac import make_counted_batch
 from topicx.corpus.formats.uci import find_vocabulary
 from topicx.errors import InputError
 
@@ -42,13 +42,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
                 if not (colon and word.isdecimal()):
                     raise InputError(f"{shown}:{number}: 'word:count' was expected, not {part[:40]!r}")
                 pairs.append(word)
-                pairs.append(_count(value, shown, number, part))
+                pairs.append(_parse_count(value, shown, number, part))
             lengths.append((len(pairs) - before) // 2)
             numbers.append(number)
             found = list(dict.fromkeys(one for one in label.split(",") if one and one not in options.no_label))
-            labels.append(tuple(found if named is None else _named(found, *named, f"{shown}:{number}")))
+            labels.append(tuple(found if named is None else _names_of_labels(found, *named, f"{shown}:{number}")))
             ids.append(comment.strip() or None)
-        batch = counted(shown, numbers, pairs, lengths, vocabulary, base)
+        batch = make_counted_batch(shown, numbers, pairs, lengths, vocabulary, base)
         batch.labels, batch.ids = labels, ids
         yield batch
 
@@ -62,7 +62,7 @@ def _label_names(source: Source, options: ReadOptions) -> tuple[str, list[str]] 
     return None if name is None else (name, read_words(name, "label"))
 
 
-def _named(labels: list[str], file: str, names: list[str], place: str) -> list[str]:
+def _names_of_labels(labels: list[str], file: str, names: list[str], place: str) -> list[str]:
     for label in labels:
         if not (label.isdecimal() and int(label) <= len(names)):
             raise InputError(
@@ -71,7 +71,7 @@ def _named(labels: list[str], file: str, names: list[str], place: str) -> list[s
     return [names[int(label) - 1] for label in labels if int(label)]
 
 
-def _count(value: str, shown: str, number: int, part: str) -> str:
+def _parse_count(value: str, shown: str, number: int, part: str) -> str:
     """A whole number, possibly written as 3.0."""
     if value.isdecimal():
         return value

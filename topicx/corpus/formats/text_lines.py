@@ -29,7 +29,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
             numbers = range(run.first, run.first + len(run.lines))
             yield Batch(source.shown, numbers, run.lines, continues=run.continues, open=run.open)
         return
-    match = matcher(source, options)
+    match = make_line_matcher(source, options)
     long = LONG_LINE if options.line_regex is None else None
     for run in source.runs(options.encoding, options.encoding_errors, options.faults, long):
         if run.continues:
@@ -37,10 +37,10 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
             yield Batch(source.shown, [run.first], run.lines[:1], continues=True, open=run.open and alone)
             run = Stretch(run.first + 1, run.lines[1:], open=run.open)
         if run.lines:
-            yield _batch(run, match, source.shown, options)
+            yield _make_batch(run, match, source.shown, options)
 
 
-def _batch(run: Stretch, match: Match, shown: str, options: ReadOptions) -> Batch:
+def _make_batch(run: Stretch, match: Match, shown: str, options: ReadOptions) -> Batch:
     first, lines = run.first, run.lines
     numbers: list[int] | range = range(first, first + len(lines))
     try:
@@ -62,17 +62,17 @@ def _batch(run: Stretch, match: Match, shown: str, options: ReadOptions) -> Batc
     if options.name:
         batch.ids = [group(options.name) or None for group in groups]
     if options.label:
-        batch.labels = _labels([group(options.label) or "" for group in groups], options)
+        batch.labels = _split_labels([group(options.label) or "" for group in groups], options)
     return batch
 
 
-def _labels(values: list[str], options: ReadOptions) -> list[tuple[str, ...]]:
+def _split_labels(values: list[str], options: ReadOptions) -> list[tuple[str, ...]]:
     """Labels repeat: each spelling is taken apart once a batch."""
     known = {value: split_labels(value, options) for value in set(values)}
     return [known[value] for value in values]
 
 
-def matcher(source: Source, options: ReadOptions) -> Match:
+def make_line_matcher(source: Source, options: ReadOptions) -> Match:
     """What finds name, label and text in a line; the group numbers must exist in the pattern."""
     usual = re.compile(MALLET)
     if options.line_regex is None:

@@ -41,17 +41,17 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
                 if sizes[0] > EMPTY + 100 * sizes[2]:
                     raise InputError(f"{shown}:1: {sizes[0]:,} documents, but {sizes[2]:,} entries: that cannot be")
                 vocabulary = find_vocabulary(source, options, sizes[1])
-        table = integers(lines, first, shown)
+        table = parse_integers(lines, first, shown)
         last_line = first + len(lines)
-        _check(table, lines, first, shown, sizes)
+        _check_integers(table, lines, first, shown, sizes)
         entries += len(table)
         table = np.concatenate([held, table])
         if len(table) and np.any(np.diff(table[:, 0]) < 0):
             wrong = int(np.argmax(np.diff(table[:, 0]) < 0)) + 1 - len(held)
-            raise InputError(f"{shown}:{_line(lines, first, wrong)}: documents must be in ascending order")
+            raise InputError(f"{shown}:{_line_of_row(lines, first, wrong)}: documents must be in ascending order")
         cut = int(np.searchsorted(table[:, 0], table[-1, 0])) if len(table) else 0
         if cut:
-            yield _batch(shown, table[:cut], at, int(table[cut - 1, 0]), vocabulary)
+            yield _make_batch(shown, table[:cut], at, int(table[cut - 1, 0]), vocabulary)
             at = int(table[cut - 1, 0])
         held = table[cut:]
     if len(sizes) < 3:
@@ -61,36 +61,38 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
     step = 100_000
     while at < sizes[0]:
         end = int(held[-1, 0]) if len(held) else min(at + step, sizes[0])
-        yield _batch(shown, held, at, end, vocabulary)
+        yield _make_batch(shown, held, at, end, vocabulary)
         held, at = held[:0], end
 
 
-def _batch(shown: str, table: NDArray[np.int64], after: int, last: int, vocabulary: Sequence[str] | None) -> Batch:
+def _make_batch(shown: str, table: NDArray[np.int64], after: int, last: int, vocabulary: Sequence[str] | None) -> Batch:
     lengths = np.bincount(table[:, 0] - after - 1, minlength=last - after)
     counts = Counts(table[:, 1] - 1, table[:, 2], lengths, vocabulary, base=1)
     ids = [str(document) for document in range(after + 1, last + 1)]
     return Batch(shown, None, ids=ids, counts=counts)
 
 
-def _check(table: NDArray[np.int64], lines: list[str], first: int, shown: str, sizes: list[int]) -> None:
+def _check_integers(table: NDArray[np.int64], lines: list[str], first: int, shown: str, sizes: list[int]) -> None:
     for column, name, high in ((0, "document", sizes[0]), (1, "word", sizes[1])) if len(sizes) == 3 else ():
         wrong = (table[:, column] < 1) | (table[:, column] > high)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InputError(f"{shown}:{_line(lines, first, row)}: {name} {table[row, column]} is not from 1 to {high}")
+            raise InputError(
+                f"{shown}:{_line_of_row(lines, first, row)}: {name} {table[row, column]} is not from 1 to {high}"
+            )
     wrong = table[:, 2] < 0
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise InputError(f"{shown}:{_line(lines, first, row)}: a negative count ({table[row, 2]})")
+        raise InputError(f"{shown}:{_line_of_row(lines, first, row)}: a negative count ({table[row, 2]})")
 
 
-def _line(lines: list[str], first: int, row: int) -> int:
+def _line_of_row(lines: list[str], first: int, row: int) -> int:
     """The number of the line of a row (blank lines have none)."""
     rows = [number for number, line in enumerate(lines, first) if line.strip()]
     return rows[min(max(row, 0), len(rows) - 1)]
 
 
-def integers(lines: list[str], first: int, shown: str) -> NDArray[np.int64]:
+def parse_integers(lines: list[str], first: int, shown: str) -> NDArray[np.int64]:
     """The lines as three integers each."""
     rows = [row for row in map(str.split, lines) if row]
     if all(len(row) == 3 for row in rows):
@@ -100,12 +102,12 @@ def integers(lines: list[str], first: int, shown: str) -> NDArray[np.int64]:
             pass
     for number, line in enumerate(lines, first):
         fields = line.split()
-        if fields and (len(fields) != 3 or not all(_integer(part) for part in fields)):
+        if fields and (len(fields) != 3 or not all(_is_integer(part) for part in fields)):
             raise InputError(f"{shown}:{number}: three integers were expected, not {line[:40]!r}")
     raise InputError(f"{shown}:{first}: an integer is too large")
 
 
-def _integer(text: str) -> bool:
+def _is_integer(text: str) -> bool:
     return text.removeprefix("-").isdecimal() and text.isascii()
 
 
@@ -114,7 +116,7 @@ def find_vocabulary(source: Source, options: ReadOptions, size: int | None) -> S
     none."""
     name = options.vocab
     if name is None and source.name != "-":
-        name = neighbour(source.name)
+        name = find_vocabulary_file(source.name)
     if name is None:
         return None
     words = read_words(name)
@@ -129,7 +131,7 @@ def find_vocabulary(source: Source, options: ReadOptions, size: int | None) -> S
     return words
 
 
-def neighbour(name: str) -> str | None:
+def find_vocabulary_file(name: str) -> str | None:
     """`vocab.x.txt` for `docword.x.txt`, `x.vocab` for any other x, where it exists."""
     path = Path(name)
     plain = unpacked_name(path.name)

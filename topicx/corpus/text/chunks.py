@@ -1,7 +1,7 @@
 """Long texts as several documents of about equal length, and those joined again.
 
 A chunk carries all that its text does. Its name is the text's with `#1`, `#2` …, and the columns `document` and `chunk`
-say of which text it is and which part, so that results can be joined (`joining`).
+say of which text it is and which part, so that results can be joined (`join_chunks`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COLUMNS = ("document", "chunk")
 _WORD = re.compile(r"\S+")
 
 
-def chunked(batches: Iterator[Batch], size: int) -> Iterator[Batch]:
+def cut_into_chunks(batches: Iterator[Batch], size: int) -> Iterator[Batch]:
     """Batches whose documents have `size` words (runs without white space) each. The last chunk of a text has from half
     to one and a half times as many; a text of fewer is one chunk."""
     cutter = _Cutter(size)
@@ -55,7 +55,7 @@ class _Cutter:
                 given = batch.ids[row] if batch.ids is not None else None
                 self.name = str(self.documents) if given is None else given
                 self.documents += 1
-                self.part, self.held, self.about = 0, None, _about(batch, row)
+                self.part, self.held, self.about = 0, None, _metadata_of_row(batch, row)
             if self.held is not None:
                 text = self.held + text
             more = batch.open and row == len(texts) - 1
@@ -94,7 +94,7 @@ class _Cutter:
         return [text[begin:end] for begin, end in zip(cuts[:-1], cuts[1:])]
 
 
-def _about(batch: Batch, row: int) -> dict[str, Any]:
+def _metadata_of_row(batch: Batch, row: int) -> dict[str, Any]:
     """What a document carries."""
     about: dict[str, Any] = {}
     for name in ("lines", "labels", "collections", "times"):
@@ -108,7 +108,7 @@ Write = Callable[..., None]
 
 
 @contextlib.contextmanager
-def joining(write: Write) -> Iterator[Write]:
+def join_chunks(write: Write) -> Iterator[Write]:
     """A writer of chunks that writes whole texts: the mean of the chunks' θ by their lengths (the plain mean where no
     word is known), and what the first chunk carries. Chunks are told by their names and stand together, in any
     number of calls."""
@@ -129,7 +129,7 @@ def joining(write: Write) -> Iterator[Write]:
     def add(ids: Any, lengths: Any, unknown: Any, theta: NDArray[np.float32], values: Any = ()) -> None:
         carried = list(zip(*values, strict=True)) if len(values) else [()] * len(theta)
         for name, length, strange, row, more in zip(ids, lengths.tolist(), unknown.tolist(), theta, carried):
-            text, number = parent(name)
+            text, number = parent_of_chunk(name)
             if held and (text != held[-1][0] or number <= held[-1][1]):
                 flush()
             held.append((text, number, length, strange, row, more))
@@ -138,7 +138,7 @@ def joining(write: Write) -> Iterator[Write]:
     flush()
 
 
-def parent(name: str) -> tuple[str, int]:
+def parent_of_chunk(name: str) -> tuple[str, int]:
     """The text that a chunk is of, and its number: by the name (`NAME#2`)."""
     text, mark, number = name.rpartition("#")
     if not (mark and number.isdecimal() and number.isascii()):

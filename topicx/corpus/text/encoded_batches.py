@@ -28,7 +28,7 @@ def whole_documents(batches: Iterable[Batch], encoder: Encoder) -> Iterator[Enco
     open_one: tuple[Batch, list[Encoded]] | None = None
     for batch in batches:
         if batch.counts is not None:
-            yield _with(batch, EncodedBatch.encoded)
+            yield _with_encoded_words(batch, EncodedBatch.encoded)
             continue
         if batch.words is None:
             words, lengths = encoder.encode(batch.texts)
@@ -36,36 +36,36 @@ def whole_documents(batches: Iterable[Batch], encoder: Encoder) -> Iterator[Enco
             words, lengths = encoder.settle(*encoder.words.encode_words(list(batch.words)))
         encoded = words, lengths, encoder.last_unknown
         if batch.continues and open_one is not None:
-            open_one[1].append(_rows(encoded, 0, 1))
+            open_one[1].append(_slice_encoded(encoded, 0, 1))
             if len(lengths) == 1 and batch.open:
                 continue
-            yield _joined(*open_one)
+            yield _join_encoded_parts(*open_one)
             open_one = None
         end = len(lengths) - int(batch.open)
         begin = int(batch.continues)
         if end > begin:
-            yield _with(_part(batch, begin, end), _rows(encoded, begin, end))
+            yield _with_encoded_words(_slice_batch(batch, begin, end), _slice_encoded(encoded, begin, end))
         if batch.open:
-            open_one = _part(batch, end, end + 1), [_rows(encoded, end, end + 1)]
+            open_one = _slice_batch(batch, end, end + 1), [_slice_encoded(encoded, end, end + 1)]
 
 
-def _with(batch: Batch, encoded: Encoded) -> EncodedBatch:
+def _with_encoded_words(batch: Batch, encoded: Encoded) -> EncodedBatch:
     return EncodedBatch(**{name: getattr(batch, name) for name in batch.__dataclass_fields__}, encoded=encoded)
 
 
-def _joined(batch: Batch, parts: list[Encoded]) -> EncodedBatch:
+def _join_encoded_parts(batch: Batch, parts: list[Encoded]) -> EncodedBatch:
     words = np.concatenate([part[0] for part in parts])
     lengths, unknown = (np.array([sum(int(part[i][0]) for part in parts)], dtype=np.int64) for i in (1, 2))
-    return _with(batch, (words, lengths, unknown))
+    return _with_encoded_words(batch, (words, lengths, unknown))
 
 
-def _rows(encoded: Encoded, begin: int, end: int) -> Encoded:
+def _slice_encoded(encoded: Encoded, begin: int, end: int) -> Encoded:
     words, lengths, unknown = encoded
     ends = np.concatenate([[0], np.cumsum(lengths)])
     return words[ends[begin] : ends[end]], lengths[begin:end].astype(np.int64), unknown[begin:end]
 
 
-def _part(batch: Batch, begin: int, end: int) -> Batch:
+def _slice_batch(batch: Batch, begin: int, end: int) -> Batch:
     """Some of a batch's documents, with what they carry."""
 
     def cut(values: Any) -> Any:
@@ -78,7 +78,7 @@ def _part(batch: Batch, begin: int, end: int) -> Batch:
     )  # fmt: skip
 
 
-def named(counts: Counts) -> Counts:
+def name_count_words(counts: Counts) -> Counts:
     """Counts with a vocabulary: words that are numbers become the names that import gives them."""
     if counts.vocabulary is not None:
         return counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from topicx.corpus.text.tokenizer import LANGUAGES, stopwords
+from topicx.corpus.text.tokenizer import LANGUAGES, load_stopwords
 
 SHARE = 0.25
 """The share of tokens that a language's stop words have in running text, at the very least (usually .4 to .6)."""
@@ -19,7 +19,7 @@ def find_language(frequency: Callable[[str], int], tokens: int) -> str | None:
         return None
     best, chosen = 0, None
     for language in LANGUAGES:
-        found = [n for n in map(frequency, stopwords(language)) if n]
+        found = [n for n in map(frequency, load_stopwords(language)) if n]
         if len(found) >= DIFFERENT and sum(found) > best:
             best, chosen = sum(found), language
     return chosen if best >= SHARE * tokens else None

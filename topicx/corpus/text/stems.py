@@ -16,9 +16,9 @@ class Stems(dict[str, str]):
     does not become `other`): so they can still be told."""
 
     def __init__(self, stemmer: Any, language: str) -> None:
-        from topicx.corpus.text.tokenizer import stopwords
+        from topicx.corpus.text.tokenizer import load_stopwords
 
-        self.known = stopwords(language) if language in NAMES else frozenset()
+        self.known = load_stopwords(language) if language in NAMES else frozenset()
         super().__init__((word, word) for word in self.known)
         self.stemmer = stemmer
 
@@ -29,7 +29,7 @@ class Stems(dict[str, str]):
 
 
 @functools.cache
-def stems(language: str) -> Stems:
+def make_stemmer(language: str) -> Stems:
     """The stems of a language: a code (`en`) or one of the library's names."""
     try:
         import Stemmer  # type: ignore[import-not-found,unused-ignore]

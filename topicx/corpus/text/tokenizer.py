@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.text.tokens import Characters, Forms, Words
 from topicx._kernels.text.word_ids import insert_pairs, settle
-from topicx.corpus.text.stems import stems
+from topicx.corpus.text.stems import make_stemmer
 from topicx.errors import InputError
 from topicx.files.file_kinds import LONGEST
 
@@ -76,7 +76,7 @@ _HYPHENATED = regex.compile(r"(?<=\p{L})[-\u2010\u00ac][ \t]*\r?\n[ \t]*(?=\p{Ll
 
 
 @functools.cache
-def characters(name: str) -> Characters:
+def character_classes(name: str) -> Characters:
     """The character classes of a named pattern, which the kernel asks for a page at a time."""
     classes = {"words": r"[\p{L}\p{M}\p{N}]", "mallet": r"[\p{L}\p{P}]", "whitespace": r"\S"}
     kinds = [(1, classes[name]), (4, r"\p{L}"), (32, _WIDE)]  # the numbers are those of the kernel
@@ -102,7 +102,7 @@ def characters_of(kinds: tuple[tuple[int, str], ...], *, trimmed: bool, flags: i
     return Characters(classify, trimmed=trimmed)
 
 
-def formed(text: str, compatible: bool, lowercase: bool) -> str:
+def normalize_text(text: str, compatible: bool, lowercase: bool) -> str:
     """A text in Unicode's composed form (the compatibility form: NFKC, else NFC), and in lower case."""
     if text.isascii():
         return text.lower() if lowercase else text
@@ -112,26 +112,29 @@ def formed(text: str, compatible: bool, lowercase: bool) -> str:
 
 
 @functools.cache
-def forms(compatible: bool, lowercase: bool, piece: int = 1024) -> Forms:
+def normalizing_kernel_form(compatible: bool, lowercase: bool, piece: int = 1024) -> Forms:
     """The same for the kernel: where the forms of all characters of a text are known, its form is theirs one after the
     other."""
 
     def spell(page: int) -> list[str | None]:
         return [form_alone(chr(c), compatible, lowercase) for c in range(256 * page, 256 * page + 256)]
 
-    return Forms(spell, lambda text: formed(text, compatible, lowercase), piece)
+    return Forms(spell, lambda text: normalize_text(text, compatible, lowercase), piece)
 
 
 def form_alone(character: str, compatible: bool, lowercase: bool) -> str | None:
     """The form of a character, whatever stands beside it. None: it depends on that (marks, the parts of Korean
     syllables, soft hyphens, which take a line's end with them, and capital sigma, another letter at a word's end)."""
-    plain, found = normalize("NFKC" if compatible else "NFC", character), formed(character, compatible, lowercase)
-    joined = any(combining(form[0]) or form[0] in _seconds() for form in (plain, found) if form)
+    plain, found = (
+        normalize("NFKC" if compatible else "NFC", character),
+        normalize_text(character, compatible, lowercase),
+    )
+    joined = any(combining(form[0]) or form[0] in _combining_characters() for form in (plain, found) if form)
     return None if joined or character == "\u00ad" or "Σ" in plain else found
 
 
 @functools.cache
-def _seconds() -> set[str]:
+def _combining_characters() -> set[str]:
     """The characters that may become one with the character before them."""
     places = (*range(0x3400), *range(0xA000, 0xAC00), *range(0xF900, 0x20000))  # not Chinese and Korean
     parts = (decomposition(chr(c)).split() for c in places)
@@ -140,7 +143,7 @@ def _seconds() -> set[str]:
 
 
 @functools.cache
-def stopwords(language: str) -> frozenset[str]:
+def load_stopwords(language: str) -> frozenset[str]:
     """The stop words of a language (`de`, `en`, `es`, `fr`, `it`, `nl`)."""
     if language not in LANGUAGES:
         raise InputError(f"no stop words for the language {language!r}; there are {', '.join(LANGUAGES)}")
@@ -192,7 +195,7 @@ class Tokenizer:
         if not (isinstance(self.min_length, int) and 1 <= self.min_length <= LONGEST):
             raise InputError(f"min_length: {self.min_length!r} is not a whole number from 1 to {LONGEST:,}")
         if self.stem is not None:
-            stems(self.stem)
+            make_stemmer(self.stem)
         if self.pattern not in PATTERNS:
             try:
                 self.compiled()
@@ -239,7 +242,7 @@ class Tokenizer:
         """The text as the pattern sees it."""
         if self.dehyphenate:
             text = _HYPHENATED.sub("", text)
-        return formed(text, self.unicode == "NFKC", self.lowercase)
+        return normalize_text(text, self.unicode == "NFKC", self.lowercase)
 
     def compiled(self) -> regex.Pattern[str]:
         """The pattern, compiled."""
@@ -250,9 +253,9 @@ class Tokenizer:
         """The words of a text by the pattern alone, with stop words and noise, and without phrases."""
         if self.pattern in PATTERNS:
             words = Words()
-            ids, _ = words.encode([_clean(self.prepare(text))], characters(self.pattern))
+            ids, _ = words.encode([_strip_surrogates(self.prepare(text))], character_classes(self.pattern))
             return [words.word(i) for i in ids.tolist()]
-        return _matches(self.compiled(), _clean(self.prepare(text)))
+        return _find_words(self.compiled(), _strip_surrogates(self.prepare(text)))
 
     def tokenize(self, text: str) -> list[str]:
         """The words of a text, as import would keep them (without the limits on frequency)."""
@@ -272,7 +275,7 @@ class Tokenizer:
 
     def stemmed(self, words: Iterable[str]) -> list[str]:
         """The stems of words; what is left out stays as it is, and so do words whose stem would be left out."""
-        stem_of = stems(str(self.stem))
+        stem_of = make_stemmer(str(self.stem))
 
         def goes(word: str) -> bool:
             return self.is_stopword(word) or self.is_noise(word)
@@ -304,9 +307,11 @@ class Tokenizer:
             return stem_of[ids], lengths
         if self.pattern in PATTERNS:
             joined = [_HYPHENATED.sub("", text) for text in texts] if self.dehyphenate else list(texts)
-            return words.encode(joined, characters(self.pattern), forms(self.unicode == "NFKC", self.lowercase))
+            return words.encode(
+                joined, character_classes(self.pattern), normalizing_kernel_form(self.unicode == "NFKC", self.lowercase)
+            )
         compiled = self.compiled()
-        found = [_matches(compiled, _clean(self.prepare(text))) for text in texts]
+        found = [_find_words(compiled, _strip_surrogates(self.prepare(text))) for text in texts]
         if self.drops_noise:
             found = [[NOISE if self.is_noise(word) else word for word in document] for document in found]
         return words.encode_words(found)
@@ -401,7 +406,7 @@ class PairTable:
         return table
 
 
-def _matches(pattern: regex.Pattern[str], text: str) -> list[str]:
+def _find_words(pattern: regex.Pattern[str], text: str) -> list[str]:
     try:
         if pattern.groups:
             found = [match.group() for match in pattern.finditer(text, timeout=TIMEOUT)]
@@ -415,7 +420,7 @@ def _matches(pattern: regex.Pattern[str], text: str) -> list[str]:
     return [word for word in found if word]
 
 
-def _clean(text: str) -> str:
+def _strip_surrogates(text: str) -> str:
     """Without lone surrogates, which no encoding can write."""
     if text.isascii():
         return text
@@ -432,7 +437,7 @@ def make_stopwords(
     """Stop words of these languages, files (a word a line, or several with spaces) and words."""
     words: set[str] = set(extra)
     for language in languages:
-        words |= stopwords(language)
+        words |= load_stopwords(language)
     for name in files:
         try:
             text = Path(name).read_text(encoding="utf-8-sig")

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from topicx._kernels.gibbs import cell as kernel
 from topicx._kernels.gibbs import rows
 from topicx.engines.threads import Engine
-from topicx.files.schema import Array, require
+from topicx.files.schema import Array, require_consistent
 from topicx.sampling import random_streams
 from topicx.sampling.joint_likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
 from topicx.sampling.schedule import Cell, Schedule, default_partitions
-from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced
+from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced_topics
 
 
 class Gibbs(Method):
@@ -72,11 +72,11 @@ class Gibbs(Method):
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
         if not random:
-            z = unplaced(state.paths * state.n_tokens)
+            z = unplaced_topics(state.paths * state.n_tokens)
         elif state.placed:
             z = state.z  # assignments that came with it
         else:
-            z = random_streams.topics(
+            z = random_streams.random_topics(
                 state.paths * state.n_tokens, state.n_topics, options.seed, options.chain, self.engine.map
             )
         self._adopt(z)
@@ -127,7 +127,7 @@ class Gibbs(Method):
             kernel.Cell(**self._arrays(), totals=totals, **self._asked(number, maximise)),
             schedule.active(cell.shard, share),
             cell.block,
-            random_streams.key(options.seed, options.chain, random_streams.CELL, step, number),
+            random_streams.stream_key(options.seed, options.chain, random_streams.CELL, step, number),
         )
         return int(changed), totals
 
@@ -178,7 +178,7 @@ class Gibbs(Method):
             self.row_start, self.row_cells, self.row_len, cells, length, self.row_capacity, self.topic_bits,
             self.state.n_topics,
         )  # fmt: skip
-        require(strange < 0, f"counts of word number {strange} that are not those of its tokens")
+        require_consistent(strange < 0, f"counts of word number {strange} that are not those of its tokens")
         self.row_cells, self.row_len = cells, length
 
     def sync(self) -> State:

@@ -15,7 +15,7 @@ from topicx.sampling.joint_likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
 from topicx.sampling.schedule import Schedule
-from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced, word_topics
+from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced_topics, word_topics
 
 PHI_BYTES, TOKEN_BYTES = 1 << 26, 16
 """φ is drawn for blocks of words of about this size, or of so many bytes for each token, if that is more."""
@@ -36,11 +36,11 @@ class Assignments(Method):
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
         if not random:
-            z = unplaced(state.paths * state.n_tokens).copy()
+            z = unplaced_topics(state.paths * state.n_tokens).copy()
         elif state.placed:
             z = state.z.copy()
         else:
-            z = random_streams.topics(
+            z = random_streams.random_topics(
                 state.paths * state.n_tokens, state.n_topics, options.seed, options.chain, self.engine.map
             )
         self._adopt(z)
@@ -202,7 +202,7 @@ class Partial(Assignments):
         return slice(chunk * self._chunk_words, (chunk + 1) * self._chunk_words)
 
     def _phi_key(self, step: int, block: int, chunk: int) -> int:
-        return random_streams.key(self.options.seed, self.options.chain, random_streams.PHI, step, block, chunk)
+        return random_streams.stream_key(self.options.seed, self.options.chain, random_streams.PHI, step, block, chunk)
 
     def _draw_sparse(
         self, step: int, counts: Csr
@@ -213,7 +213,7 @@ class Partial(Assignments):
 
         def work(chunk: int) -> tuple[Any, ...]:
             first, last = chunk * size, min((chunk + 1) * size, words)
-            key = random_streams.key(options.seed, options.chain, random_streams.PHI, step, chunk)
+            key = random_streams.stream_key(options.seed, options.chain, random_streams.PHI, step, chunk)
             expected = topics * float(self.state.beta[first:last].sum())
             room = int(counts[0][last] - counts[0][first] + 2 * expected) + 32 * (last - first)
             while True:
@@ -236,7 +236,7 @@ class Partial(Assignments):
 
         def work(chunk: int) -> int:
             row_of, dense, sums, starts, topics, values = phi
-            key = random_streams.key(options.seed, options.chain, random_streams.CELL, step, block, chunk)
+            key = random_streams.stream_key(options.seed, options.chain, random_streams.CELL, step, block, chunk)
             cell = partial.Given(
                 words=self.words, assigned=self.z, offsets=state.offsets, segments=schedule.segments,
                 blocks=schedule.partitions, alpha=state.alpha, groups=state.groups, row_of=row_of, dense=dense,

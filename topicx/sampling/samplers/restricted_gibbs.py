@@ -49,7 +49,7 @@ class Restricted(Gibbs):
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
         if random and not state.placed:
-            draw = random_streams.generator(options.seed, options.chain, random_streams.START)
+            draw = random_streams.make_generator(options.seed, options.chain, random_streams.START)
             self._adopt(random_topics(state, self.allowed, draw))
         else:
             super().start(random)
@@ -72,7 +72,7 @@ class Restricted(Gibbs):
             assigned=self.z, totals=totals, alpha=self.state.alpha, groups=self.state.groups, beta=self._beta,
             beta_sum=self._beta_sum, **self.table.cell_arrays(self.allowed),
         )  # fmt: skip
-        key = random_streams.key(options.seed, options.chain, random_streams.CELL, step, number)
+        key = random_streams.stream_key(options.seed, options.chain, random_streams.CELL, step, number)
         return int(kernel.sweep(tokens, schedule.active(cell.shard, share), cell.block, key, maximise)), totals
 
     def score(self) -> float:
@@ -98,13 +98,13 @@ class Restricted(Gibbs):
         """Raise AssertionError unless rows and totals are the counts of z."""
         fresh = Hashed.of(self.state, self.words, self.z, np.ascontiguousarray(self.pseudo[0]))
         for w in range(self.state.n_words):
-            ours, other = (_entries(table, w) for table in (self.table, fresh))
+            ours, other = (_entries_of_word(table, w) for table in (self.table, fresh))
             assert ours == other, f"word {w}: {ours} is not {other}"
         assert np.array_equal(self.totals, topic_totals(self.z, self.state.n_topics, self.state.seeds)), "n_k"
         check_topics(self.sync().z, self.state, self.allowed)
 
 
-def _entries(table: Hashed, word: int) -> dict[int, int]:
+def _entries_of_word(table: Hashed, word: int) -> dict[int, int]:
     row = table.cells[table.start[word] : table.start[word + 1]]
     if table.mask[word] < 0:
         return {k: int(n) for k, n in enumerate(row) if n}

@@ -17,7 +17,7 @@ from topicx.sampling.samplers.light_lda import Light
 from topicx.state import State
 
 
-def margins(state: State, mode: str = "mixture") -> factor.Margins:
+def make_margins(state: State, mode: str = "mixture") -> factor.Margins:
     """The factor of one cell."""
     side = state.side
     eta = np.ascontiguousarray(side["eta"][:-1], np.float32)
@@ -29,7 +29,7 @@ class Supervised(Dense):
     """The exact conditional over all topics (Zhu, Chen, Perkins & Zhang 2014): in O(K) a token."""
 
     def _asked(self, number: int, maximise: bool) -> dict[str, Any]:
-        return super()._asked(number, maximise) | {"factor": margins(self.state).for_dense()}
+        return super()._asked(number, maximise) | {"factor": make_margins(self.state).for_dense()}
 
 
 class LightSupervised(Light):
@@ -40,5 +40,5 @@ class LightSupervised(Light):
 
     def _asked(self, number: int, maximise: bool) -> dict[str, Any]:
         mode = self.options.own.get("proposals", "mixture")
-        steps = {"steps": 3 * self.options.mh_steps, "factor": margins(self.state, mode)}
+        steps = {"steps": 3 * self.options.mh_steps, "factor": make_margins(self.state, mode)}
         return super()._asked(number, maximise) | steps

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from topicx._kernels.gibbs import warp
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.files.schema import Array, require
+from topicx.files.schema import Array, require_consistent
 from topicx.sampling import random_streams
 from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.partially_collapsed import Assignments
@@ -30,7 +30,7 @@ class Warp(Assignments):
         if self.offsets[-1] >= 1 << 32:
             raise InputError(f"warp: {self.offsets[-1]:,} tokens in all paths are more than it can number (2^32)")
         order = np.arange(len(self.offsets) - 1, dtype=np.uint32)
-        random_streams.generator(options.seed, options.chain, random_streams.SHUFFLE).shuffle(order)
+        random_streams.make_generator(options.seed, options.chain, random_streams.SHUFFLE).shuffle(order)
         self._order = order[np.diff(self.offsets)[order] > 0]
         self._share = 0.0
         self.set_priors(state.alpha, state.beta)
@@ -67,7 +67,9 @@ class Warp(Assignments):
         super().restore(arrays)
         placed = self._records[:, 0] != NONE
         proposed = arrays["proposals"] != NONE
-        require(bool((proposed == placed[:, None]).all()), "proposals for tokens without a topic, or none for others")
+        require_consistent(
+            bool((proposed == placed[:, None]).all()), "proposals for tokens without a topic, or none for others"
+        )
         self._records[:, 1:] = arrays["proposals"]
 
     def _activate(self, share: float) -> None:
@@ -91,7 +93,7 @@ class Warp(Assignments):
         new &= self._records[:, 0] == NONE
         if not new.any():
             return
-        draw = random_streams.generator(self.options.seed, self.options.chain, random_streams.UPDATE, step)
+        draw = random_streams.make_generator(self.options.seed, self.options.chain, random_streams.UPDATE, step)
         placed = self._places[~new[self._places]]
         words, z = state.words[placed % state.n_tokens], self._records[placed, 0]
         start = np.zeros(state.n_words + 1, np.int64)
@@ -117,7 +119,7 @@ class Warp(Assignments):
 
         def words(chunk: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
             moved, tally = np.zeros(state.n_topics, np.int64), np.zeros(2, np.int64)
-            key = random_streams.key(options.seed, options.chain, random_streams.WARP_WORD, step, chunk)
+            key = random_streams.stream_key(options.seed, options.chain, random_streams.WARP_WORD, step, chunk)
             count = warp.word_phase(
                 self._records, self._start, self._places, self._words[chunk], self._words[chunk + 1], self._beta32,
                 self._seed_start, self._seed_topics, self._seed_counts, inverse, moved, key, tally,
@@ -126,7 +128,7 @@ class Warp(Assignments):
 
         def documents(chunk: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
             moved, tally = np.zeros(state.n_topics, np.int64), np.zeros(2, np.int64)
-            key = random_streams.key(options.seed, options.chain, random_streams.WARP_DOCUMENT, step, chunk)
+            key = random_streams.stream_key(options.seed, options.chain, random_streams.WARP_DOCUMENT, step, chunk)
             count = warp.document_phase(
                 self._records, self.offsets, self._documents[chunk], state.alpha, groups, inverse, moved, key,
                 tally,

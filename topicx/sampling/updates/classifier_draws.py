@@ -23,7 +23,7 @@ DOCUMENTS_A_PIECE = 512
 TASKS_A_PIECE = 16
 
 
-def padded(tasks: int) -> int:
+def padded_columns(tasks: int) -> int:
     """Columns of the arrays of so many tasks: one, or a multiple of what the kernels read at a time."""
     return 1 if tasks == 1 else -(-tasks // LANES) * LANES
 
@@ -58,7 +58,7 @@ class Tasks:
 
     def side(self, topics: int) -> dict[str, NDArray[Any]]:
         """The side arrays of a state with these tasks: no weight, no pull."""
-        width, documents = padded(self.number), len(self.targets)
+        width, documents = padded_columns(self.number), len(self.targets)
         return {
             "eta": np.zeros((topics + 1, width)),
             "pull": np.zeros((documents, width), np.float32),
@@ -94,7 +94,7 @@ class Classifier:
                         f"lambda: with the logistic loss λ times a class's weight must be from 1 to "
                         f"{polya_gamma.MOST:g}, not {shape:g}"
                     )
-            self._tables = np.stack([polya_gamma.table(float(shape)) for shape in shapes])
+            self._tables = np.stack([polya_gamma.log_density_table(float(shape)) for shape in shapes])
             self._table_of = places.reshape(2, -1).astype(np.int64)
 
     def due(self, sweep: int) -> bool:
@@ -105,9 +105,9 @@ class Classifier:
         indptr, topics, counts = method.document_topics()
         lengths = np.diff(method.state.offsets)
         shares = (counts / np.repeat(lengths, np.diff(indptr))).astype(np.float32)
-        self.draw_mixing(method, indptr, topics, shares, random_streams.key(key, 0))
-        self.draw_weights(method, indptr, topics, shares, random_streams.key(key, 1))
-        loss = self.draw_mixing(method, indptr, topics, shares, random_streams.key(key, 2))
+        self.draw_mixing(method, indptr, topics, shares, random_streams.stream_key(key, 0))
+        self.draw_weights(method, indptr, topics, shares, random_streams.stream_key(key, 1))
+        loss = self.draw_mixing(method, indptr, topics, shares, random_streams.stream_key(key, 2))
         self._sum(method.state.side)
         return {"loss": loss}
 
@@ -157,7 +157,7 @@ class Classifier:
 
             method.engine.map(work, range(tasks.number))
             return
-        by_topic = columns(indptr, topics, shares, len(eta) - 1, tasks.bias)
+        by_topic = documents_by_topic(indptr, topics, shares, len(eta) - 1, tasks.bias)
 
         def some(begin: int) -> None:
             end = min(begin + TASKS_A_PIECE, tasks.number)
@@ -181,7 +181,7 @@ def mean_loss(tasks: Tasks, score: NDArray[np.float64], target: NDArray[np.float
     return float(np.maximum(0, np.abs(target - score) - tasks.epsilon).sum())
 
 
-def columns(
+def documents_by_topic(
     indptr: NDArray[np.int64], topics: NDArray[np.uint16], shares: NDArray[np.float32], number: int, bias: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]:
     """The documents of each topic in their order, and a last row for the bias: all documents (or none)."""

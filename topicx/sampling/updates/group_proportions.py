@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.files.schema import require
+from topicx.files.schema import require_consistent
 from topicx.sampling import random_streams
 from topicx.sampling.special_functions import exp, log
-from topicx.sampling.updates.prior_fixed_points import LEAST, usable
-from topicx.sampling.updates.table_counts import Occupancy, dirichlet
+from topicx.sampling.updates.prior_fixed_points import LEAST, as_usable_prior
+from topicx.sampling.updates.table_counts import Occupancy, draw_dirichlet
 
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
@@ -57,7 +57,7 @@ class Proportions(ABC):
         self.sweeps += 1
         figures = self.renew(method, key)
         pi = state.side["pi"]
-        method.set_priors(usable(float(state.side["scale"][0]) * pi), state.beta)
+        method.set_priors(as_usable_prior(float(state.side["scale"][0]) * pi), state.beta)
         if self.sweeps > self.burn_in and (self.sweeps - self.burn_in) % self.interval == 0:
             self._keep(state.side, pi)
         return figures
@@ -79,12 +79,14 @@ class Proportions(ABC):
         return {"sweeps": np.array([self.sweeps, self.interval])}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        require(arrays["sweeps"].shape == (2,), "numbers of sweeps of another shape")
+        require_consistent(arrays["sweeps"].shape == (2,), "numbers of sweeps of another shape")
         self.sweeps, self.interval = (int(value) for value in arrays["sweeps"])
-        require(self.sweeps >= 0 and 0 < self.interval < 1 << 40, f"draws that are {self.interval} sweeps apart")
+        require_consistent(
+            self.sweeps >= 0 and 0 < self.interval < 1 << 40, f"draws that are {self.interval} sweeps apart"
+        )
 
 
-def occupancy(method: Method) -> Occupancy:
+def count_occupancy(method: Method) -> Occupancy:
     """What the documents say of γπ at this moment."""
     return Occupancy(method.document_topics(), method.groups, method.state.alpha.shape)
 
@@ -93,8 +95,10 @@ class Auxiliary(Proportions):
     """AGS: numbers of tables given π (eq. 15), then π given them (eq. 14)."""
 
     def renew(self, method: Method, key: int) -> dict[str, float]:
-        tables = occupancy(method).tables(method.state.alpha, key, method.engine)
-        method.state.side["pi"] = dirichlet(tables.astype(np.float64) + self.concentration, random_streams.key(key, 1))
+        tables = count_occupancy(method).tables(method.state.alpha, key, method.engine)
+        method.state.side["pi"] = draw_dirichlet(
+            tables.astype(np.float64) + self.concentration, random_streams.stream_key(key, 1)
+        )
         return {"tables": float(tables.sum()) / max(method.state.n_documents, 1)}
 
 
@@ -112,9 +116,9 @@ class Langevin(Proportions):
             side["phi"] = side["pi"] * max(self.concentration * side["pi"].shape[1], 1.0)
         if not len(self.step):
             self.step = np.full(len(side["pi"]), 0.2)
-        target = Target(occupancy(method), float(side["scale"][0]), self.concentration)
-        side["phi"], accepted = langevin(target, side["phi"], self.step, random_streams.generator(key))
-        side["pi"] = np.maximum(shares(side["phi"]), LEAST)
+        target = Target(count_occupancy(method), float(side["scale"][0]), self.concentration)
+        side["phi"], accepted = draw_langevin(target, side["phi"], self.step, random_streams.make_generator(key))
+        side["pi"] = np.maximum(shares_of_phi(side["phi"]), LEAST)
         if self.sweeps <= self.burn_in:
             self.step = self.step * exp((accepted - TARGET) * min(0.5, 10 / (self.sweeps + 10)))
         return {"acceptance": float(accepted.mean()), "step": float(self.step.mean())}
@@ -127,7 +131,7 @@ class Langevin(Proportions):
         self.step = arrays["step"].copy()
 
 
-def shares(phi: Floats) -> Floats:
+def shares_of_phi(phi: Floats) -> Floats:
     """π = |φ| / Σ|φ|, a row a collection."""
     size = np.abs(phi)
     result: Floats = size / size.sum(axis=1, keepdims=True)
@@ -164,11 +168,11 @@ class Target:
         return result
 
     def _alpha(self, phi: Floats) -> Floats:
-        return self.scale * np.maximum(shares(phi), LEAST)
+        return self.scale * np.maximum(shares_of_phi(phi), LEAST)
 
     def _pull(self, phi: Floats) -> Floats:
         """|φ_k| times the derivative of the documents' part by |φ_k|."""
-        pi, gain = shares(phi), self.counts.gain(self._alpha(phi))
+        pi, gain = shares_of_phi(phi), self.counts.gain(self._alpha(phi))
         result: Floats = self.scale * pi * (gain - (pi * gain).sum(axis=1, keepdims=True))
         return result
 
@@ -181,13 +185,13 @@ def log_proposal(to: Floats, mean: Floats, origin: Floats, step: Floats) -> Floa
     return result
 
 
-def langevin(target: Target, phi: Floats, step: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
+def draw_langevin(target: Target, phi: Floats, step: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
     """A Metropolis-Hastings step for each row with the proposal of eq. 34: the new φ, and the chances of acceptance."""
     with np.errstate(all="ignore"):  # a ratio that is no number is a chance of 0
-        return _langevin(target, phi, step, random)
+        return _propose_langevin(target, phi, step, random)
 
 
-def _langevin(target: Target, phi: Floats, step: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
+def _propose_langevin(target: Target, phi: Floats, step: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
     mean = target.drift(phi, step)
     proposed = mean + step[:, None] * np.sqrt(np.abs(phi)) * random.standard_normal(phi.shape)
     proposed = np.where(np.abs(proposed) < 1e-300, 1e-300, proposed)

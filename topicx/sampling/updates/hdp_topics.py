@@ -26,8 +26,8 @@ from topicx._kernels.updates import antoniak
 from topicx.errors import TopicxError
 from topicx.sampling import random_streams
 from topicx.sampling.special_functions import exp, log
-from topicx.sampling.updates.prior_fixed_points import LEAST, usable
-from topicx.sampling.updates.table_counts import Occupancy, dirichlet, gamma, log_betas
+from topicx.sampling.updates.prior_fixed_points import LEAST, as_usable_prior
+from topicx.sampling.updates.table_counts import Occupancy, draw_dirichlet, draw_gamma, log_betas
 from topicx.state import MAX_TOPICS, NONE
 
 if TYPE_CHECKING:
@@ -65,16 +65,18 @@ class Franchise:
         alpha, scale = (float(value) for value in state.side["concentrations"])
         if self.learn:
             lengths = state.lengths[state.lengths > 0]
-            alpha = self._concentration(alpha, lengths, int(tables.sum()), random_streams.key(key, 1))
-            scale = self._concentration(scale, tables.sum(keepdims=True), len(occupied), random_streams.key(key, 2))
+            alpha = self._concentration(alpha, lengths, int(tables.sum()), random_streams.stream_key(key, 1))
+            scale = self._concentration(
+                scale, tables.sum(keepdims=True), len(occupied), random_streams.stream_key(key, 2)
+            )
             state.side["concentrations"] = np.array([alpha, scale])
-        weights = dirichlet(np.append(tables[occupied], scale)[None, :].astype(np.float64), random_streams.key(key, 3))[
-            0
-        ]
+        weights = draw_dirichlet(
+            np.append(tables[occupied], scale)[None, :].astype(np.float64), random_streams.stream_key(key, 3)
+        )[0]
         least = np.sqrt(2 * TWO) / (alpha * max(state.n_documents, 1))  # α a document: what its tokens bring at most
         spare = state.n_topics - len(occupied)
-        sticks, need = broken(weights[-1], scale, least, spare, random_streams.key(key, 4))
-        place(method, occupied, alpha * weights, alpha * sticks, need)
+        sticks, need = break_sticks(weights[-1], scale, least, spare, random_streams.stream_key(key, 4))
+        place_topics(method, occupied, alpha * weights, alpha * sticks, need)
         return {"topics": float(len(occupied)), "concentration": alpha, "topic_concentration": scale,
                 "tables": float(tables.sum()) / max(state.n_documents, 1)}  # fmt: skip
 
@@ -82,7 +84,7 @@ class Franchise:
         """A concentration given how many tables these numbers of customers have (Teh et al. 2006, Appendix A; for one
         restaurant Escobar & West 1995): auxiliary w ~ Beta(c + 1, n) and s ~ Bernoulli(n / (n + c)) for each."""
         logs, taken = antoniak.auxiliaries(customers, value, key)
-        drawn = gamma(self.shape + tables - taken, self.rate - logs, random_streams.key(key, 2))
+        drawn = draw_gamma(self.shape + tables - taken, self.rate - logs, random_streams.stream_key(key, 2))
         return float(np.clip(np.float32(drawn), 1e-6, 1e6))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -92,7 +94,7 @@ class Franchise:
         pass  # everything is in the state
 
 
-def broken(rest: float, scale: float, least: float, columns: int, key: int) -> tuple[Floats, int]:
+def break_sticks(rest: float, scale: float, least: float, columns: int, key: int) -> tuple[Floats, int]:
     """`rest` broken into sticks, at least as many as there are columns, and how many leave less than `least`."""
     number = max(columns, int(np.ceil(log(max(rest / least, 2.0)) * scale * 1.2)) + 16)
     while True:  # a second time the same numbers again, and more
@@ -106,7 +108,7 @@ def broken(rest: float, scale: float, least: float, columns: int, key: int) -> t
     return sticks, need
 
 
-def place(method: Method, occupied: Ints, weights: Floats, sticks: Floats, need: int) -> None:
+def place_topics(method: Method, occupied: Ints, weights: Floats, sticks: Floats, need: int) -> None:
     """α for the next sweep: occupied topics where they are and the sticks between; or all columns numbered anew. The
     last of the weights is that of all sticks."""
     state = method.state
@@ -115,8 +117,8 @@ def place(method: Method, occupied: Ints, weights: Floats, sticks: Floats, need:
         alpha = np.empty(state.n_topics)
         empty = np.ones(state.n_topics, bool)
         empty[occupied] = False
-        alpha[occupied], alpha[empty] = weights[:-1], whole(sticks[:spare], weights[-1])
-        method.set_priors(usable(alpha)[None, :], state.beta)
+        alpha[occupied], alpha[empty] = weights[:-1], complete_sticks(sticks[:spare], weights[-1])
+        method.set_priors(as_usable_prior(alpha)[None, :], state.beta)
         return
     columns = len(occupied) + int(need * ROOM) + 1
     if columns > MAX_TOPICS:
@@ -125,11 +127,11 @@ def place(method: Method, occupied: Ints, weights: Floats, sticks: Floats, need:
     number[occupied] = np.arange(len(occupied), dtype=np.uint16)
     alpha = np.full(columns, LEAST)
     alpha[: len(occupied)] = weights[:-1]
-    some = whole(sticks[: columns - len(occupied)], weights[-1])
+    some = complete_sticks(sticks[: columns - len(occupied)], weights[-1])
     alpha[len(occupied) : len(occupied) + len(some)] = some
-    method.renumber(number, usable(alpha)[None, :])
+    method.renumber(number, as_usable_prior(alpha)[None, :])
 
 
-def whole(sticks: Floats, weight: float) -> Floats:
+def complete_sticks(sticks: Floats, weight: float) -> Floats:
     """Sticks that are together of this weight: the last takes what is left."""
     return np.append(sticks[:-1], max(weight - sticks[:-1].sum(), sticks[-1]))

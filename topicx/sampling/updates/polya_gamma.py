@@ -31,7 +31,7 @@ SERIES = (8.0, 0.6)
 
 
 @lru_cache(maxsize=256)
-def table(shape: float) -> NDArray[np.float64]:
+def log_density_table(shape: float) -> NDArray[np.float64]:
     """log p(w) of PG(shape, 0) less that of the first term of its series, and the derivative by log w: a row a point,
     at equal steps of log w from shape · SMALLEST to shape · LARGEST. The constant of the first term is left out."""
     places = shape * np.exp(np.linspace(np.log(SMALLEST), np.log(LARGEST), POINTS))
@@ -48,7 +48,7 @@ def table(shape: float) -> NDArray[np.float64]:
 def log_density(shape: float, w: float) -> tuple[float, float]:
     """log p(w) of PG(shape, 0), and its derivative."""
     tilt = tilt_of(w / shape)
-    step = 2 * np.pi / (SPREADS * _spread(shape, tilt))
+    step = 2 * np.pi / (SPREADS * _standard_deviation_at_tilt(shape, tilt))
     total, moment, begin = 0.5 + 0j, 0j, 1
     while True:
         t = step * np.arange(begin, begin + 2048)
@@ -79,17 +79,17 @@ def log_series(shape: float, w: float) -> tuple[float, float]:
 def tilt_of(x: float) -> float:
     """ψ such that PG(b, √ψ) has mean b x, by bisection."""
     low, high = -(np.pi**2) * (1 - 1e-12), 1.0
-    while _mean(high) > x:
+    while _mean_at_tilt(high) > x:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _mean(middle) > x else (low, middle)
+        low, high = (middle, high) if _mean_at_tilt(middle) > x else (low, middle)
         if high - low <= 1e-13 * max(1.0, abs(high)):
             break
     return (low + high) / 2
 
 
-def _mean(tilt: float) -> float:
+def _mean_at_tilt(tilt: float) -> float:
     """Mean of PG(1, √ψ): tanh(z / 2) / (2 z), z = √ψ, real or imaginary."""
     if abs(tilt) < 1e-6:
         return 0.25 * (1 - tilt / 12)
@@ -97,11 +97,11 @@ def _mean(tilt: float) -> float:
     return float((np.tanh(z / 2) if tilt > 0 else np.tan(z / 2)) / (2 * z))
 
 
-def _spread(shape: float, tilt: float) -> float:
+def _standard_deviation_at_tilt(shape: float, tilt: float) -> float:
     """Standard deviation of PG(shape, √ψ): the variance is -2 shape times the derivative of the mean by ψ."""
     h = 1e-4 * (abs(tilt) + 0.1)
     h = min(h, (tilt + np.pi**2) / 4)
-    return float(np.sqrt(-2 * shape * (_mean(tilt + h) - _mean(tilt - h)) / (2 * h)))
+    return float(np.sqrt(-2 * shape * (_mean_at_tilt(tilt + h) - _mean_at_tilt(tilt - h)) / (2 * h)))
 
 
 def _log_cosh(w: NDArray[np.complex128] | complex) -> NDArray[np.complex128]:

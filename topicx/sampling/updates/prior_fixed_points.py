@@ -80,9 +80,9 @@ class LearnPriors:
         state = method.state
         alpha, beta = state.alpha, state.beta
         if self.what & {"alpha", "symmetric-alpha"}:
-            alpha = rounded(learn_alpha(method.document_statistics(), alpha, "symmetric-alpha" in self.what))
+            alpha = round_to_float32(learn_alpha(method.document_statistics(), alpha, "symmetric-alpha" in self.what))
         if "beta" in self.what:
-            beta = rounded(learn_beta(method.word_statistics(), beta, state.seeds))
+            beta = round_to_float32(learn_beta(method.word_statistics(), beta, state.seeds))
         method.set_priors(alpha, beta)
         return {}
 
@@ -101,19 +101,19 @@ class LearnScale(LearnPriors):
         pi, beta = state.side["pi"], state.beta
         if "alpha" in self.what:
             scale = learn_scale(method.document_statistics(), pi, float(state.side["scale"][0]))
-            state.side["scale"] = rounded(np.array([scale]))
+            state.side["scale"] = round_to_float32(np.array([scale]))
         if "beta" in self.what:
-            beta = rounded(learn_beta(method.word_statistics(), beta, state.seeds))
-        method.set_priors(usable(state.side["scale"][0] * pi), beta)
+            beta = round_to_float32(learn_beta(method.word_statistics(), beta, state.seeds))
+        method.set_priors(as_usable_prior(state.side["scale"][0] * pi), beta)
         return {"gamma": float(state.side["scale"][0])}
 
 
-def usable(prior: NDArray[np.float64]) -> NDArray[np.float64]:
+def as_usable_prior(prior: NDArray[np.float64]) -> NDArray[np.float64]:
     """A prior that was drawn, rounded, with no weight below what a prior may be."""
-    return rounded(np.maximum(prior, LEAST))
+    return round_to_float32(np.maximum(prior, LEAST))
 
 
-def rounded(prior: NDArray[np.float64]) -> NDArray[np.float64]:
+def round_to_float32(prior: NDArray[np.float64]) -> NDArray[np.float64]:
     return prior.astype(np.float32).astype(np.float64)
 
 

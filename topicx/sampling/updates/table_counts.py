@@ -88,14 +88,14 @@ class Occupancy:
         return total
 
 
-def dirichlet(shapes: Floats, key: int) -> Floats:
+def draw_dirichlet(shapes: Floats, key: int) -> Floats:
     """A draw from the Dirichlet of each row, the same bits on every machine; no share is below 1e-30."""
     out = np.empty(shapes.shape)
     antoniak.dirichlet(np.ascontiguousarray(shapes), key, out)
     return out
 
 
-def gamma(shape: float, rate: float, key: int) -> float:
+def draw_gamma(shape: float, rate: float, key: int) -> float:
     """A gamma variate."""
     out = np.empty(1)
     antoniak.log_gammas(np.array([shape]), key, out)

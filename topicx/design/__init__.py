@@ -1,0 +1,1 @@
+"""Designs: formulas over what documents carry, as columns of numbers."""
