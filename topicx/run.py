@@ -1,5 +1,5 @@
-"""A training run as an object: start or resume it, train, take the result. The command line, the Python classes, the
-benchmarks and restarts all go through here.
+"""A training run as an object: start or resume it, train, take the result. Every topic model that is trained with its
+tokens in memory goes through here: alone, or in a `ChainSeries`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from topicx import model_registry as models
 from topicx.corpus.corpus import Corpus
-from topicx.declare import check_whole, declared_options
+from topicx.declare import declared_options
 from topicx.engines.memory_limits import told_size
-from topicx.engines.threads import Engine, Threads
+from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta_rows
 from topicx.estimate.averaging import average_models
@@ -58,6 +58,7 @@ class Run:
         definition = models.of(options)
         check_fit(definition, options)
         state = definition.state(corpus, options, priors or Priors())
+        state = definition.of_part(state, options.chain % definition.parts(state))
         return cls.from_state(state, options, engine, definition)
 
     @classmethod
@@ -92,9 +93,12 @@ class Run:
         return cls(found[0], chain, initial)
 
     def next(self, number: int) -> Run:
-        """Another chain from the same beginning, with the same options and its own random numbers."""
+        """Another chain from the same beginning, with the same options and its own random numbers: of the part that its
+        number falls on, where a model has several."""
         options = replace(self.chain.options, chain=number)
-        return Run.from_state(beginning(self.initial), options, self.chain.engine, self.definition)
+        state = beginning(self.initial)
+        state = self.definition.of_part(state, number % self.definition.parts(state))
+        return Run.from_state(state, options, self.chain.engine, self.definition)
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -212,7 +216,7 @@ def beginning(state: State) -> State:
     """A state with no token placed, whose priors and side arrays are its own."""
     side = {name: array.copy() for name, array in state.side.items()}
     z = unplaced_topics(state.n_tokens * state.paths)
-    meta = {name: value for name, value in state.meta.items() if name in ("tokenizer", "time", "task")}
+    meta = {name: value for name, value in state.meta.items() if name in ("tokenizer", "time", "task", "part")}
     return replace(state, z=z, alpha=state.alpha.copy(), beta=state.beta.copy(), side=side, meta=meta)
 
 
@@ -222,24 +226,6 @@ def check_fit(definition: Definition, options: Options) -> None:
     for name, why in definition.unfit.items():
         if getattr(options, name) != declared[name][1]:
             raise InputError(f"{name}: {why} (model {definition.name})")
-
-
-def pooled(before: Model | None, chains: int, model: Model) -> Model:
-    """The mean of a model of so many chains and of another chain's: of topics that mean the same in all; or of scores,
-    with the topics side by side (`Definition.joins`)."""
-    if before is None:
-        model.meta["chains"] = 1
-        return model
-    definition = models.of_meta(model.meta)
-    if definition.joins:
-        return definition.joined(before, chains, model)
-    order = np.arange(model.n_topics)
-    mean = average_models([before, model], [order, order], [chains, 1])
-    mean.meta = model.meta | {"chains": chains + 1}
-    return replace(
-        model, indptr=mean.indptr, topics=mean.topics, values=mean.values, alpha=mean.alpha, beta=mean.beta,
-        remainder=mean.remainder, remainder_share=mean.remainder_share, meta=mean.meta,
-    )  # fmt: skip
 
 
 def run_meta(chain: Chain) -> dict[str, Any]:
@@ -278,32 +264,3 @@ def expected_shares(document_topics: Csr, state: State) -> NDArray[np.float64]:
     )
     shares: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
     return shares
-
-
-def best_of(
-    corpus: Corpus,
-    options: Options,
-    chains: int,
-    engine: Engine | None = None,
-    each: Callable[[int, float], None] | None = None,
-) -> tuple[Run, list[float]]:
-    """The run with the highest final objective (the first of equals), and the objective of every one. A deterministic
-    method's objective depends on where it starts.
-
-    Chain i has `options` with its own `chain` number, so it is the run that these options alone would give. `each` is
-    told a chain's number and its objective.
-    """
-    check_whole("chains", chains, 1, None)
-    engine = engine or Threads()
-    best: Run | None = None
-    scores: list[float] = []
-    for number in range(chains):
-        run = Run.start(corpus, replace(options, chain=options.chain + number), engine).train()
-        score = run.chain.method.score()
-        if best is None or score > max(scores):
-            best = run
-        scores.append(score)
-        if each is not None:
-            each(number, score)
-    assert best is not None
-    return best, scores

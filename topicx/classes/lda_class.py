@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from topicx.chain_series import ChainSeries
 from topicx.classes.fit_session import Callback, Fitting
 from topicx.corpus.any_documents import Reading, as_corpus, like_model
 from topicx.corpus.corpus import Corpus
@@ -73,6 +74,11 @@ class LDA:
     threads: 0 is all cores. No result depends on it.
     verbose: True or False; None shows progress on a terminal and in a notebook.
     """
+
+    chains = 1
+    """How many chains `fit` trains."""
+    _keep = "best"
+    """What it keeps of them (`ChainSeries`)."""
 
     def __init__(
         self, topics: int = 100, *, sampler: str = "auto", iterations: int = 1000, start: str = "auto",
@@ -143,13 +149,11 @@ class LDA:
         with Threads(self.threads) as engine, Fitting(callbacks, self._verbosity(verbose)) as fitting:
             run = Run.start(corpus, self.options, engine, self._priors)
             run.check_phi(self.phi)
-            self._run, self._result = self._learn(run, fitting)
+            series = ChainSeries(run, self.chains, self._keep, theta=self.theta, phi=self.phi)
+            self._result = series.train(fitting)[-1]
+            self._run = series.run
         self.__dict__.pop("document_topic", None)
         return self
-
-    def _learn(self, run: Run, fitting: Fitting) -> tuple[Run, Result]:
-        """Train; returns what was trained last, and the result."""
-        return run, fitting.train(run).result(theta=self.theta, phi=self.phi)
 
     def _verbosity(self, verbose: bool | int | None) -> bool | int | None:
         return self.verbose if verbose is None else verbose

@@ -114,8 +114,13 @@ class Definition:
         model.group_names = state.group_names
 
     def parts(self, state: State) -> int:
-        """Of how many chains a model is made: more than one only where the definition joins."""
+        """Of how many parts a model is made, each trained by chains of its own: more than one only where they can stand
+        side by side (`joins`)."""
         return 1
+
+    def of_part(self, state: State, part: int) -> State:
+        """The state that a chain of this part begins with."""
+        return state
 
     def joined(self, before: Model, chains: int, model: Model) -> Model:
         """The model of so many chains, and that of another chain beside it: for definitions that join."""
