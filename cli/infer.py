@@ -227,11 +227,7 @@ class Seen:
             some = inference.model.vocabulary[0]
             say(f"the model knows none of the words (it knows words such as {some!r})", quiet=quiet)
         if self.strangers:
-            say(
-                f"{self.strangers:,} documents are of collections that the model does not know: they get the mean "
-                "α of all collections",
-                quiet=quiet,
-            )
+            say(f"{self.strangers:,} {inference.reader.stranger_note}", quiet=quiet)
         if self.empty:
             say(f"{self.empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet)
 
@@ -245,6 +241,7 @@ def _source(
     from topicx.corpus.columns import chosen
     from topicx.corpus.corpus_on_disk import StoredCorpus
     from topicx.corpus.streamed_columns import peeked
+    from topicx.corpus.table import FIRST
     from topicx.errors import InputError
     from topicx.files import container
     from topicx.files.file_kinds import CORPUS
@@ -261,7 +258,8 @@ def _source(
     if any(corpora):
         name = inputs[corpora.index(True)]
         raise InputError(f"{name}: is a topicx file; give corpus files and text in separate runs")
-    reader = open_reader(inputs, reading_options, quiet)
+    wanted = tuple(name for name in inference.reader.wants if name not in FIRST)
+    reader = open_reader(inputs, reading_options, quiet, wanted)
     kinds, batches = peeked(reader)
     inference.carried = chosen(metadata, kinds, leave)
     return inference.texts(batches), None, reader

@@ -105,23 +105,25 @@ OTHERWISE = ("input_format", "bad_documents", "no_header", "no_quotes")
 """Those that `ReadOptions` has under another name."""
 
 
-def read_options(chosen: dict[str, Any]) -> ReadOptions:
-    """What the options say."""
+def read_options(chosen: dict[str, Any], wanted: tuple[str, ...] = ()) -> ReadOptions:
+    """What the options say; columns that are wanted are read where they are there."""
     from topicx.corpus.formats.document_reader import ReadOptions
     from topicx.corpus.formats.input_bytes import Faults
 
     return ReadOptions(
         format=chosen["input_format"], header=not chosen["no_header"], quotes=not chosen["no_quotes"],
-        faults=Faults(chosen["bad_documents"]),
+        faults=Faults(chosen["bad_documents"]), usual_columns=wanted,
         **{name: chosen[name] for name in NAMES if name not in OTHERWISE},
     )  # fmt: skip
 
 
-def open_reader(inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool) -> DocumentReader:
+def open_reader(
+    inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool, wanted: tuple[str, ...] = ()
+) -> DocumentReader:  # fmt: skip
     """A reader of these inputs, all of which have been looked into."""
     from topicx.corpus.formats.document_reader import read_documents
 
-    reader = read_documents(inputs, read_options(chosen), lambda text: say(text, quiet=quiet))
+    reader = read_documents(inputs, read_options(chosen, wanted), lambda text: say(text, quiet=quiet))
     reader.check()
     return reader
 

@@ -273,7 +273,8 @@ def _refuse_idle(settings: dict[str, Any], resume: str | None) -> None:
         refuse(("seed_weight",), "is for --seed-words")
     if resume:
         return
-    if not settings["optimize_interval"]:
+    usual = models.find(settings["model"]).defaults.get("optimize_interval", 0)
+    if not (settings["optimize_interval"] or usual):
         refuse(("optimize", "optimize_burn_in"), "is for --optimize-interval")
     if settings["samples"] == 1:
         refuse(("lag",), "is for --samples")

@@ -20,6 +20,7 @@ HOMES: dict[str, str] = {
     "prior": "topicx.models.labeled:PriorLDA",
     "dependency": "topicx.models.dependency:DependencyLDA",
     "compound": "topicx.models.compound:Compound",
+    "dmr": "topicx.models.dmr:DirichletMultinomialRegression",
     "hdp": "topicx.models.hdp:HierarchicalDirichletProcess",
     "medlda": "topicx.models.medlda:Medlda",
 }

@@ -102,6 +102,7 @@ _META = {
     "mallet": _is_mallet_metadata,
     "model": lambda value: isinstance(value, str),
     "own": lambda value: isinstance(value, dict),
+    "covariates": lambda value: isinstance(value, dict),
     "estimator": lambda value: isinstance(value, dict),
     "documents": is_whole_number,
     "part": is_whole_number,
@@ -150,7 +151,7 @@ def _checkpoint_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
     )
 
 
-_RUN = ("options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
+_RUN = ("covariates", "options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
 
 
 def _make_common_check(*names: str) -> Any:

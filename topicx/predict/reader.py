@@ -66,6 +66,8 @@ class Reader(Protocol):
     """The columns that documents shall bring along, if they carry them."""
     usual: UsualSampling
     """How documents are sampled if nothing is said."""
+    stranger_note: str
+    """What is said of documents that the model's priors do not know (`DocumentPrior.strangers`)."""
     alpha: NDArray[np.float64]
     """The priors that a state of such documents keeps: a row for each group, and the mean of all last."""
 
@@ -127,6 +129,9 @@ class Admixture:
     counted: ClassVar[bool] = False
     """Whether `Read.own` is wanted."""
     wants: tuple[str, ...] = ()
+    stranger_note: str = (
+        "documents are of collections that the model does not know: they get the mean α of all collections"
+    )  # fmt: skip
 
     def __init__(self, model: Model | FixedTopics, usual: UsualSampling | None = None) -> None:
         self.usual = usual or UsualSampling()

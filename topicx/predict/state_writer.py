@@ -49,11 +49,17 @@ class StateWriter:
 
     def finish(self) -> str:
         alpha = self.rows if self.rows.size else self.alpha
+        empty = State(
+            np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(0, np.uint16), np.ones((1, self.model.n_topics)),
+            self.model.beta, self.model.vocabulary, Strings.of([]),
+        )  # fmt: skip
         waiting: dict[str, Any] = {
-            "words": self.words, "offsets": self.offsets, "z": self.z, "alpha": alpha, "beta": self.model.beta,
-            "groups": self.groups, "ids": Strings(self.names, self.places),  # type: ignore[arg-type]
+            "words": self.words, "offsets": self.offsets, "z": self.z, "alpha": alpha, "groups": self.groups,
+            "ids": Strings(self.names, self.places),  # type: ignore[arg-type]
         }  # fmt: skip
-        arrays = State(**waiting, vocabulary=self.model.vocabulary).arrays()
+        for name, spool in waiting.items():  # a state does not begin with arrays that wait in files
+            setattr(empty, name, spool)
+        arrays = empty.arrays()
         meta = {"tokenizer": self.model.meta.get("tokenizer"), "inference": self.about, "tokens": self.n_tokens,
                 "documents": self.n_documents}  # fmt: skip
         parents = {"model": self.model.digest} if self.model.digest else {}

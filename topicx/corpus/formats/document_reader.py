@@ -63,6 +63,8 @@ class ReadOptions:
     """What parts labels in one field; "" says that nothing does. By default a comma does in `lines`."""
     no_label: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    usual_columns: tuple[str, ...] = ()
+    """Further columns, which are read where they are there."""
     delimiter: str | None = None
     header: bool = True
     quotes: bool = True
@@ -403,5 +405,7 @@ class Fields:
             label=pick(options.label_field, "--label-field", "label"),
             collection=pick(options.collection_field, "--collection-field", "collection"),
             time=pick(options.time_field, "--time-field", "time"),
-            columns=options.columns,
-        )
+            columns=tuple(dict.fromkeys((
+                *options.columns, *(name for name in options.usual_columns if names is None or name in names),
+            ))),
+        )  # fmt: skip
