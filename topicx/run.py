@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ class Run:
         definition = models.of(options)
         check_fit(definition, options)
         state = definition.state(corpus, options, priors or Priors())
+        state = definition.prepare(state, corpus, options, partial(learn_model, engine))
         state = definition.of_part(state, options.chain % definition.parts(state))
         return cls.from_state(state, options, engine, definition)
 
@@ -198,18 +200,40 @@ class Run:
 
     def theta_rows(self, estimator: str = "cgsp") -> Iterator[tuple[int, NDArray[np.float64]]]:
         """θ of the corpus in batches, averaged over the chain's samples: the number of the first document, and rows."""
+        yield from self.corpus_theta().rows(estimator, self.chain.engine)
+
+    def corpus_theta(self) -> CorpusTheta:
+        """What θ of the corpus is found from, without the chain."""
         chain = self.chain
         if not self.samples:
-            counts = chain.method.document_topics()
-            if chain.state.allowed is not None:
-                yield from restricted_rows(chain.state, counts[2].astype(np.float64))
-            else:
-                yield 0, expected_shares(counts, chain.state)
-            return
-        engine = chain.engine
-        states = [*chain.samples.values(), self.definition.closed(chain.method.sync())]
-        for batches in zip(*(theta_rows(s, estimator, threads=engine) for s in states), strict=True):
-            yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
+            return CorpusTheta([chain.state], chain.method.document_topics())
+        return CorpusTheta([*chain.samples.values(), self.definition.closed(chain.method.sync())])
+
+
+@dataclass(frozen=True)
+class CorpusTheta:
+    """θ of the documents of a run that has ended, found when it is asked for."""
+
+    states: list[State]
+    """The samples, or the only state."""
+    expected: Csr | None = None
+    """The expected counts of topics in documents, where the method has these instead of samples."""
+
+    def rows(self, estimator: str, engine: Engine) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Batches of rows, each with the number of its first document; of several samples the mean."""
+        state = self.states[-1]
+        if self.expected is None:
+            for batches in zip(*(theta_rows(s, estimator, threads=engine) for s in self.states), strict=True):
+                yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
+        elif state.allowed is not None:
+            yield from restricted_rows(state, self.expected[2].astype(np.float64))
+        else:
+            yield 0, expected_shares(self.expected, state)
+
+
+def learn_model(engine: Engine, state: State, options: Options) -> Model:
+    """The model that a run on this state ends with."""
+    return Run.from_state(state, options, engine).train().result(examples=0).model
 
 
 def beginning(state: State) -> State:

@@ -20,7 +20,7 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.models.definition import Priors
-from topicx.run import Result, Run
+from topicx.run import CorpusTheta, Result, Run
 from topicx.sampling.run_options import Options
 from topicx.state import State
 
@@ -104,7 +104,7 @@ class LDA:
                 raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")
         self.theta, self.phi = theta, phi
         self._priors = Priors(seed_words or {}, seed_weight, word_prior or {})
-        self._run: Run | None = None
+        self._theta: CorpusTheta | None = None
         self._result: Result | None = None
 
     def __repr__(self) -> str:
@@ -151,7 +151,7 @@ class LDA:
             run.check_phi(self.phi)
             series = ChainSeries(run, self.chains, self._keep, theta=self.theta, phi=self.phi)
             self._result = series.train(fitting)[-1]
-            self._run = series.run
+            self._theta = series.run.corpus_theta()
         self.__dict__.pop("document_topic", None)
         return self
 
@@ -195,8 +195,9 @@ class LDA:
     def document_topic(self) -> NDArray[np.float64]:
         """θ: documents × topics of the training corpus, by the estimator `theta`; each row sums to 1."""
         self._trained()
-        assert self._run is not None
-        return np.concatenate([rows for _, rows in self._run.theta_rows(self.theta)])
+        assert self._theta is not None
+        with Threads(self.threads) as engine:
+            return np.concatenate([rows for _, rows in self._theta.rows(self.theta, engine)])
 
     @property
     def topic_word_counts(self) -> scipy.sparse.csr_array:

@@ -52,8 +52,8 @@ class MedLDA(LDA):
         """θ of the training documents; where models stand side by side each has its own: see `transform`."""
         if self.model.meta["chains"] > 1:
             raise InputError("document_topic: each of the chains has its own; transform(corpus) gives θ in all of them")
-        assert self._run is not None
-        return np.concatenate([rows for _, rows in self._run.theta_rows(self.theta)])
+        found: NDArray[np.float64] = super().document_topic
+        return found
 
     @property
     def task(self) -> str:

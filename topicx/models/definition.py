@@ -5,7 +5,7 @@ A new one is a file of this package with a subclass of `Definition`, and a line 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -42,6 +42,10 @@ class Priors:
     """The tokens that a seed word counts as."""
     word_prior: Mapping[str, float] = field(default_factory=dict)
     """β of single words."""
+
+
+Learn = Callable[[State, Options], "Model"]
+"""Trains LDA on a state of its own, by these options."""
 
 
 class Definition:
@@ -81,6 +85,10 @@ class Definition:
         It may have another number of topics than the options ask for: then the options follow.
         """
         return initial_state(corpus, options, priors)
+
+    def prepare(self, state: State, corpus: Corpus, options: Options, learn: Learn) -> State:
+        """The state with what has to be trained before the first sweep: `learn` does it, on the run's own engine."""
+        return state
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         """What happens between sweeps, in this order."""
