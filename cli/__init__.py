@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train", "Learn a topic model from a corpus."),
     "search": ("search", "How many topics? Train several numbers of them, and measure what speaks for each."),
     "topics": ("topics", "Show a model's topics: words, weights, typical documents."),
+    "report": ("report", "Write a model as one page to read: topics, words, documents, over time."),
     "infer": ("infer", "Topic proportions of new documents under a trained model."),
     "evaluate": ("evaluate", "Measure a model: held-out likelihood, coherence, diagnostics."),
     "hmm": ("hmm", "Hidden Markov models: train, decode, evaluate."),

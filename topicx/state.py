@@ -141,6 +141,11 @@ class State(OfDocuments, OfTopics, Kept):
         paths = f", {self.paths} paths" if self.paths > 1 else ""
         return f"State({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_topics} topics{paths})"
 
+    def _repr_html_(self) -> str:
+        from topicx.report.notebook_tables import state_table
+
+        return state_table(self)
+
     def __eq__(self, other: object) -> bool:
         """The same tokens, topics and priors (not how they came about)."""
         return same_arrays(self.arrays(), other.arrays()) if isinstance(other, State) else NotImplemented
