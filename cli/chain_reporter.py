@@ -99,7 +99,7 @@ class TrainingReporter(ChainListener):
 
     def train_chain(self, series: ChainSeries) -> bool:
         """Run the chain with progress until it ends or is stopped; its topics are shown every so many sweeps."""
-        from topicx.cli.topics import describe
+        from topicx.cli.topics import describe_topics
         from topicx.sampling.sweep_loop import Interrupted
 
         run, log, stopper, show_topics = series.run, self.log, self.stopper, self.show_topics
@@ -114,7 +114,7 @@ class TrainingReporter(ChainListener):
                     log.swept(progress, event, chain.method.objective, chain.seconds)
                     sweep = event.step.sweep
                     if show_topics and sweep and sweep % show_topics == 0:
-                        log.topics(progress, sweep, describe(run.glance(), 10, 0))
+                        log.topics(progress, sweep, describe_topics(run.glance(), 10, 0))
 
                 run.train([report], self.checkpoints, lambda: stopper.asked)
         except Interrupted:
@@ -146,12 +146,12 @@ class TrainingReporter(ChainListener):
 
 def tell_chains(series: ChainSeries, log: Log) -> None:
     """How the chains of a series differ."""
-    from topicx.views.terminal_histogram import histogram
+    from topicx.views.terminal_histogram import histogram_lines
 
     known = [score for score in series.scores if math.isfinite(score)]
     if len(known) > 1:
         objective = series.run.chain.method.objective
-        log.tell("\n".join([f"{len(known)} chains by {objective}:", *histogram(known)]), "chains", scores=known)
+        log.tell("\n".join([f"{len(known)} chains by {objective}:", *histogram_lines(known)]), "chains", scores=known)
 
 
 @contextlib.contextmanager

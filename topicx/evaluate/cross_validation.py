@@ -13,7 +13,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.declare import check_whole
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.evaluate.prediction_measures import predictions
+from topicx.evaluate.prediction_measures import measure_predictions
 from topicx.run import Run
 from topicx.sampling import random_streams
 from topicx.sampling.run_options import Options
@@ -51,7 +51,7 @@ def cross_validate(
                 run = Run.start(corpus.select(fold != held_out), chosen, engine)
                 series = ChainSeries(run, keep="average", theta="cgs", phi="cgs", examples=0)
                 model = series.train()[-1].model
-                found = predictions(model, corpus.select(fold == held_out), threads=engine.threads)
+                found = measure_predictions(model, corpus.select(fold == held_out), threads=engine.threads)
                 name = FIGURE[found["task"]]
                 scores.append(float(found[name]))
             row: dict[str, Any] = {"topics": number, "lambda": weight, "figure": name, "mean": float(np.mean(scores)),
