@@ -16,7 +16,7 @@ def problem(documents: int, words: int, seed: int) -> tuple[scipy.sparse.csr_arr
     return features, rng.normal(size=documents)
 
 
-@pytest.mark.parametrize("damp", [0.0, 0.5, 3.0, 40.0])
+@pytest.mark.parametrize("damp", [0.5, 3.0, 40.0])
 @pytest.mark.parametrize("shape", [(60, 20), (20, 60), (40, 40)])
 def test_the_steps_are_those_of_scipy(shape: tuple[int, int], damp: float) -> None:
     features, wanted = problem(*shape, seed=int(damp) + shape[0])
