@@ -69,7 +69,8 @@ class LDA:
         rate_delay, rate_power (scvb0): see the sampler.
     model, own: the name of another model's definition (docs/compound.md, docs/hdp.md), and options of its own.
     theta, phi: estimators of θ ("cgsp", "cgs") and φ ("auto", "cgs", "cgsp").
-    seed_words: words that a topic should have, {topic: words}; seed_weight: how many tokens each counts for.
+    seed_words: words that a topic should have, {topic: words}; seed_weight: how many tokens each counts for (None: as
+        many as it has in the corpus, 50 at least).
     word_prior: β of single words, {word: β}.
     threads: 0 is all cores. No result depends on it.
     verbose: True or False; None shows progress on a terminal and in a notebook.
@@ -89,8 +90,8 @@ class LDA:
         partitions: int = 0, samples: int = 1, lag: int = 10, paths: int = 1, trace_interval: int = 10,
         seed: int = 1, chain: int = 0, model: str = "lda", own: Mapping[str, Any] | None = None, threads: int = 0,
         theta: str = "cgsp", phi: str = "auto", seed_words: Mapping[int, Iterable[str]] | None = None,
-        seed_weight: int = 50, word_prior: Mapping[str, float] | None = None, verbose: bool | int | None = None,
-        **unknown: Never,
+        seed_weight: int | None = None, word_prior: Mapping[str, float] | None = None,
+        verbose: bool | int | None = None, **unknown: Never,
     ) -> None:  # fmt: skip
         given = dict(locals())
         check_known(type(self).__name__, Options, unknown, FURTHER)
