@@ -11,7 +11,19 @@ from pathlib import Path
 from tests.places import ROOT
 
 LAYERS = (
-    ("errors", "strings", "declare", "files", "progress", "common_methods", "__main__", "splitmix", "model_registry"),
+    (
+        "errors",
+        "strings",
+        "declare",
+        "files",
+        "progress",
+        "common_methods",
+        "__main__",
+        "splitmix",
+        "lazy_names",
+        "moved_names",
+        "model_registry",
+    ),
     ("_kernels",),
     ("engines",),
     ("corpus",),
