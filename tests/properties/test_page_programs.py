@@ -33,10 +33,18 @@ def blocks(page: Path) -> list[str]:
     return re.findall(r"(?ms)^```python\n(.*?)^```$", page.read_text(encoding="utf-8"))
 
 
-def given(folder: Path) -> dict[str, Any]:
+def given(page: str, folder: Path) -> dict[str, Any]:
     """The names that pages take for granted: a corpus, a model, a state, texts and what goes with them."""
+    pandas = pytest.importorskip("pandas")
     corpus = topicx.Corpus.load(folder / "texts.train.corpus")
     texts = [text.text for text in topicx.datasets.embedded_texts()][:40]
+    years = list(range(1980, 2020))
+    frame = pandas.DataFrame({
+        "body": texts, "key": [f"text {number}" for number in range(40)], "tags": ["law", "sport"] * 20, "date": years,
+        "rating": [1.5, 2.5] * 20, "party": ["left", "left", "right", "right"] * 10, "year": years,
+    })  # fmt: skip
+    if page == "dmr.md":
+        corpus = topicx.Corpus.from_dataframe(frame, "body", columns=["party", "year"])
     return {
         "corpus": corpus,
         "model": topicx.Model.load(folder / "news.model"),
@@ -44,7 +52,9 @@ def given(folder: Path) -> dict[str, Any]:
         "texts": texts,
         "new_texts": texts[:3],
         "labels": [["sport"], ["law", "politics"]] * 20,
-        "years": list(range(1980, 2020)),
+        "years": years,
+        "frame": frame,
+        "new": corpus[:3],
         "vocabulary": list(corpus.vocabulary),
         "pieces": [corpus[:50], corpus[50:80]],
         "counts": corpus[:20].to_matrix(),
@@ -60,7 +70,7 @@ def test_the_python_of_a_page_runs(page: str, prepared: Path, tmp_path: Path, mo
     monkeypatch.chdir(folder)
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    names = given(folder)
+    names = given(page, folder)
     place = ROOT / page if page == "README.md" and (ROOT / page).exists() else ROOT / "docs" / page
     found = blocks(place)
     for number, block in enumerate(found, 1):
