@@ -83,12 +83,12 @@ def command(
     Ctrl-C keeps the rows that are finished.
     """
     from topicx.cli.log import Log
-    from topicx.cli.training import Stopper
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
     from topicx.evaluate.search import CLOSING, check_model, check_numbers, search
     from topicx.run import check_fit
     from topicx.sampling import sampler_registry
+    from topicx.stop_signals import Stopper
     from topicx.views.picture_files import check_plot
 
     check_outputs([plot_file, cells], [corpus])
@@ -123,7 +123,7 @@ def command(
         if row["topics"] in numbers:
             told(row)
     seed = settings.pop("seed")
-    with Threads(threads) as engine, Stopper(Log(quiet)) as stopper:
+    with Threads(threads) as engine, Stopper(told=Log(quiet).finishing) as stopper:
         found = search(
             loaded, numbers, chains=chains, held_out=held_out, words=words, seed=seed, threads=engine, known=known,
             each=keep, stop=lambda: stopper.asked, **settings,
@@ -142,12 +142,11 @@ def command(
 def _draw_figure(found: Search, path: str, kind: str) -> None:
     from matplotlib.figure import Figure
 
-    from topicx.files.container import atomic_output
+    from topicx.views.picture_files import write_picture
 
     figure = Figure(figsize=(10, 6), layout="constrained")
     found.plot(figure)
-    with atomic_output(path) as out:
-        figure.savefig(out, format=kind, dpi=120)
+    write_picture(figure, path, kind)
 
 
 def _format_row(row: dict[str, Any]) -> str:
@@ -164,7 +163,7 @@ def _format_row(row: dict[str, Any]) -> str:
 
 def _append_row(path: str, row: dict[str, Any]) -> None:
     """Add a row to the file: all of it, or nothing."""
-    before = Path(path).stat().st_size if Path(path).exists() else 0
+    before = Path(path).stat().st_size if Path(path).is_file() else 0
     try:
         with Path(path).open("ab", buffering=0) as out:
             line = (json.dumps(row) + "\n").encode()
@@ -176,6 +175,21 @@ def _append_row(path: str, row: dict[str, Any]) -> None:
         raise TopicxError(f"{path}: writing failed: {error.strerror}") from None
 
 
+def _mend_last_line(path: str) -> None:
+    """End a last line that has no end; one that is a row cut off (the machine went down) goes."""
+    data = Path(path).read_bytes()
+    last = data[data.rfind(b"\n") + 1 :]
+    if not last.startswith(b'{"search"'):
+        return
+    try:
+        json.loads(last)
+        with Path(path).open("ab") as out:
+            out.write(b"\n")
+    except ValueError:
+        print_note(f"{path}: its last row was cut off, and is made again")
+        os.truncate(path, len(data) - len(last))
+
+
 def _finished_rows(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:
     """The finished rows of this very search. A device has none, and reading some of them never ends."""
     if not path or not Path(path).is_file():
@@ -183,6 +197,7 @@ def _finished_rows(path: str | None, about: dict[str, Any]) -> list[dict[str, An
     from topicx.evaluate.search import is_row
     from topicx.files.schema import require_consistent
 
+    _mend_last_line(path)
     rows = []
     same = json.loads(json.dumps(about))
     for number, line in enumerate(Path(path).read_text(encoding="utf-8", errors="replace").splitlines(), 1):

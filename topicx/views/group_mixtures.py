@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from topicx.errors import InputError
-from topicx.files.container import atomic_output
 from topicx.model import Model
 from topicx.state import State
-from topicx.views.picture_files import check_plot
+from topicx.views.picture_files import check_plot, write_picture
 
 Floats = NDArray[np.float64]
 
@@ -346,5 +345,4 @@ def plot_mixtures(
                 panel, found, j, names, min(topics, 3), chosen or np.flatnonzero(model.shown).tolist()
             )
         panels[-1].set_xlabel("topic")
-    with atomic_output(path) as out:
-        figure.savefig(out, format=kind, dpi=120)
+    write_picture(figure, path, kind)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from topicx.evaluate.time_concentration import TimeConcentration
-from topicx.files.container import atomic_output
 from topicx.model import Model
-from topicx.views.picture_files import check_plot
+from topicx.views.picture_files import check_plot, write_picture
 
 SHOWN = 6
 """Topics whose weights are drawn."""
@@ -91,5 +90,4 @@ def plot_concentration(model: Model, several: Mapping[str, TimeConcentration], p
     if len(several) > 1:
         second.legend(fontsize=7)
         fourth.legend(fontsize=7)
-    with atomic_output(path) as out:
-        figure.savefig(out, format=kind, dpi=120)
+    write_picture(figure, path, kind)
