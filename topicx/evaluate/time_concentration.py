@@ -112,7 +112,8 @@ def time_concentration(
     times : Corpus, optional
         A corpus with the times of the state's documents, if the state has none.
     span : str or float, optional
-        A unit of the calendar ("day", "month", "decade" …) where times are dates, else a width. By default a year, or 1.
+        A unit of the calendar ("day", "month", "decade" …) where times are dates, else a width. By default a year, or
+        1.
     buckets : int, default 20
         Buckets of equal weight into which each topic is cut.
     path : int, optional

@@ -122,8 +122,8 @@ class Definition:
         model.group_names = state.group_names
 
     def parts(self, state: State) -> int:
-        """Number of parts of which a model is made, each trained by chains of its own: more than one only where they can
-        stand side by side (`joins`)."""
+        """Number of parts of which a model is made, each trained by chains of its own: more than one only where they
+        can stand side by side (`joins`)."""
         return 1
 
     def of_part(self, state: State, part: int) -> State:
