@@ -1,0 +1,1 @@
+"""What documents' topics have to do with what the documents carry, and how sure that is."""
