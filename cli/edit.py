@@ -25,11 +25,11 @@ def asked(path: str, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple
     if not (merge or names or hide):
         refuse(("output",), "is for --merge, --name and --hide")
         return False
+    from topicx import model_registry as models
     from topicx.errors import InputError
     from topicx.estimate import topic_edits
     from topicx.files import container
     from topicx.model import Model
-    from topicx.models import model_registry as models
     from topicx.state import State
 
     context = click.get_current_context()

@@ -139,10 +139,10 @@ def _from_states(
     names: tuple[str, ...], settings: dict[str, Any], estimators: dict[str, str], align: bool,
     writer: Callable[[State], Any] | None, phi_entries: int, threads: int,
 ) -> tuple[Model, list[str]]:  # fmt: skip
+    from topicx import model_registry as models
     from topicx.estimate import estimate
     from topicx.estimate.averaging import average_models, order_of
     from topicx.interop import read_state
-    from topicx.models import model_registry as models
 
     settings = dict(settings)
     if len(names) == 1:
@@ -171,7 +171,7 @@ def _from_states(
         if first is None:
             first, notes = state, _notes(state)
         order = np.arange(made[0].n_topics)
-        if len(made) > 1 and not models.of_meta(state.meta).labelled:  # labels are the same in every chain
+        if len(made) > 1 and not models.of_meta(state.meta).numbered_alike:  # labels are the same in every chain
             order = order_of(made[0], made[-1], (names[0], name), align=align)
         orders.append(order)
         if writer:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from topicx.corpus.formats.document_reader import Reader
-    from topicx.predict.inference import Documents, Inference
+    from topicx.corpus.formats.document_reader import DocumentReader
+    from topicx.predict.inference import Inference
+    from topicx.predict.reader import Read
     from topicx.predict.state_writer import StateWriter
     from topicx.tables.theta_writers import Selection
 
@@ -124,7 +125,7 @@ def command(
         source, total, reader = _source(
             inference, inputs, metadata, COLUMNS if join_chunks else (), reading_options, quiet, open_things
         )
-        saved = _state_writer(inference, state, lag, seed, open_things) if state is not None else None
+        saved = _state_writer(inference, state, open_things) if state is not None else None
         seen = _write(inference, source, total, labeller, table, saved, quiet, open_things)
         if reader is not None:
             check_reading(reader)
@@ -144,14 +145,15 @@ class ThetaOutput:
 
 
 def _state_writer(
-    inference: Inference, path: str, lag: int, seed: int, open_things: contextlib.ExitStack
+    inference: Inference, path: str, open_things: contextlib.ExitStack
 ) -> StateWriter:  # fmt: skip
     from topicx.predict.state_writer import StateWriter
 
-    inference.need_assignments()
-    about: dict[str, Any] = {"burn_in": inference.burn_in, "samples": inference.samples, "lag": lag}
-    about |= {"chains": inference.chains, "theta": inference.theta, "seed": seed}
-    writer = StateWriter(path, inference.model, inference.topics.alpha, about)
+    inference.reader.need_assignments()
+    sampling = inference.sampling
+    about: dict[str, Any] = {"burn_in": sampling.burn_in, "samples": sampling.samples, "lag": sampling.lag}
+    about |= {"chains": sampling.chains, "theta": sampling.theta, "seed": sampling.seed}
+    writer = StateWriter(path, inference.model, inference.reader.alpha, about)
     return open_things.enter_context(contextlib.closing(writer))
 
 
@@ -163,28 +165,30 @@ def _write(
     from topicx import progress
     from topicx.corpus.text.chunks import join_chunks
     from topicx.errors import InputError
+    from topicx.predict.label_reader import LabelReader
     from topicx.tables.theta_writers import columns_with_free_names, open_theta_writer
 
-    model = inference.model
-    columns = inference.definition.columns(model)
+    model, reader = inference.model, inference.reader
+    columns = {} if isinstance(reader, LabelReader) else reader.columns()  # labels have a table of their own
     topics, selection, columns, *named = labels.layout(model, labeller, table.selection, table.ranking, columns)
     if table.join_chunks and columns:
         raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
-    columns = columns_with_free_names(inference.carried, topics, named[0], columns) | columns
-    add = open_things.enter_context(open_theta_writer(table.path, table.format, topics, selection, columns, *named))
+    written = columns_with_free_names(inference.carried, topics, named[0], columns) | columns
+    add = open_things.enter_context(open_theta_writer(table.path, table.format, topics, selection, written, *named))
     if table.join_chunks:
         add = open_things.enter_context(join_chunks(add))
     bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
     seen = Seen()
     for part in inference.stream(source):
-        lengths = seen.add(part.documents)
+        lengths = seen.add(part)
         shares = part.theta
         if labeller is None:
-            found = inference.definition.predict(model, part.documents.words, part.documents.offsets, shares)
+            found = reader.predict(part) if columns else ()
             shares = shares * model.shown
         else:
             shares, found = labels.rows_of(labeller, part)
-        add(part.documents.ids, lengths, part.documents.unknown, shares, [*part.documents.values, *found])
+        carried = [part.documents.carried[name] for name in inference.carried]
+        add(part.documents.ids, lengths, part.documents.unknown, shares, [*carried, *found])
         if saved is not None:
             saved.add(part)
         bar.advance(len(lengths))
@@ -197,16 +201,18 @@ class Seen:
     """What has been read, for the last lines."""
 
     def __init__(self) -> None:
-        self.documents = self.tokens = self.unknown = self.empty = 0
+        self.documents = self.tokens = self.unknown = self.empty = self.strangers = 0
         self.started = time.monotonic()
 
-    def add(self, documents: Documents) -> NDArray[np.int64]:
+    def add(self, read: Read) -> NDArray[np.int64]:
         """Count some documents; returns their lengths."""
+        documents = read.documents
         lengths = documents.offsets[1:] - documents.offsets[:-1]
         self.documents += len(lengths)
         self.tokens += len(documents.words)
         self.unknown += int(documents.unknown.sum())
         self.empty += int((lengths == 0).sum())
+        self.strangers += read.prior.strangers
         return lengths
 
     def tell(self, inference: Inference, quiet: bool) -> None:
@@ -220,12 +226,8 @@ class Seen:
         if self.unknown and not self.tokens:
             some = inference.model.vocabulary[0]
             say(f"the model knows none of the words (it knows words such as {some!r})", quiet=quiet)
-        if inference.strangers:
-            say(
-                f"{inference.strangers:,} documents are of collections that the model does not know: they get the mean "
-                "α of all collections",
-                quiet=quiet,
-            )
+        if self.strangers:
+            say(f"{self.strangers:,} {inference.reader.stranger_note}", quiet=quiet)
         if self.empty:
             say(f"{self.empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet)
 
@@ -233,12 +235,13 @@ class Seen:
 def _source(
     inference: Inference, inputs: tuple[str, ...], metadata: str, leave: Sequence[str],
     reading_options: dict[str, Any], quiet: bool, open_things: contextlib.ExitStack,
-) -> tuple[Any, int | None, Reader | None]:  # fmt: skip
+) -> tuple[Any, int | None, DocumentReader | None]:  # fmt: skip
     """The documents with these columns, how many they are if that is known, and what reads them if they are texts. All
     inputs have been looked into."""
     from topicx.corpus.columns import chosen
     from topicx.corpus.corpus_on_disk import StoredCorpus
     from topicx.corpus.streamed_columns import peeked
+    from topicx.corpus.table import FIRST
     from topicx.errors import InputError
     from topicx.files import container
     from topicx.files.file_kinds import CORPUS
@@ -255,7 +258,8 @@ def _source(
     if any(corpora):
         name = inputs[corpora.index(True)]
         raise InputError(f"{name}: is a topicx file; give corpus files and text in separate runs")
-    reader = open_reader(inputs, reading_options, quiet)
+    wanted = tuple(name for name in inference.reader.wants if name not in FIRST)
+    reader = open_reader(inputs, reading_options, quiet, wanted)
     kinds, batches = peeked(reader)
     inference.carried = chosen(metadata, kinds, leave)
     return inference.texts(batches), None, reader

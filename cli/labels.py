@@ -12,8 +12,8 @@ from topicx.cli.common import option, refuse, stack
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
     from topicx.model import Model
-    from topicx.predict.inference import Inferred
-    from topicx.predict.label_ranking import Labeller
+    from topicx.predict.label_reader import LabelReader
+    from topicx.predict.reader import Read
     from topicx.tables.theta_writers import Selection
 
 score = option(
@@ -42,19 +42,19 @@ evaluate_options = stack(
 )  # fmt: skip
 
 
-def labeller_of(model: Model, what: str | None, threshold: float, top: int, score: str) -> Labeller | None:
+def labeller_of(model: Model, what: str | None, threshold: float, top: int, score: str) -> LabelReader | None:
     """What names the labels of documents; None: topics are written."""
-    from topicx.predict.label_ranking import Labeller
+    from topicx.predict.label_reader import label_reader
 
     has = "topic_label" in model.side
     if what == "topics" or (what is None and not has):
         refuse(("ranking", "score"), "is for the labels of models that have them")
         return None
-    return Labeller(model, score=score, top=top, threshold=threshold or None)
+    return label_reader(model, score=score, top=top, threshold=threshold or None)
 
 
 def layout(
-    model: Model, labeller: Labeller | None, selection: Selection, ranking: int, columns: dict[str, type]
+    model: Model, labeller: LabelReader | None, selection: Selection, ranking: int, columns: dict[str, type]
 ) -> tuple[Any, ...]:
     """What a table of documents holds: the arguments of `report.theta_writers.writer` after the format."""
     from topicx.tables.theta_writers import Selection as Chosen
@@ -65,9 +65,9 @@ def layout(
     return len(names), Chosen(0, ranking or len(names)), {"labels": list}, names, "ranking"
 
 
-def rows_of(labeller: Labeller, part: Inferred) -> tuple[Any, Any]:
+def rows_of(labeller: LabelReader, part: Read) -> tuple[Any, Any]:
     """Scores, and the further columns, of some documents."""
-    found = labeller.of(part)
+    found = labeller.labelled(part)
     return found.scores, [labeller.labels(found.sets, found.scores)]
 
 
@@ -78,10 +78,10 @@ def measured(
     """The method `labels` of `topicx evaluate`."""
     from topicx.evaluate.label_measures import compare, measure_labels
     from topicx.model import Model as Loaded
-    from topicx.predict.label_ranking import Labeller
+    from topicx.predict.label_reader import label_reader
 
     def of(each: Model) -> dict[str, Any]:
-        return measure_labels(each, documents, Labeller(each, top=top or 0, **settings), **sampling)
+        return measure_labels(each, documents, label_reader(each, top=top or 0, **settings), **sampling)
 
     result = of(model)
     if other is not None:

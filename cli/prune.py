@@ -77,9 +77,9 @@ def _remember(meta: dict[str, Any], limits: dict[str, Any]) -> None:
 
 
 def _prune_state(path: str, output: str, limits: dict[str, Any], quiet: bool) -> None:
+    from topicx import model_registry as models
     from topicx.errors import InputError
     from topicx.estimate.topic_edits import pruned_state
-    from topicx.models import model_registry as models
     from topicx.state import State
 
     if limits["drop_empty"]:

@@ -12,7 +12,7 @@ from topicx.cli.common import Function, check_fit, option, refuse, say, stack
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
-    from topicx.corpus.formats.document_reader import Reader, ReadOptions
+    from topicx.corpus.formats.document_reader import DocumentReader, ReadOptions
     from topicx.corpus.formats.input_bytes import Faults
     from topicx.corpus.text.tokenizer import Tokenizer
 
@@ -105,28 +105,30 @@ OTHERWISE = ("input_format", "bad_documents", "no_header", "no_quotes")
 """Those that `ReadOptions` has under another name."""
 
 
-def read_options(chosen: dict[str, Any]) -> ReadOptions:
-    """What the options say."""
+def read_options(chosen: dict[str, Any], wanted: tuple[str, ...] = ()) -> ReadOptions:
+    """What the options say; columns that are wanted are read where they are there."""
     from topicx.corpus.formats.document_reader import ReadOptions
     from topicx.corpus.formats.input_bytes import Faults
 
     return ReadOptions(
         format=chosen["input_format"], header=not chosen["no_header"], quotes=not chosen["no_quotes"],
-        faults=Faults(chosen["bad_documents"]),
+        faults=Faults(chosen["bad_documents"]), usual_columns=wanted,
         **{name: chosen[name] for name in NAMES if name not in OTHERWISE},
     )  # fmt: skip
 
 
-def open_reader(inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool) -> Reader:
+def open_reader(
+    inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool, wanted: tuple[str, ...] = ()
+) -> DocumentReader:  # fmt: skip
     """A reader of these inputs, all of which have been looked into."""
     from topicx.corpus.formats.document_reader import read_documents
 
-    reader = read_documents(inputs, read_options(chosen), lambda text: say(text, quiet=quiet))
+    reader = read_documents(inputs, read_options(chosen, wanted), lambda text: say(text, quiet=quiet))
     reader.check()
     return reader
 
 
-def check_reading(reader: Reader) -> None:
+def check_reading(reader: DocumentReader) -> None:
     """Refuse options of reading that are for none of the formats that were found."""
     check_fit(click.get_current_context(), USES, "inputs read as", reader.formats)
 

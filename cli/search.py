@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicx import model_registry as models
 from topicx.cli import declared, priors
 from topicx.cli.common import (
     Number,
@@ -26,7 +27,6 @@ from topicx.cli.common import (
 from topicx.cli.folds import listed
 from topicx.declare import declared_options
 from topicx.errors import InputError, TopicxError
-from topicx.models import model_registry as models
 from topicx.sampling.run_options import Options
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HEADINGS = {
     "Options": (
         "words", "documents", "chosen", "probabilities", "sort", "metadata", "compare", "label_topics", "weights",
-        "as_json",
+        "coefficients", "as_json",
     ),
     "Topics by what documents carry": ("by", *groups.NAMES),
     "Names, merging, hiding": ("merge", "names", "hide", "output"),
@@ -38,13 +38,16 @@ HEADINGS = {
 @option("--weights", is_flag=True, show_default=False,
         help="Of a model that predicts: the strongest topics of each class or of the scale, "
         "with the weights' spread.")  # fmt: skip
+@option("--coefficients", is_flag=True, show_default=False,
+        help="Of a model with a formula (dmr): what each topic's prior depends on, with the coefficients' spread, and "
+        "the prior for each value.")  # fmt: skip
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
 @groups.options
 @edit.options
 @json_output
 def command(
     model: str, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
-    label_topics: bool, weights: bool, compare: str | None, by: str | None, merge: tuple[str, ...],
+    label_topics: bool, weights: bool, coefficients: bool, compare: str | None, by: str | None, merge: tuple[str, ...],
     names: tuple[str, ...], hide: tuple[str, ...], output: str | None, as_json: bool, **by_options: Any,
 ) -> None:  # fmt: skip
     """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
@@ -81,6 +84,10 @@ def command(
     if weights:
         refuse(("sort", "probabilities", "documents", "chosen"), "does not go with --weights")
         _weights(loaded, words, as_json)
+        return
+    if coefficients:
+        refuse(("sort", "probabilities", "documents"), "does not go with --coefficients")
+        _coefficients(loaded, words, as_json, chosen)
         return
     rows = describe(loaded, words, documents, metadata)
     rows = [row for row in rows if (row["topic"] in chosen if chosen else loaded.shown[row["topic"]])]
@@ -169,6 +176,33 @@ def _weights(model: Model, words: int, as_json: bool) -> None:
         for each in row["topics"]:
             weight = f"{each['weight']:>+8.3f} ± {each['spread']:<6.3f}"
             show(f"  {weight} topic {each['topic']:>4}  ", " ".join(each["words"]))
+
+
+def _coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
+    """Each topic's coefficients, a line a term, and the share of its prior by the values of each column."""
+    from topicx.views.prior_coefficients import coefficient_rows
+
+    rows = coefficient_rows(model, words)
+    rows = [row for row in rows if (row["topic"] in chosen if chosen else model.shown[row["topic"]])]
+    if as_json:
+        print_json(rows)
+        return
+    width = max((len(one["term"]) for row in rows for one in row["coefficients"]), default=0)
+    for row in rows:
+        show(
+            f"{row['topic']:>{len(str(model.n_topics - 1))}} {row.get('name', '')}".rstrip() + "  ",
+            " ".join(row["words"]),
+        )
+        for one in row["coefficients"]:
+            click.echo(f"    {one['term']:<{width}}  {one['estimate']:>+9.4g} ± {one['spread']:<9.3g}".rstrip())
+        for column in dict.fromkeys(one["column"] for one in row["priors"]):
+            shares = [one for one in row["priors"] if one["column"] == column]
+            told = "  ".join(f"{_level(one['value'])} {one['share']:.1%}" for one in shares)
+            show(f"    {column}:  ", told, colour=None)
+
+
+def _level(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"
 
 
 def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicx import model_registry as models
 from topicx.cli import declared, folds, priors
 from topicx.cli.common import (
     check_outputs,
@@ -28,7 +29,6 @@ from topicx.cli.common import (
 from topicx.cli.log import JsonLog, Log
 from topicx.cli.training import Series, Stopper, Wanted, kept_at_failure, train_one
 from topicx.errors import InputError
-from topicx.models import model_registry as models
 from topicx.sampling.run_options import Options
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ def _check(
 def _keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: str | None) -> str:
     """What is kept of several chains."""
     model = settings["model"]
-    labelled, joins = models.find(model).labelled, models.find(model).joins
+    labelled, joins = models.find(model).numbered_alike, models.find(model).joins
     if keep == "average" and not (labelled or joins) and not resume:
         raise InputError(
             f"--keep average: is for models of labels and medlda; topics of {model} are numbered anew in each chain"
@@ -291,7 +291,8 @@ def _refuse_idle(settings: dict[str, Any], resume: str | None) -> None:
         refuse(("seed_weight",), "is for --seed-words")
     if resume:
         return
-    if not settings["optimize_interval"]:
+    usual = models.find(settings["model"]).defaults.get("optimize_interval", 0)
+    if not (settings["optimize_interval"] or usual):
         refuse(("optimize", "optimize_burn_in"), "is for --optimize-interval")
     if settings["samples"] == 1:
         refuse(("lag",), "is for --samples")

@@ -290,7 +290,13 @@ def _tell_end(run: Run, log: Log) -> None:
     elif options.optimize_interval:
         total = float(alpha.sum(axis=1).mean())
         log.tell(f"priors: Σα {total:.4g} ({alpha.min():.3g} to {alpha.max():.3g}), β {beta:.3g}", "priors",
-                 alpha_sum=total, alpha=alpha.tolist(), beta=beta)  # fmt: skip
+                 alpha_sum=total, alpha=told_rows(alpha), beta=beta)  # fmt: skip
+
+
+def told_rows(alpha: Any) -> list[list[float]]:
+    """Every group's α; of very many groups only their mean: a line of a log is no place for all."""
+    rows: list[list[float]] = (alpha if alpha.size <= 1 << 16 else alpha.mean(axis=0, keepdims=True)).tolist()
+    return rows
 
 
 def write(run: Run, wanted: Wanted, log: Log, before: int | None = None) -> None:

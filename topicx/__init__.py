@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from topicx import evaluate as evaluate
     from topicx import interop as interop
     from topicx import plots as plots
+    from topicx.classes.dmr_class import DMR as DMR
     from topicx.classes.labeled_class import LabeledLDA as LabeledLDA
     from topicx.classes.lda_class import LDA as LDA
     from topicx.classes.medlda_class import MedLDA as MedLDA
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 # Names are resolved on first use, so that `topicx --help` does not pay for numpy and scipy.
 _HOME = {
     "Corpus": "topicx.corpus.corpus",
+    "DMR": "topicx.classes.dmr_class",
     "HMM": "topicx.hmm.hmm_class",
     "InputError": "topicx.errors",
     "LDA": "topicx.classes.lda_class",

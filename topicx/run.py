@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry as models
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_whole, declared_options
 from topicx.engines.memory_limits import told_size
@@ -22,8 +23,8 @@ from topicx.estimate.averaging import average_models
 from topicx.estimate.cgsp_counts import MAX_ENTRIES
 from topicx.estimate.estimators import BY_ENTRY, chosen_phi, estimate_memory
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
+from topicx.files.mapped_arrays import check_unchanged
 from topicx.model import Model
-from topicx.models import model_registry as models
 from topicx.models.definition import Definition, Priors
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_options import Options
@@ -154,6 +155,7 @@ class Run:
         """The model, with trace, options and typical documents, and the state. `documents` is given θ of the corpus."""
         self.check_phi(phi)
         chain = self.chain
+        check_unchanged(chain.state.words)
         state = self.definition.closed(chain.method.sync())
         before = list(chain.samples.values())
         own = documents if not before else None  # θ of several samples is averaged below
@@ -183,6 +185,7 @@ class Run:
         state.meta = dict(state.meta) | run_meta(chain)
         model.meta |= dict(state.meta)
         self.definition.finish(state, model, [*before, state])
+        check_unchanged(state.words)
         return Result(model, state)
 
     def glance(self) -> Model:
@@ -209,7 +212,7 @@ def beginning(state: State) -> State:
     """A state with no token placed, whose priors and side arrays are its own."""
     side = {name: array.copy() for name, array in state.side.items()}
     z = unplaced_topics(state.n_tokens * state.paths)
-    meta = {name: value for name, value in state.meta.items() if name in ("tokenizer", "time", "task")}
+    meta = {name: value for name, value in state.meta.items() if name in ("tokenizer", "time", "task", "covariates")}
     return replace(state, z=z, alpha=state.alpha.copy(), beta=state.beta.copy(), side=side, meta=meta)
 
 

@@ -35,7 +35,8 @@ from topicx.estimate import theta as theta_of
 from topicx.evaluate.model_likelihood import score
 from topicx.interop import read_state
 from topicx.models.definition import initial_state
-from topicx.predict.inference import Documents, Inference
+from topicx.predict.documents import Documents
+from topicx.predict.inference import Inference
 from topicx.predict.topic_rows import FixedTopics
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_options import Options

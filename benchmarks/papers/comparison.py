@@ -30,7 +30,8 @@ from topicx.estimate import estimate
 from topicx.evaluate.model_likelihood import score
 from topicx.model import Model
 from topicx.models.definition import initial_state
-from topicx.predict.inference import Documents, Inference
+from topicx.predict.documents import Documents
+from topicx.predict.inference import Inference
 from topicx.predict.topic_rows import FixedTopics
 from topicx.run import expected, expected_shares
 from topicx.sampling.chain import Chain

@@ -39,10 +39,10 @@ from topicx.estimate import estimate
 from topicx.estimate.averaging import average_models
 from topicx.evaluate.label_measures import LabelMeasures
 from topicx.model import Model
-from topicx.models.label_number import LabelNumber
-from topicx.models.model_registry import with_defaults
+from topicx.model_registry import with_defaults
 from topicx.predict.inference import Inference
-from topicx.predict.label_ranking import Labeller, chosen_labels
+from topicx.predict.label_number import LabelNumber
+from topicx.predict.label_reader import chosen_labels, label_reader
 from topicx.run import Run, pooled
 from topicx.sampling.run_options import Options
 
@@ -154,7 +154,7 @@ def predicted(
     if theta != "cvb0":
         settings |= {"samples": samples, "lag": LAG, "chains": chains}
     inference = Inference(model, **settings)
-    labellers = {score: Labeller(model, score=score) for score in ("theta", "words")}
+    labellers = {score: label_reader(model, score=score) for score in ("theta", "words")}
     scores: dict[str, list[NDArray[np.float32]]] = {score: [] for score in labellers}
     numbers = []
     for part in inference.stream(inference.corpus(test)):
@@ -376,7 +376,7 @@ def one_vs_rest(args: argparse.Namespace, name: str, kind: str) -> dict[str, Any
         from sklearn.svm import LinearSVC
     except ImportError:
         return {"error": "scikit-learn is not installed"}
-    from topicx.models.label_number import features_of
+    from topicx.predict.label_number import features_of
 
     corpus, test = load(args.data, name, args.limit)
     labels = sorted({label for d in range(corpus.n_documents) for label in corpus.labels(d)})

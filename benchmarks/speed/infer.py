@@ -25,7 +25,7 @@ from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.evaluate.completion import completion
 from topicx.evaluate.model_likelihood import score
-from topicx.predict.inference import document_keys
+from topicx.predict.sampling_plan import document_keys
 from topicx.predict.topic_rows import FixedTopics
 from topicx.strings import Strings
 

@@ -15,11 +15,11 @@ import pytest
 
 from tests.conftest import lda_corpus, run_topicx
 from tests.places import ROOT
+from topicx import model_registry as models
 from topicx.cli import COMMANDS, spelt
 from topicx.declare import declared_options
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.models import model_registry as models
 from topicx.run import Run
 from topicx.sampling import sampler_registry
 from topicx.sampling.run_options import Options

@@ -195,7 +195,7 @@ def test_parts_of_a_corpus_and_of_its_file(made: Run) -> None:
     inference = Inference(Model.load("m"), threads=1)
     inference.carried = {"rating": Digits, "nothing": str}
     parts = list(inference.corpus(corpus))
-    assert parts[0].values == [[4, 12345678.5, None, None], [None] * 4]
+    assert parts[0].carried == {"rating": [4, 12345678.5, None, None], "nothing": [None] * 4}
 
 
 def test_names_that_a_table_has_for_something_else() -> None:

@@ -27,7 +27,8 @@ from topicx.estimate import Conditionals, cgs_counts, cgsp_counts, estimate, the
 from topicx.estimate.averaging import average_models, topic_orders
 from topicx.estimate.topic_alignment import align_topics, topic_distances
 from topicx.model import Model
-from topicx.predict.inference import Documents, Inference
+from topicx.predict.documents import Documents
+from topicx.predict.inference import Inference
 from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 

@@ -114,7 +114,7 @@ def test_completion_does_not_depend_on_threads_order_or_batches(monkeypatch: pyt
         again = completion(model, None, corpus.select(order), share=share, threads=3)
         assert np.array_equal(again.documents, whole.documents[order])
         with monkeypatch.context() as patch:
-            patch.setattr("topicx.predict.inference.BATCH_DOCUMENTS", 7)
+            patch.setattr("topicx.predict.predictor.BATCH_DOCUMENTS", 7)
             assert np.array_equal(completion(model, None, corpus, share=share).documents, whole.documents)
         scored = corpus.lengths - (corpus.lengths // 2 if share == "half" else np.floor(corpus.lengths * 0.3 + 0.5))
         assert np.array_equal(whole.scored, scored)

@@ -19,11 +19,11 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.label_measures import LabelMeasures, compare, measure_labels, z_test
 from topicx.model import Model
-from topicx.models.label_number import LabelNumber, features_of
+from topicx.model_registry import with_defaults
 from topicx.models.labeled import LabelIndex, allowed_topics
-from topicx.models.model_registry import with_defaults
 from topicx.predict.inference import Inference
-from topicx.predict.label_ranking import Labeller, chosen_labels
+from topicx.predict.label_number import LabelNumber, features_of
+from topicx.predict.label_reader import chosen_labels, label_reader
 from topicx.run import Run
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
@@ -135,17 +135,18 @@ def test_dependency_expects_labels_that_go_together() -> None:
     run = trained("dependency", corpus)
     model = run.result(examples=0).model
     definition: Any = run.definition
+    reader = definition.reader(model)
     names = list(model.topic_names)
     zero, one = names.index("label 0"), names.index("label 1")
     z = np.full(12, zero, np.uint16)
     keys = np.arange(1, 3, dtype=np.uint64)
     offsets = np.array([0, 12, 12])
-    alpha = definition.adapted_alpha(model, z, offsets, keys)
+    alpha = reader.adapted_alpha(z, offsets, keys)
     assert alpha.shape == (2, len(names))
     np.testing.assert_allclose(alpha.sum(axis=1), 80, rtol=1e-5)
     gain = alpha[0] - alpha[1]  # the second document says nothing
     assert gain[one] > np.median(gain)
-    shares = definition.label_shares(model, z, offsets, keys)
+    shares = reader.label_shares(z, offsets, keys)
     np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-5)
     best = [label for group in definition.groups_of_labels(model, 2) for label, _ in group]
     assert {"label 0", "label 1"} <= set(best)
@@ -161,7 +162,7 @@ def test_labels_are_found_again(model: str) -> None:
     chosen = random.permutation(480)
     train, test = both.select(chosen[:400]), both.select(chosen[400:])
     found = trained(model, train, iterations=60).result(examples=0).model
-    result = measure_labels(found, test, Labeller(found), burn_in=20, samples=10)
+    result = measure_labels(found, test, label_reader(found), burn_in=20, samples=10)
     assert result["precision_at"]["1"] > 0.8
     assert result["micro_f1"] > 0.6
     assert result["ranking_loss"] < 0.15
@@ -172,7 +173,7 @@ def test_labels_are_found_again(model: str) -> None:
 def test_a_documents_labels_depend_on_its_words_and_the_seed_alone(model: str) -> None:
     corpus = tagged()
     found = trained(model, corpus).result(examples=0).model
-    labeller = Labeller(found)
+    labeller = label_reader(found)
 
     def scores(documents: Corpus, threads: int = 1, seed: int = 1) -> np.ndarray:
         inference = Inference(found, chains=2, samples=3, threads=threads, seed=seed)
@@ -191,11 +192,11 @@ def test_scores_are_shares_of_the_words_without_the_prior() -> None:
     inference = Inference(model, theta="cgs", samples=4, threads=1)
     part = next(iter(inference.stream(inference.corpus(corpus))))
     lengths = np.diff(part.documents.offsets)[:, None]
-    words = Labeller(model).scores(part)
+    words = label_reader(model).scores(part)
     total = part.theta * (lengths + model.alpha.sum()) - model.alpha
     np.testing.assert_allclose(words * lengths, total, atol=2e-3)
     np.testing.assert_allclose(np.round(words * lengths * 4), words * lengths * 4, atol=5e-3)  # means of 4 counts
-    shares = Labeller(model, score="theta").scores(part)
+    shares = label_reader(model, score="theta").scores(part)
     np.testing.assert_allclose(shares, part.theta, rtol=1e-4)
 
 
@@ -205,7 +206,7 @@ def test_a_document_of_unknown_words_is_ranked_by_the_prior() -> None:
     strange = Corpus.from_documents([["never", "seen"], [corpus.vocabulary[0]]])
     inference = Inference(model, threads=1)
     part = next(iter(inference.stream(inference.corpus(strange))))
-    scores = Labeller(model).scores(part)
+    scores = label_reader(model).scores(part)
     assert np.array_equal(np.argsort(-scores[0]), np.argsort(-model.alpha[0].astype(np.float32), kind="stable"))
 
 
@@ -214,18 +215,18 @@ def test_sets_by_number_top_and_threshold() -> None:
     model = trained("prior", corpus).result(examples=0).model
     inference = Inference(model, threads=1)
     part = next(iter(inference.stream(inference.corpus(corpus))))
-    scores = Labeller(model).scores(part)
+    scores = label_reader(model).scores(part)
     number = LabelNumber.from_side(model.side, model.n_words)
     assert number is not None
-    sizes = Labeller(model).of(part).sets.sum(axis=1)
+    sizes = label_reader(model).labelled(part).sets.sum(axis=1)
     assert np.array_equal(sizes, number.predict(part.documents.words, part.documents.offsets))
-    assert np.all(Labeller(model, top=2).of(part).sets.sum(axis=1) == 2)
-    above = Labeller(model, threshold=0.3).of(part).sets
+    assert np.all(label_reader(model, top=2).labelled(part).sets.sum(axis=1) == 2)
+    above = label_reader(model, threshold=0.3).labelled(part).sets
     assert np.array_equal(above, scores >= 0.3)
-    both = Labeller(model, threshold=0.1, top=1).of(part).sets
+    both = label_reader(model, threshold=0.1, top=1).labelled(part).sets
     assert both.sum(axis=1).max() == 1
-    chosen = Labeller(model, top=3)
-    names = chosen.labels(chosen.of(part).sets, scores)
+    chosen = label_reader(model, top=3)
+    names = chosen.labels(chosen.labelled(part).sets, scores)
     assert names[0] == [chosen.names[int(k)] for k in np.argsort(-scores[0], kind="stable")[:3]]
 
 
@@ -233,12 +234,12 @@ def test_labels_never_seen_count_as_missed() -> None:
     corpus = tagged()
     model = trained("prior", corpus).result(examples=0).model
     new = corpus.with_labels([["quite new"]] * corpus.n_documents)
-    result = measure_labels(model, new, Labeller(model))
+    result = measure_labels(model, new, label_reader(model))
     assert result["unseen_labels"] == 1
     assert result["micro_f1"] == 0
     assert result["coverage"] == 10  # it stands behind the nine that are known
     with pytest.raises(InputError, match="no labels"):
-        measure_labels(model, corpus.with_labels([None] * corpus.n_documents), Labeller(model))
+        measure_labels(model, corpus.with_labels([None] * corpus.n_documents), label_reader(model))
 
 
 def test_cvb0_with_fixed_topics_is_its_fixed_point() -> None:
@@ -394,12 +395,12 @@ def test_states_and_models_come_back_from_files(tmp_path: Path) -> None:
 def test_damaged_side_arrays_are_refused(name: str, array: Any) -> None:
     corpus = tagged(60)
     model = trained("dependency", corpus).result(examples=0).model
-    measure_labels(model, corpus, Labeller(model), samples=1)
+    measure_labels(model, corpus, label_reader(model), samples=1)
     model.side[name] = array
     if array is None:
         del model.side[name]
     with pytest.raises(InputError):
-        measure_labels(model, corpus, Labeller(model), samples=1)
+        measure_labels(model, corpus, label_reader(model), samples=1)
 
 
 def test_the_class_averages_chains_and_samples() -> None:

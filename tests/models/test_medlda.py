@@ -25,7 +25,8 @@ from topicx.evaluate.prediction_measures import of_classes, of_labels, of_values
 from topicx.models.label_calibration import comparable, shares_as_new
 from topicx.models.medlda import decision
 from topicx.models.targets import read_targets
-from topicx.predict.inference import Inference, chain_seed, infer
+from topicx.predict.inference import Inference, infer
+from topicx.predict.sampling_plan import chain_seed
 from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
@@ -324,9 +325,9 @@ def test_several_chains_score_together() -> None:
 
 def test_new_documents_are_drawn_where_samples_are_asked_for() -> None:
     model, new = MedLDA(**SETTINGS, lambda_=20.0).fit(corpus()).model, corpus(20, seed=1)
-    assert Inference(model).theta == Inference(model, burn_in=3).theta == "cvb0"
+    assert Inference(model).sampling.theta == Inference(model, burn_in=3).sampling.theta == "cvb0"
     for asked in ({"samples": 2}, {"chains": 1}, {"lag": 2}, {"theta": "cgsp"}):
-        found = Inference(model, **asked)  # type: ignore[arg-type]
+        found = Inference(model, **asked).sampling  # type: ignore[arg-type]
         assert found.theta == "cgsp" and found.chains == asked.get("chains", 5)
     alike = infer(model, new, burn_in=40) - infer(model, new, burn_in=50)  # a fixed point, from the only start
     assert np.abs(alike).max() < 1e-3

@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from tests import harness
 from tests.conftest import lda_corpus
+from topicx import model_registry as models
 from topicx.corpus.corpus import Corpus
 from topicx.declare import positive_option
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.completion import completion
 from topicx.model import Model
-from topicx.models import model_registry as models
 from topicx.models.definition import Definition, Priors, collections_of, initial_state
 from topicx.predict.inference import Inference
+from topicx.predict.reader import Admixture, Read
 from topicx.run import Run
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.method import Method, Update
@@ -90,13 +91,16 @@ class ByCollection(Definition):
         super().finish(state, model, samples)
         model.side["documents"] = np.bincount(state.groups, minlength=len(state.alpha))
 
-    def columns(self, model: Model) -> dict[str, type]:
+    def reader(self, model: Model) -> Strongest:
+        return Strongest(model)
+
+
+class Strongest(Admixture):
+    def columns(self) -> dict[str, type]:
         return {"strongest": int}
 
-    def predict(
-        self, model: Model, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
-    ) -> Sequence[Sequence[Any]]:
-        return (theta.argmax(axis=1).tolist(),)
+    def predict(self, read: Read) -> Sequence[Sequence[Any]]:
+        return (read.theta.argmax(axis=1).tolist(),)
 
 
 @pytest.fixture

@@ -22,7 +22,8 @@ from topicx.errors import InputError
 from topicx.files import container
 from topicx.model import Model
 from topicx.predict import topic_rows as rows_module
-from topicx.predict.inference import Inference, chain_seed, document_keys, infer, sweeps
+from topicx.predict.inference import Inference, infer
+from topicx.predict.sampling_plan import chain_seed, document_keys, sweeps
 from topicx.predict.topic_rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.state import State
 from topicx.strings import Strings
@@ -164,7 +165,7 @@ def test_theta_depends_on_the_document_and_the_seed_alone(monkeypatch: pytest.Mo
     shuffled = [*reversed(names), "unheard"]
     other = Corpus((59 - corpus.words).astype(np.uint32), corpus.offsets, Strings.of(shuffled))
     assert np.array_equal(infer(model, other), whole)
-    monkeypatch.setattr("topicx.predict.inference.BATCH_TOKENS", 50)
+    monkeypatch.setattr("topicx.predict.predictor.BATCH_TOKENS", 50)
     assert np.array_equal(infer(model, corpus, threads=2), whole)
     # Rows only of the words in hand, where those of all words would not fit.
     monkeypatch.setattr(rows_module, "ROW_MEMORY", 1 << 12)

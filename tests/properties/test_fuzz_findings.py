@@ -19,8 +19,8 @@ from topicx.evaluate.time_concentration import TimeConcentration
 from topicx.files import container
 from topicx.hmm.hmm_options import MAX_SWEEPS, HmmOptions
 from topicx.model import Model
-from topicx.models.label_number import LabelNumber
-from topicx.predict.label_ranking import Labeller
+from topicx.predict.label_number import LabelNumber
+from topicx.predict.label_reader import label_reader
 from topicx.state import Seeds, State
 from topicx.strings import Strings
 
@@ -124,7 +124,7 @@ def test_labels_are_of_models_that_say_so(there: Path) -> None:
     """Side arrays of labels in a model of another kind were nobody's to verify."""
     model = replace(Model.load("labeled"), meta=Model.load("lda").meta)
     with pytest.raises(InputError, match="topics are no labels"):
-        Labeller(model)
+        label_reader(model)
 
 
 def test_labels_that_no_document_carries() -> None:

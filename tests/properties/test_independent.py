@@ -27,7 +27,7 @@ from topicx.cli.evaluate import METHODS
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.model import Model
-from topicx.predict import inference as infer_module
+from topicx.predict import predictor as infer_module
 from topicx.predict import topic_rows as rows_module
 from topicx.predict.inference import infer
 from topicx.run import Run

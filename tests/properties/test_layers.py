@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.places import ROOT
 
 LAYERS = (
-    ("errors", "strings", "declare", "files", "progress", "common_methods", "__main__", "splitmix"),
+    ("errors", "strings", "declare", "files", "progress", "common_methods", "__main__", "splitmix", "model_registry"),
     ("_kernels",),
     ("engines",),
     ("corpus",),
@@ -19,18 +19,18 @@ LAYERS = (
     ("state", "model", "topic_sets"),
     ("estimate",),
     ("sampling", "variational"),
-    ("models",),
     ("predict",),
+    ("models",),
     ("run",),
-    ("evaluate", "interop", "tables", "views", "bench"),
+    ("evaluate", "interop", "tables", "views", "bench", "mallet"),
     ("hmm", "classes", "sklearn", "plots"),
     ("datasets",),
     ("cli",),
 )
 """From the lowest to the highest; members of one layer may import each other."""
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-UPWARDS = {("__main__", "cli"), ("model", "predict"), ("files", "models")}
-"""When they are called: `Model.infer` uses what works on models; what a model's side arrays are, the model says."""
+UPWARDS = {("__main__", "cli"), ("model", "predict")}
+"""When they are called: `Model.infer` uses what works on models."""
 
 
 def modules() -> Iterator[tuple[str, Path]]:

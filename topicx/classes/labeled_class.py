@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry as models
 from topicx.classes.fit_session import Fitting
 from topicx.classes.lda_class import FURTHER, LDA
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
 from topicx.evaluate.label_measures import measure_labels
-from topicx.models import model_registry as models
-from topicx.predict.label_ranking import Labeller, label
+from topicx.models.labeled import Labeled
+from topicx.predict.label_reader import label, label_reader
 from topicx.run import Result, Run, pooled
 from topicx.sampling.run_options import Options
 
@@ -42,7 +43,7 @@ class LabeledLDA(LDA):
         common = {name: self._parameters[name] for name in ("seed", *FURTHER)}
         self._parameters = {"model": model, "chains": chains, **common, **options}
         definition = models.find(model)
-        if not definition.labelled:
+        if not issubclass(definition, Labeled):
             raise InputError(f"the topics of the model {model} are no labels: labeled, prior and dependency are meant")
         check_whole("chains", chains, 1, 1000)
         own = {each.name for each in fields(definition.Own)}
@@ -66,7 +67,7 @@ class LabeledLDA(LDA):
     @property
     def labels(self) -> list[str]:
         """The labels, in the order of the columns of `scores`."""
-        return list(Labeller(self.model, top=1).names)
+        return list(label_reader(self.model, top=1).names)
 
     def predict(
         self, documents: Any, *, top: int = 0, threshold: float | None = None, score: str = "words", **sampling: Any
@@ -75,21 +76,21 @@ class LabeledLDA(LDA):
 
         `sampling`: burn_in, samples, lag, chains, theta and seed, as for `topicx infer`.
         """
-        labeller = Labeller(self.model, score=score, top=top, threshold=threshold)
+        reader = label_reader(self.model, score=score, top=top, threshold=threshold)
         corpus = self._read(documents)
-        found = label(self.model, corpus, labeller, threads=self.threads, **sampling)
-        return [names for part in found for names in labeller.labels(part.sets, part.scores)]
+        found = label(self.model, corpus, reader, threads=self.threads, **sampling)
+        return [names for part in found for names in reader.labels(part.sets, part.scores)]
 
     def scores(self, documents: Any, *, score: str = "words", **sampling: Any) -> NDArray[np.float32]:
         """Documents × labels: more is likelier."""
-        labeller = Labeller(self.model, score=score, top=1)
+        reader = label_reader(self.model, score=score, top=1)
         corpus = self._read(documents)
-        parts = [part.scores for part in label(self.model, corpus, labeller, threads=self.threads, **sampling)]
-        return np.concatenate(parts) if parts else np.zeros((0, len(labeller.names)), np.float32)
+        parts = [part.scores for part in label(self.model, corpus, reader, threads=self.threads, **sampling)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(reader.names)), np.float32)
 
     def measure(
         self, documents: Any, *, top: int = 0, threshold: float | None = None, score: str = "words", **sampling: Any
     ) -> dict[str, Any]:
         """F1, ranking loss and the others of `topicx.evaluate.label_measures`, on a corpus with labels."""
-        labeller = Labeller(self.model, score=score, top=top, threshold=threshold)
-        return measure_labels(self.model, self._read(documents), labeller, threads=self.threads, **sampling)
+        reader = label_reader(self.model, score=score, top=top, threshold=threshold)
+        return measure_labels(self.model, self._read(documents), reader, threads=self.threads, **sampling)

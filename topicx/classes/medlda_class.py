@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry as models
 from topicx.classes.fit_session import Fitting
 from topicx.classes.lda_class import FURTHER, LDA
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
-from topicx.models import model_registry as models
-from topicx.models.medlda import Medlda, MedldaOptions, decision
+from topicx.models.medlda import Medlda, MedldaOptions, decision, predicted
 from topicx.models.targets import classes_of
 from topicx.run import Result, Run, pooled
 from topicx.sampling.run_options import Options
@@ -91,10 +91,7 @@ class MedLDA(LDA):
 
     def predict(self, corpus: Corpus, **options: Any) -> Any:
         """A class a document (an array of str), a list of labels each, or an array of values; see `transform`."""
-        empty = np.zeros(0, np.uint32), np.zeros(1, np.int64)
-        first = Medlda(MedldaOptions(**self.options.own)).predict(
-            self.model, *empty, self.transform(corpus, **options)
-        )[0]
+        first = predicted(self.model, self.transform(corpus, **options))[0]
         return list(first) if self.task == "multilabel" else np.array(first)
 
     def score(self, corpus: Corpus, **options: Any) -> float:

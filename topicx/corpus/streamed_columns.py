@@ -35,6 +35,12 @@ def peeked(batches: Iterable[Batch]) -> tuple[Kinds, Iterator[Batch]]:
     return kinds, itertools.chain([first], rest)
 
 
+def kinds_wanted(batch: Batch, names: Iterable[str]) -> Kinds:
+    """Of these columns those that the batch has, by what it holds in them."""
+    kinds, _ = peeked([batch])
+    return {name: kinds[name] for name in names if name in kinds}
+
+
 def values_of_batch(batch: Batch, kinds: Kinds) -> dict[str, list[Any]]:
     """These columns of a batch, as plain values."""
     found: dict[str, list[Any]] = {}

@@ -34,4 +34,4 @@ def chib(
         kernel.chib(words, offsets, keys, rows, alphas, rows_of, burn_in, samples, values)
         return values, {}
 
-    return held_out(phi, alpha, corpus, work, seed=seed, groups=groups, threads=threads)
+    return held_out(phi, alpha, corpus, work, method="chib", seed=seed, groups=groups, threads=threads)

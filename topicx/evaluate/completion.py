@@ -8,20 +8,19 @@ One evaluator for any program's φ: θ is the posterior mean under that φ and �
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.evaluate.model_likelihood import divisors
+from topicx.evaluate.judged_documents import Judged
 from topicx.model import Model
-from topicx.predict.inference import document_keys, in_batches, priors
-from topicx.predict.topic_rows import FixedTopics, known_tokens, match_vocabulary
+from topicx.predict.predictor import in_batches
+from topicx.predict.sampling_plan import Sampling, Streams
 from topicx.splitmix import GOLDEN, mix_bits
 
 
@@ -55,43 +54,29 @@ def completion(
 
     For a `phi` array (topics × words) the corpus must have the same vocabulary; a Model's words are matched by name.
     """
-    if isinstance(phi, Model) and alpha is None and groups is None:
-        alpha, groups = priors(phi, corpus)
-    topics = FixedTopics(phi, alpha)
-    if isinstance(phi, Model):
-        match = match_vocabulary(phi.vocabulary, corpus.vocabulary)
-    else:
-        if corpus.n_words != topics.n_words:
-            raise InputError(f"phi has {topics.n_words} words, but the corpus has {corpus.n_words}")
-        match = np.arange(corpus.n_words, dtype=np.int64)
+    judged = Judged.of(phi, alpha, corpus, groups)
     if not (share == "half" or (isinstance(share, float | int) and 0 < share < 1)):
         raise InputError(f"share must be 'half' or a number between 0 and 1, not {share!r}")
     for name, value in (("burn-in", burn_in), ("samples", samples), ("lag", lag)):
         if value < 1:
             raise InputError(f"{name}: {value} must be at least 1")
-    rows_of_alpha = np.zeros(corpus.n_documents, np.uint32) if groups is None else groups.astype(np.uint32)
+    sampling = Sampling("cgsp", burn_in, samples, lag, seed=seed)
 
     def score(begin: int, end: int) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
-        bounds = corpus.offsets[begin : end + 1]
-        tokens, offsets, unknown = known_tokens(corpus.words[bounds[0] : bounds[-1]], bounds, match)
-        keys = document_keys(tokens, offsets, seed)
-        seen = _seen(offsets, keys, share)
-        numbers, rows, logs = topics.rows_for(tokens)
-        before = np.zeros(len(tokens) + 1, np.int64)
+        documents = judged.documents(begin, end)
+        words, offsets = documents.words, documents.offsets
+        streams = Streams(words, offsets, seed)
+        seen = _seen(offsets, streams.of_chain(0), share)
+        before = np.zeros(len(words) + 1, np.int64)
         np.cumsum(seen, out=before[1:])
         inside = before[offsets]
-        theta = np.zeros((end - begin, topics.n_topics), np.float32)
-        given = np.ascontiguousarray(numbers[seen])
-        part = rows_of_alpha[begin:end]
-        z = np.zeros(len(given), np.uint16)
-        kernel.gibbs(given, inside, keys, rows, topics.alpha32, part, burn_in, samples, lag, True, theta, z)
-        result = np.zeros(end - begin)
-        held = np.ascontiguousarray(numbers[~seen])
-        held_offsets = offsets - inside
-        kernel.score(held, held_offsets, theta, rows, result)
-        return result + divisors(logs, held, held_offsets), np.diff(held_offsets), int(unknown.sum())
+        given = replace(documents, words=np.ascontiguousarray(words[seen]), offsets=inside)
+        read = judged.reader.read(given, judged.prior(documents, begin, end), streams, sampling)
+        held, held_offsets = np.ascontiguousarray(words[~seen]), offsets - inside
+        result = judged.reader.log_predictive(read, held, held_offsets)
+        return result, np.diff(held_offsets), int(documents.unknown.sum())
 
-    parts = list(in_batches(score, corpus.offsets, topics, threads))
+    parts = list(in_batches(score, corpus.offsets, judged.reader, threads))
     documents = np.concatenate([part[0] for part in parts]) if parts else np.zeros(0)
     scored = np.concatenate([part[1] for part in parts]) if parts else np.zeros(0, np.int64)
     total = int(scored.sum())

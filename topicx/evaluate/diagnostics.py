@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.model import Model
+from topicx.predict.document_prior import state_priors
 from topicx.predict.inference import Inference
 from topicx.predict.topic_rows import match_vocabulary
 from topicx.state import NONE, Seeds, State
@@ -67,13 +68,13 @@ def infer_state(model: Model, corpus: Corpus, **options: Any) -> State:
     from topicx.strings import Strings
 
     inference = Inference(model, **options)
-    inference.need_assignments()
+    inference.reader.need_assignments()
     parts = list(inference.stream(inference.corpus(corpus)))
     lengths = [np.diff(part.documents.offsets) for part in parts]
     offsets = np.zeros(sum(map(len, lengths)) + 1, np.int64)
     if parts:
         np.cumsum(np.concatenate(lengths), out=offsets[1:])
-    alpha = inference.topics.alpha
+    alpha, groups = state_priors(inference.reader.alpha, [part.prior for part in parts])
     return State(
         words=np.concatenate([part.documents.words for part in parts] or [np.zeros(0, np.uint32)]),
         offsets=offsets,
@@ -82,7 +83,7 @@ def infer_state(model: Model, corpus: Corpus, **options: Any) -> State:
         beta=model.beta,
         vocabulary=model.vocabulary,
         ids=Strings.of(name for part in parts for name in part.documents.ids),
-        groups=np.concatenate([part.documents.groups for part in parts if len(alpha) > 1] or [np.zeros(0, np.uint32)]),
+        groups=groups,
     )
 
 

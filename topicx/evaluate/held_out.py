@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.evaluate.model_likelihood import divisors
+from topicx.evaluate.judged_documents import Judged
 from topicx.model import Model
-from topicx.predict.inference import document_keys, in_batches, priors
-from topicx.predict.topic_rows import FixedTopics, known_tokens, match_vocabulary
+from topicx.predict.predictor import in_batches
+from topicx.predict.sampling_plan import document_keys
+from topicx.predict.topic_rows import divisors
 
 
 @dataclass
@@ -51,33 +52,28 @@ def held_out(
     corpus: Corpus,
     kernel: Kernel,
     *,
+    method: str,
     seed: int,
     groups: NDArray[np.uint32] | None,
     threads: int | Engine,
 ) -> HeldOut:
-    """Run `kernel(words, offsets, keys, rows, alpha, groups)` over all documents; rows' divisors are added here."""
-    if isinstance(phi, Model) and alpha is None and groups is None:
-        alpha, groups = priors(phi, corpus)
-    topics = FixedTopics(phi, alpha)
-    if isinstance(phi, Model):
-        match = match_vocabulary(phi.vocabulary, corpus.vocabulary)
-    elif corpus.n_words != topics.n_words:
-        raise InputError(f"phi has {topics.n_words} words, but the corpus has {corpus.n_words}")
-    else:
-        match = np.arange(corpus.n_words, dtype=np.int64)
-    rows_of_alpha = np.zeros(corpus.n_documents, np.uint32) if groups is None else groups.astype(np.uint32)
+    """Run `kernel(words, offsets, keys, rows, alpha, groups)` over all documents; rows' divisors are added here.
+    `method`: what measures, for the message where the model's documents have no such likelihood."""
+    judged = Judged.of(phi, alpha, corpus, groups)
+    topics = judged.reader.token_topics(method)
 
     def work(begin: int, end: int) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]], int, int]:
-        bounds = corpus.offsets[begin : end + 1]
-        words, offsets, unknown = known_tokens(corpus.words[bounds[0] : bounds[-1]], bounds, match)
+        documents = judged.documents(begin, end)
+        words, offsets = documents.words, documents.offsets
+        prior = judged.prior(documents, begin, end)
         numbers, rows, logs = topics.rows_for(words)
         keys = document_keys(words, offsets, seed)
-        values, further = kernel(numbers, offsets, keys, rows, topics.alpha32, rows_of_alpha[begin:end])
+        values, further = kernel(numbers, offsets, keys, rows, prior.alpha, prior.groups)
         add = divisors(logs, numbers, offsets)
         more = {name: value + add for name, value in further.items()}
-        return values + add, more, len(words), int(unknown.sum())
+        return values + add, more, len(words), int(documents.unknown.sum())
 
-    parts = list(in_batches(work, corpus.offsets, topics, threads, tokens=1 << 13))
+    parts = list(in_batches(work, corpus.offsets, judged.reader, threads, tokens=1 << 13))
     tokens = sum(part[2] for part in parts)
     if not tokens:
         raise InputError("there is no token to score: the model knows none of the words")

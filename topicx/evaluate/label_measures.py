@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.model import Model
-from topicx.predict.label_ranking import Labeller, label
+from topicx.predict.label_reader import LabelReader, label
 
 Flags = NDArray[np.bool_]
 PROPORTIONS = ("micro_f1", "macro_f1", "example_f1")
@@ -126,20 +126,20 @@ def compare(result: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str
     return {name: z_test(result[name], reference[name], result["documents"]) for name in PROPORTIONS}
 
 
-def measure_labels(model: Model, corpus: Corpus, labeller: Labeller, **options: Any) -> dict[str, Any]:
+def measure_labels(model: Model, corpus: Corpus, reader: LabelReader, **options: Any) -> dict[str, Any]:
     """How good the labels are (`LabelMeasures`), on the documents of the corpus that have some.
 
     Labels that the model has not seen can be neither ranked nor chosen: they stand last in every ranking, and count as
     missed.
     """
-    known = {name: at for at, name in enumerate(labeller.names)}
+    known = {name: at for at, name in enumerate(reader.names)}
     labels = corpus.document_labels()
     new = sorted({labels.names[int(k)] for k in np.unique(labels.ids)} - set(known))
     column = known | {name: len(known) + at for at, name in enumerate(new)}
     of_label = np.array([column.get(name, -1) for name in labels.names], np.int64)
     measures = LabelMeasures(len(column))
     begin = 0
-    for found in label(model, corpus, labeller, **options):
+    for found in label(model, corpus, reader, **options):
         number = len(found.scores)
         truth = np.zeros((number, len(column)), bool)
         bounds = labels.offsets[begin : begin + number + 1]

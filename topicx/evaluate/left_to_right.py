@@ -51,4 +51,4 @@ def left_to_right(
         both = {"sequential": mean, "wallach": averaged}
         return both[form], both
 
-    return held_out(phi, alpha, corpus, work, seed=seed, groups=groups, threads=threads)
+    return held_out(phi, alpha, corpus, work, method="left-to-right", seed=seed, groups=groups, threads=threads)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.model import Model
@@ -71,32 +70,15 @@ def training_likelihood(model: Model, documents: Corpus | State, *, theta: str =
         for begin, rows in theta_rows(state, theta):
             bounds = state.offsets[begin : begin + len(rows) + 1]
             words, offsets, missing = known_tokens(state.words[bounds[0] : bounds[-1]], bounds, match)
-            parts.append(score(topics, words, offsets, np.ascontiguousarray(rows, np.float32)))
+            parts.append(topics.log_probabilities(words, offsets, np.ascontiguousarray(rows, np.float32)))
             tokens, unknown = tokens + len(words), unknown + int(missing.sum())
     else:
         inference = Inference(model, theta=theta, **options)
         parts, tokens, unknown = [], 0, 0
         for part in inference.stream(inference.corpus(documents)):
-            parts.append(score(inference.topics, part.documents.words, part.documents.offsets, part.theta))
+            parts.append(inference.reader.log_predictive(part, part.documents.words, part.documents.offsets))
             tokens, unknown = tokens + len(part.documents.words), unknown + int(part.documents.unknown.sum())
     if not tokens:
         raise InputError("there is no token to score: the model knows none of the words")
     values = np.concatenate(parts)
     return Likelihood(math.fsum(values), tokens, unknown, values)
-
-
-def score(
-    topics: FixedTopics, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    """Σ_i log Σ_k θ_dk φ_kw of each document."""
-    numbers, rows, logs = topics.rows_for(words)
-    result = np.zeros(len(offsets) - 1)
-    kernel.score(numbers, offsets, theta, rows, result)
-    return result + divisors(logs, numbers, offsets)
-
-
-def divisors(logs: NDArray[np.float64], numbers: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The logarithms of what the rows were divided by, summed over each document, one after the other (`bincount`
-    adds in order, so that a document's sum does not depend on its neighbours)."""
-    documents = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.bincount(documents, weights=logs[numbers], minlength=len(offsets) - 1).astype(np.float64)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry as models
 from topicx.corpus.any_documents import as_corpus
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import random_parts
@@ -35,7 +36,6 @@ from topicx.evaluate.completion import completion
 from topicx.files.schema import is_finite_number as is_number
 from topicx.files.schema import is_whole_number as is_whole
 from topicx.model import Model
-from topicx.models import model_registry as models
 from topicx.run import Run
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Interrupted, Stop, never_stop

@@ -212,13 +212,6 @@ def _inferred(model: Model, corpus: Corpus, **sampling: Any) -> Iterator[Shares]
     inference = Inference(model, **sampling)
     begin = 0
     for part in inference.stream(inference.corpus(corpus)):
-        documents, lengths = part.documents, np.diff(part.documents.offsets)
-        if len(part.own):
-            counts = part.own.astype(np.float64)
-        else:
-            groups = documents.groups if len(documents.groups) else np.zeros(len(documents), np.uint32)
-            alpha = inference.topics.alpha[groups]
-            counts = part.theta * (lengths[:, None] + alpha.sum(axis=1, keepdims=True)) - alpha
-        counts = np.maximum(counts, 0)
+        lengths, counts = np.diff(part.documents.offsets), inference.reader.token_counts(part)
         yield begin, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300), lengths
-        begin += len(documents)
+        begin += len(lengths)

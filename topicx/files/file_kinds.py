@@ -102,6 +102,7 @@ _META = {
     "mallet": _is_mallet_metadata,
     "model": lambda value: isinstance(value, str),
     "own": lambda value: isinstance(value, dict),
+    "covariates": lambda value: isinstance(value, dict),
     "estimator": lambda value: isinstance(value, dict),
     "documents": is_whole_number,
     "tokens": is_whole_number,
@@ -120,7 +121,7 @@ def side_arrays_of(name: Any, meta: Mapping[str, Any], finished: bool, *prefixes
     must be there, if any is."""
     if name in (None, "", "lda"):
         return ()
-    from topicx.models import model_registry  # when such a file is read: what belongs to a model stands in its module
+    from topicx import model_registry  # when such a file is read: what belongs to a model stands in its module
 
     require_consistent(
         _is_options(meta.get("options", {})), "the metadata 'options' in a form that topicx does not write"
@@ -149,7 +150,7 @@ def _checkpoint_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
     )
 
 
-_RUN = ("options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
+_RUN = ("covariates", "options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
 
 
 def _make_common_check(*names: str) -> Any:
@@ -206,6 +207,8 @@ _STATE: tuple[Part, ...] = (
     TextArrays("ids", "documents"),
     TextArrays("snippets", "documents", empty=True),
     TextArrays("group_names", "groups", empty=True, since=2),
+    TextArrays("mallet_source", "documents", empty=True, attribute="sources", since=3),
+    TextArrays("mallet_gaps", "documents", empty=True, attribute="gaps", since=3),
     Many("column.", "columns", (*string_arrays("column.*", "documents"), Array("column.*", "float64", "documents"))),
     Ragged("allowed", Array("allowed.topics", "uint16", "allowed.topics", below="topics"), "documents"),
     _SIDE,

@@ -17,7 +17,8 @@ from topicx.errors import TopicxError
 
 
 class Spool:
-    """A one-dimensional array that grows on disk: what a streaming writer fills when it does not fit in memory."""
+    """An array that grows on disk, of one dimension or of rows: what a streaming writer fills when it does not fit in
+    memory."""
 
     def __init__(
         self,
@@ -26,9 +27,11 @@ class Spool:
         output: str | None = None,
         *,
         passing: bool = False,
+        columns: int = 0,
     ) -> None:
         """It lies in `directory`; an error names `output`, for which it is gathered. What is `passing` never is in a
-        file as it is: it has no checksum."""
+        file as it is: it has no checksum. `columns`: how long its rows are (0: it has no rows)."""
+        self.columns = columns
         self.dtype = np.dtype(dtype)
         self.size = 0
         self._hash = None if passing else hashlib.sha256()
@@ -45,7 +48,7 @@ class Spool:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self.size,)
+        return (self.size // self.columns, self.columns) if self.columns else (self.size,)
 
     def append(self, values: Any) -> None:
         data = np.ascontiguousarray(values, dtype=self.dtype)

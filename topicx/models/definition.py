@@ -1,6 +1,6 @@
 """What a model is: a value that says what it takes from the corpus, what it begins with, what happens between sweeps,
 and what it leaves and predicts. The chain, the files, the command line and the Python classes learn of a model here.
-A new one is a file of this package with a subclass of `Definition`, and a line in `topicx.models.model_registry`.
+A new one is a file of this package with a subclass of `Definition`, and a line in `topicx.model_registry`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.declare import check_all, check_positive, check_whole
 from topicx.errors import InputError
 from topicx.files.schema import Array
+from topicx.predict.reader import Admixture, Reader
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
 from topicx.sampling.updates.prior_fixed_points import LearnPriors
@@ -43,16 +44,6 @@ class Priors:
     """β of single words."""
 
 
-@dataclass(frozen=True)
-class NewDocuments:
-    """What is known of new documents beside their words: a value each, or None where it is not told."""
-
-    number: int
-    collections: Sequence[str | None] | None = None
-    labels: Sequence[str | None] | None = None
-    times: Sequence[float | None] | None = None
-
-
 class Definition:
     """A model. `own` are its own options, an instance of `Own`."""
 
@@ -67,16 +58,10 @@ class Definition:
     """General options that mean nothing to this model, each with the reason."""
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Values of general options that this model begins with instead of their own; what is given goes before."""
-    labelled: ClassVar[bool] = False
-    """Whether its topics are labels, of which new documents get a ranking."""
     elsewhere: ClassVar[str] = ""
     """Why `topicx search` is no way to its number of topics, and what is; empty: it is."""
-    burn_in: ClassVar[int] = 10
-    """Sweeps over a new document before samples are taken, unless others are asked for,"""
-    chains: ClassVar[int] = 1
-    """and the chains that are averaged."""
-    soft_sweeps: ClassVar[int] = 50
-    """Sweeps of CVB0 over a new document, where nothing is drawn."""
+    numbered_alike: ClassVar[bool] = False
+    """Whether topic k means the same in every chain, so that models of several chains are averaged."""
     joins: ClassVar[bool] = False
     """Whether models of several chains become one by standing side by side (`joined`)."""
 
@@ -136,51 +121,20 @@ class Definition:
         """The model of so many chains, and that of another chain beside it: for definitions that join."""
         raise NotImplementedError(f"models of {self.name} do not stand side by side")
 
-    def blocks(self, model: Model) -> int:
-        """How many sets of topics, of equal size, have nothing to do with each other (`joined`)."""
-        return 1
-
     # -- new documents -----------------------------------------------------------------------------------------
 
-    def document_groups(self, model: Model, documents: NewDocuments) -> NDArray[np.uint32]:
-        """The row of `model.alpha` of each new document; len(model.alpha): none of them, the mean of all."""
-        mean = len(model.alpha) if len(model.alpha) > 1 else 0
-        if documents.collections is None or not len(model.group_names):
-            return np.full(documents.number, mean, np.uint32)
-        index = {name: number for number, name in enumerate(model.group_names)}
-        return np.array([index.get(name, mean) if name else mean for name in documents.collections], np.uint32)
+    def reader(self, model: Model) -> Reader:
+        """What documents mean under a model: which columns they bring along, their priors, how they are read, what is
+        predicted of them."""
+        return Admixture(model)
+
+    # -- files -------------------------------------------------------------------------------------------------
 
     def verify(self, model: Model) -> None:
-        """InputError unless the side arrays of a model (perhaps from a damaged file) fit together,"""
+        """InputError unless the side arrays of a model (perhaps from a damaged file) fit together."""
 
     def verify_state(self, state: State) -> None:
-        """or those of a state."""
-
-    def estimator(self, model: Model) -> str | None:
-        """The estimator of new documents' θ, where it is not the model's own: what is used if nobody asks for an
-        estimator, for samples or for chains."""
-        return None
-
-    @property
-    def rounds(self) -> int:
-        """How often a new document's α is found anew from its topics (`adapted_alpha`) before samples are taken."""
-        return 0
-
-    def adapted_alpha(
-        self, model: Model, z: NDArray[np.uint16], offsets: NDArray[np.int64], keys: NDArray[np.uint64]
-    ) -> NDArray[np.float32]:
-        """α of each new document, a row each, from its tokens' topics; `keys`: a stream of random numbers each."""
-        raise NotImplementedError(f"the model {self.name} has one α for its documents")
-
-    def columns(self, model: Model) -> dict[str, type]:
-        """What is predicted of new documents beside θ: names → str, int, float or list (of strings)."""
-        return {}
-
-    def predict(
-        self, model: Model, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
-    ) -> Sequence[Sequence[Any]]:
-        """The `columns` of some new documents (their words as the model's, and where each begins)."""
-        return ()
+        """InputError unless the side arrays of a state (perhaps from a damaged file) fit together."""
 
 
 def initial_state(
@@ -251,4 +205,4 @@ def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
     return corpus.collection.astype(np.uint32), list(corpus.collection_names)
 
 
-__all__ = ["Definition", "NewDocuments", "NoOptions", "Priors", "collections_of", "initial_state"]
+__all__ = ["Definition", "NoOptions", "Priors", "collections_of", "initial_state"]

@@ -26,8 +26,10 @@ from topicx.estimate import estimate
 from topicx.files.file_kinds import HIGHEST, LOWEST, SMALLEST
 from topicx.files.schema import Array
 from topicx.model import Model
-from topicx.models.label_number import require
 from topicx.models.labeled import LabelIndex, PriorLDA, PriorOptions
+from topicx.predict.label_number import require
+from topicx.predict.label_reader import LabelReader
+from topicx.predict.reader import Adapted
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_options import Options
 from topicx.state import MAX_TOPICS, NONE, State
@@ -94,32 +96,46 @@ class DependencyLDA(PriorLDA):
 
     # -- new documents -----------------------------------------------------------------------------------------
 
-    @property
-    def rounds(self) -> int:
-        return int(self.own.rounds)
+    def reader(self, model: Model) -> DependencyReader:
+        return DependencyReader(model, self)
+
+    @staticmethod
+    def groups_of_labels(model: Model, number: int = 10) -> list[list[tuple[str, float]]]:
+        """The most probable labels of each label topic: which go together."""
+        phi, names = model.side["label_topic_word"], Strings.from_arrays(model.side, "label_names")
+        order: Sequence[NDArray[np.int64]] = np.argsort(-phi, axis=1, kind="stable")[:, :number]  # type: ignore[assignment]
+        return [[(names[int(k)], float(row[k])) for k in best] for row, best in zip(phi, order)]
+
+
+class DependencyReader(Adapted, LabelReader):
+    """Documents whose labels are expected by what labels go together: those of its own tokens say."""
+
+    def __init__(self, model: Model, definition: DependencyLDA) -> None:
+        super().__init__(model, definition.usual_sampling(model))
+        self.model, self.definition = model, definition
+        self.rounds = int(definition.own.rounds)
 
     def adapted_alpha(
-        self, model: Model, z: NDArray[np.uint16], offsets: NDArray[np.int64], keys: NDArray[np.uint64]
-    ) -> NDArray[np.float32]:
-        """α of each document from its tokens' current topics."""
-        shares = self.label_shares(model, z, offsets, keys)
-        return self.spread(model, shares).astype(np.float32)
+        self, z: NDArray[np.uint16], offsets: NDArray[np.int64], keys: NDArray[np.uint64]
+    ) -> NDArray[np.float32]:  # fmt: skip
+        return self.definition.spread(self.model, self.label_shares(z, offsets, keys)).astype(np.float32)
 
     def label_shares(
-        self, model: Model, z: NDArray[np.uint16], offsets: NDArray[np.int64], keys: NDArray[np.uint64]
-    ) -> NDArray[np.float64]:
+        self, z: NDArray[np.uint16], offsets: NDArray[np.int64], keys: NDArray[np.uint64]
+    ) -> NDArray[np.float64]:  # fmt: skip
         """Σ_t θ'_dt φ'_t, with θ' inferred from the labels of the document's tokens."""
-        phi = model.side["label_topic_word"].astype(np.float64)
+        side = self.model.side
+        phi = side["label_topic_word"].astype(np.float64)
         topics, labels = phi.shape
         width = -(-topics // 16) * 16
         rows = np.zeros((labels, width), np.float32)
         rows[:, :topics] = (phi / phi.max(axis=0)).T
-        of_token = model.side["topic_label"][z]
+        of_token = side["topic_label"][z]
         kept = of_token >= 0  # tokens of the background say nothing of labels
         running = np.concatenate([[0], np.cumsum(kept)])
         own, begins = of_token[kept].astype(np.uint32), running[offsets].astype(np.int64)
         theta = np.zeros((len(offsets) - 1, topics), np.float32)
-        alpha = model.side["label_topic_alpha"].astype(np.float32)[None, :]
+        alpha = side["label_topic_alpha"].astype(np.float32)[None, :]
         groups = np.zeros(len(theta), np.uint32)
         kernel.gibbs(
             own, begins, keys, rows, alpha, groups, _BURN_IN, _SAMPLES, _LAG, True, theta, np.zeros(len(own), np.uint16)
@@ -128,10 +144,3 @@ class DependencyLDA(PriorLDA):
         for topic in range(topics):  # not a matrix product, whose last bits depend on how many documents there are
             shares += theta[:, topic, None].astype(np.float64) * phi[topic]
         return shares
-
-    @staticmethod
-    def groups_of_labels(model: Model, number: int = 10) -> list[list[tuple[str, float]]]:
-        """The most probable labels of each label topic: which go together."""
-        phi, names = model.side["label_topic_word"], Strings.from_arrays(model.side, "label_names")
-        order: Sequence[NDArray[np.int64]] = np.argsort(-phi, axis=1, kind="stable")[:, :number]  # type: ignore[assignment]
-        return [[(names[int(k)], float(row[k])) for k in best] for row, best in zip(phi, order)]

@@ -26,7 +26,9 @@ from topicx.files.file_kinds import COUNT, FINITE, FLOAT, HIGHEST, LOWEST
 from topicx.files.schema import Array, string_arrays
 from topicx.model import Model
 from topicx.models.definition import Definition, Priors, initial_state
-from topicx.models.label_number import LabelNumber, require
+from topicx.predict.label_number import LabelNumber, require
+from topicx.predict.label_reader import LabelReader
+from topicx.predict.sampling_plan import UsualSampling
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
 from topicx.sampling.sampler_registry import ALLOWED
@@ -85,7 +87,7 @@ class Labeled(Definition):
         "topics": "the labels say how many topics there are, with topics_per_label and background",
         "paths": "its samplers have one assignment of the corpus",
     }
-    labelled: ClassVar[bool] = True
+    numbered_alike: ClassVar[bool] = True
     elsewhere: ClassVar[str] = "its topics are the labels ('evaluate -m labels' says how well they are found)"
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
@@ -129,8 +131,12 @@ class Labeled(Definition):
         self.verify_state(state)
         return super().updates(options, state)
 
-    def estimator(self, model: Model) -> str | None:
-        return "cvb0" if model.meta.get("sampler") == "labeled-cvb0" else None
+    def usual_sampling(self, model: Model) -> UsualSampling:
+        """How new documents are sampled: not at all, where CVB0 made the model."""
+        return UsualSampling(theta="cvb0" if model.meta.get("sampler") == "labeled-cvb0" else None)
+
+    def reader(self, model: Model) -> LabelReader:
+        return LabelReader(model, self.usual_sampling(model))
 
     def label_structure(self, labels: LabelIndex, options: Options) -> dict[str, NDArray[Any]]:
         """What is learnt of the labels alone, before the words."""

@@ -8,7 +8,7 @@ a document has targets; classifiers over its topic shares and the topics are lea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +25,8 @@ from topicx.files.schema import is_whole_number as whole_number
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.label_calibration import chosen_documents, comparable, shares_as_new
 from topicx.models.targets import TASKS, classes_of, read_targets
+from topicx.predict.reader import Read, SideBySide
+from topicx.predict.sampling_plan import UsualSampling
 from topicx.sampling import sampler_registry
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
@@ -104,6 +106,11 @@ class MedldaOptions:
         return loss
 
 
+# Topics that tell classes apart are left slowly: where a chain starts matters more than its length. So nothing is drawn
+# for a new document, and where samples are asked for there are several chains.
+USUAL = UsualSampling(burn_in=20, chains=5, soft_sweeps=10, theta="cvb0")
+
+
 class Medlda(Definition):
     """Topics and classifiers."""
 
@@ -114,11 +121,6 @@ class Medlda(Definition):
     defaults: ClassVar[Mapping[str, Any]] = {"iterations": 100, "alpha_sum": 6.4}
     unfit: ClassVar[Mapping[str, str]] = {"paths": "its samplers have one assignment of the corpus"}
     elsewhere: ClassVar[str] = "'train --model medlda --folds 5 --try-topics 10,20,40' chooses what predicts best"
-    # Topics that tell classes apart are left slowly: where a chain starts matters more than its length. So nothing is
-    # drawn for a new document, and where samples are asked for there are several chains.
-    burn_in: ClassVar[int] = 20
-    chains: ClassVar[int] = 5
-    soft_sweeps: ClassVar[int] = 10
     joins: ClassVar[bool] = True
 
     def needs(self, options: Options) -> frozenset[str]:
@@ -258,7 +260,7 @@ class Medlda(Definition):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The weights of labels whose scores can be compared, and the same for their spread."""
         chosen = chosen_documents(state.side["supervised"], mean.shape[1])
-        scores = scores_of(mean, shares_as_new(state, model, chosen, self.soft_sweeps))
+        scores = scores_of(mean, shares_as_new(state, model, chosen, USUAL.soft_sweeps))
         targets = state.side["targets"][chosen]
         if self._alone("multilabel"):
             at = model.meta["options"]["chain"] % targets.shape[1]
@@ -278,9 +280,6 @@ class Medlda(Definition):
         both.meta = model.meta | {"chains": chains + 1}
         return both
 
-    def blocks(self, model: Model) -> int:
-        return int(model.meta.get("chains", 1))
-
     def verify(self, model: Model) -> None:
         blocks = model.meta.get("chains", 1)
         if not (whole_number(blocks, 1, MOST_TOPICS) and model.n_topics % blocks == 0):
@@ -291,29 +290,42 @@ class Medlda(Definition):
 
     # -- new documents -----------------------------------------------------------------------------------------
 
-    def estimator(self, model: Model) -> str | None:
-        return "cvb0"
+    def reader(self, model: Model) -> MedldaReader:
+        return MedldaReader(model)
 
-    def columns(self, model: Model) -> dict[str, type]:
+
+class MedldaReader(SideBySide):
+    """Documents with the class, the labels or the value that their topics' shares say."""
+
+    def __init__(self, model: Model) -> None:
+        number = int(model.meta.get("chains", 1))
+        # Models of several chains are an average already.
+        super().__init__(model, number, replace(USUAL, chains=1) if number > 1 else USUAL)
+        self.model = model
+
+    def columns(self) -> dict[str, type]:
         """class and score; labels and scores; or value."""
-        task = str(model.meta["task"])
+        task = str(self.model.meta["task"])
         if task == "regression":
             return {"value": float}
         return {"labels": list, "scores": list} if task == "multilabel" else {"class": str, "score": float}
 
-    def predict(
-        self, model: Model, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
-    ) -> Sequence[Sequence[Any]]:
+    def predict(self, read: Read) -> Sequence[Sequence[Any]]:
         """The columns of new documents; of several labels those that are predicted, with their scores."""
-        task, scores, names = str(model.meta["task"]), decision(model, theta), classes_of(model.side)
-        if task == "regression":
-            return [scores[:, 0].round(6).tolist()]
-        if task == "multilabel":
-            chosen = labels_of(scores)
-            labels = [[names[label] for label in ranked] for ranked in chosen]
-            return [labels, [[f"{scores[d, label]:.6f}" for label in ranked] for d, ranked in enumerate(chosen)]]
-        best = (scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1)
-        return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
+        return predicted(self.model, read.theta)
+
+
+def predicted(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[Any]]:
+    """What the model predicts of documents with these topic shares: the values of each of the reader's columns."""
+    task, scores, names = str(model.meta["task"]), decision(model, theta), classes_of(model.side)
+    if task == "regression":
+        return [scores[:, 0].round(6).tolist()]
+    if task == "multilabel":
+        chosen = labels_of(scores)
+        labels = [[names[label] for label in ranked] for ranked in chosen]
+        return [labels, [[f"{scores[d, label]:.6f}" for label in ranked] for d, ranked in enumerate(chosen)]]
+    best = (scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1)
+    return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
 
 
 def task_of(side: Mapping[str, NDArray[Any]]) -> str:

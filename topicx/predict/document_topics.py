@@ -68,7 +68,7 @@ def theta_of(model: Model, documents: Any, *, text: str = "text", **sampling: An
     """Infer the topics of documents in any of the forms that `topicx.corpus.any_documents.as_corpus` takes."""
     corpus = as_corpus(documents, text=text, like=like_model(model.vocabulary, model.meta))
     inference = Inference(model, **sampling)
-    names = list(inference.definition.columns(model))
+    names = list(inference.reader.columns())
     found = DocumentTopics(
         list(corpus.ids), np.zeros((len(corpus), model.n_topics), np.float32), np.zeros(len(corpus), np.int64),
         {name: [] for name in names}, {name: values_of(name, one) for name, one in columns_of(corpus).items()},
@@ -77,9 +77,7 @@ def theta_of(model: Model, documents: Any, *, text: str = "text", **sampling: An
     for part in inference.stream(inference.corpus(corpus)):
         end = begin + len(part.documents)
         found.theta[begin:end], found.unknown[begin:end] = part.theta, part.documents.unknown
-        if names and not inference.definition.labelled:
-            values = inference.definition.predict(model, part.documents.words, part.documents.offsets, part.theta)
-            for name, column in zip(names, values, strict=True):
-                found.predicted[name] += list(column)
+        for name, column in zip(names, inference.reader.predict(part), strict=True):
+            found.predicted[name] += list(column)
         begin = end
     return found

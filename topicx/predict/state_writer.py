@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from topicx.files import container
 from topicx.files.file_kinds import STATE
 from topicx.model import Model
-from topicx.predict.inference import Inferred
+from topicx.predict.reader import Read
 from topicx.state import State
 from topicx.strings import Strings
 
@@ -25,17 +25,21 @@ class StateWriter:
         self.words, self.z = container.Spool(np.uint32, folder, path), container.Spool(np.uint16, folder, path)
         self.offsets, self.groups = container.Spool(np.int64, folder, path), container.Spool(np.uint32, folder, path)
         self.names, self.places = container.Spool(np.uint8, folder, path), container.Spool(np.int64, folder, path)
+        self.rows = container.Spool(np.float64, folder, path, columns=model.n_topics)
         self.offsets.append([0])
         self.places.append([0])
         self.n_tokens = self.n_bytes = self.n_documents = 0
 
-    def add(self, part: Inferred) -> None:
+    def add(self, part: Read) -> None:
         documents = part.documents
         self.words.append(documents.words)
         self.z.append(part.z)
         self.offsets.append(documents.offsets[1:] + self.n_tokens)
-        if len(self.alpha) > 1:
-            self.groups.append(documents.groups)
+        if part.prior.each:
+            self.rows.append(part.prior.rows(0, len(documents)))
+            self.groups.append(np.arange(len(documents)) + self.n_documents)
+        elif len(self.alpha) > 1:
+            self.groups.append(part.prior.groups)
         begin, end = documents.ids.offsets[0], documents.ids.offsets[-1]
         self.names.append(documents.ids.data[begin:end])
         self.places.append(documents.ids.offsets[1:] - begin + self.n_bytes)
@@ -44,16 +48,23 @@ class StateWriter:
         self.n_bytes += int(end - begin)
 
     def finish(self) -> str:
+        alpha = self.rows if self.rows.size else self.alpha
+        empty = State(
+            np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(0, np.uint16), np.ones((1, self.model.n_topics)),
+            self.model.beta, self.model.vocabulary, Strings.of([]),
+        )  # fmt: skip
         waiting: dict[str, Any] = {
-            "words": self.words, "offsets": self.offsets, "z": self.z, "alpha": self.alpha, "beta": self.model.beta,
-            "groups": self.groups, "ids": Strings(self.names, self.places),  # type: ignore[arg-type]
+            "words": self.words, "offsets": self.offsets, "z": self.z, "alpha": alpha, "groups": self.groups,
+            "ids": Strings(self.names, self.places),  # type: ignore[arg-type]
         }  # fmt: skip
-        arrays = State(**waiting, vocabulary=self.model.vocabulary).arrays()
+        for name, spool in waiting.items():  # a state does not begin with arrays that wait in files
+            setattr(empty, name, spool)
+        arrays = empty.arrays()
         meta = {"tokenizer": self.model.meta.get("tokenizer"), "inference": self.about, "tokens": self.n_tokens,
                 "documents": self.n_documents}  # fmt: skip
         parents = {"model": self.model.digest} if self.model.digest else {}
         return container.write(self.path, STATE, arrays, meta, parents)
 
     def close(self) -> None:
-        for spool in (self.words, self.z, self.offsets, self.groups, self.names, self.places):
+        for spool in (self.words, self.z, self.offsets, self.groups, self.names, self.places, self.rows):
             spool.close()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx._kernels.infer import infer as kernel
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.strings import Strings
@@ -113,9 +114,25 @@ class FixedTopics:
         words, numbers = np.unique(tokens, return_inverse=True)
         return numbers.astype(np.uint32).reshape(-1), *self.rows_of(words.astype(np.int64))
 
+    def log_probabilities(
+        self, words: NDArray[np.uint32], offsets: NDArray[np.int64], theta: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """Σ_i log Σ_k θ_dk φ_kw of each document's words."""
+        numbers, rows, logs = self.rows_for(words)
+        result = np.zeros(len(offsets) - 1)
+        kernel.score(numbers, offsets, theta, rows, result)
+        return result + divisors(logs, numbers, offsets)
+
     @property
     def alpha32(self) -> NDArray[np.float32]:
         return np.maximum(self.alpha, 1e-30).astype(np.float32)
+
+
+def divisors(logs: NDArray[np.float64], numbers: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The logarithms of what the rows were divided by, summed over each document, one after the other (`bincount`
+    adds in order, so that a document's sum does not depend on its neighbours)."""
+    documents = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.bincount(documents, weights=logs[numbers], minlength=len(offsets) - 1).astype(np.float64)
 
 
 def match_vocabulary(model: Strings | Sequence[str], other: Strings | Sequence[str]) -> NDArray[np.int64]:

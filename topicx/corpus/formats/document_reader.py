@@ -63,6 +63,8 @@ class ReadOptions:
     """What parts labels in one field; "" says that nothing does. By default a comma does in `lines`."""
     no_label: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    usual_columns: tuple[str, ...] = ()
+    """Further columns, which are read where they are there."""
     delimiter: str | None = None
     header: bool = True
     quotes: bool = True
@@ -137,7 +139,7 @@ class Input:
     files: list[str] = field(default_factory=list)
 
 
-class Reader:
+class DocumentReader:
     """Iterates over the batches of all inputs; says through `say` which format each input has."""
 
     def __init__(self, inputs: Sequence[str], options: ReadOptions, say: Callable[[str], None] | None = None) -> None:
@@ -281,9 +283,9 @@ class Reader:
 
 def read_documents(
     inputs: Sequence[str], options: ReadOptions | None = None, say: Callable[[str], None] | None = None
-) -> Reader:
+) -> DocumentReader:
     """The documents of these inputs as batches."""
-    return Reader(inputs, options or ReadOptions(), say)
+    return DocumentReader(inputs, options or ReadOptions(), say)
 
 
 def detect_format(name: str, start: bytes, options: ReadOptions) -> tuple[str, str]:
@@ -403,5 +405,7 @@ class Fields:
             label=pick(options.label_field, "--label-field", "label"),
             collection=pick(options.collection_field, "--collection-field", "collection"),
             time=pick(options.time_field, "--time-field", "time"),
-            columns=options.columns,
-        )
+            columns=tuple(dict.fromkeys((
+                *options.columns, *(name for name in options.usual_columns if names is None or name in names),
+            ))),
+        )  # fmt: skip

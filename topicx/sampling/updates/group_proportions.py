@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from topicx.files.schema import require_consistent
 from topicx.sampling import random_streams
 from topicx.sampling.special_functions import exp, log
+from topicx.sampling.updates.kept_draws import INTERVAL, keep_draw
 from topicx.sampling.updates.prior_fixed_points import LEAST, as_usable_prior
 from topicx.sampling.updates.table_counts import Occupancy, draw_dirichlet
 
@@ -31,8 +32,6 @@ Floats = NDArray[np.float64]
 
 TARGET = 0.574
 """The share of Langevin proposals that shall be accepted (Roberts & Rosenthal 1998)."""
-DRAWS, INTERVAL, ENTRIES = 100, 5, 1 << 23
-"""At most so many draws of π are kept, at first so many sweeps apart; and at most so many numbers together."""
 
 
 class Proportions(ABC):
@@ -59,17 +58,8 @@ class Proportions(ABC):
         pi = state.side["pi"]
         method.set_priors(as_usable_prior(float(state.side["scale"][0]) * pi), state.beta)
         if self.sweeps > self.burn_in and (self.sweeps - self.burn_in) % self.interval == 0:
-            self._keep(state.side, pi)
+            self.interval = keep_draw(state.side, "pi_draws", pi, self.interval)
         return figures
-
-    def _keep(self, side: dict[str, NDArray[Any]], pi: Floats) -> None:
-        draws = np.concatenate(
-            [side.get("pi_draws", np.zeros((0, *pi.shape), np.float32)), pi[None].astype(np.float32)]
-        )
-        if len(draws) > max(2, min(DRAWS, ENTRIES // max(pi.size, 1))):
-            draws = draws[1::2]
-            self.interval *= 2
-        side["pi_draws"] = draws
 
     @abstractmethod
     def renew(self, method: Method, key: int) -> dict[str, float]:

@@ -187,6 +187,17 @@ def term_variances(
     return np.where(intercepts, sigma_intercept**2, sigma**2)
 
 
+def spread_of(point: Point, back: Floats) -> Floats:
+    """Standard deviations of each topic's `back` λ (a row of `back` a number), by the curvature there: given the other
+    topics' coefficients, and the topics of the words."""
+    found = np.empty((len(point.lower), len(back)))
+    for j, row in enumerate(back):
+        solved = np.tile(row, (len(found), 1))
+        kernel.solve(point.lower, solved, 1)
+        found[:, j] = np.sqrt(np.maximum(np.sum(row * solved, axis=1), 0))
+    return found
+
+
 # -- the most probable λ ---------------------------------------------------------------------------------------
 
 

@@ -1,16 +1,18 @@
-"""Which models there are: a line each. The definition is imported when it is asked for."""
+"""Which models there are: a line each. The definition is imported when it is asked for, so that any layer may ask."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from topicx.declare import check_known
 from topicx.errors import InputError
-from topicx.files.schema import Array
-from topicx.models.definition import Definition
-from topicx.sampling.run_options import Options
+
+if TYPE_CHECKING:
+    from topicx.files.schema import Array
+    from topicx.models.definition import Definition
+    from topicx.sampling.run_options import Options
 
 HOMES: dict[str, str] = {
     "lda": "topicx.models.lda:LatentDirichletAllocation",
@@ -18,6 +20,7 @@ HOMES: dict[str, str] = {
     "prior": "topicx.models.labeled:PriorLDA",
     "dependency": "topicx.models.dependency:DependencyLDA",
     "compound": "topicx.models.compound:Compound",
+    "dmr": "topicx.models.dmr:DirichletMultinomialRegression",
     "hdp": "topicx.models.hdp:HierarchicalDirichletProcess",
     "medlda": "topicx.models.medlda:Medlda",
 }
