@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.effects.crossed_sums import crossed, factored, predicted, solved, solved_above, summed
+from topicx.regression.crossed_sums import crossed, factored, predicted, solved, solved_above, summed
 from topicx.sampling.special_functions import exp, log
 
 Floats = NDArray[np.float64]

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.infer import infer as kernel
-from topicx.effects.crossed_sums import predicted
-from topicx.effects.prior_draws import STEEPEST, PoissonRegression, draw_coefficients
 from topicx.engines.threads import Engine
 from topicx.predict.topic_rows import FixedTopics
+from topicx.regression.crossed_sums import predicted
+from topicx.regression.prior_draws import STEEPEST, PoissonRegression, draw_coefficients
 from topicx.sampling import random_streams
 from topicx.sampling.special_functions import exp
 from topicx.sampling.updates.table_counts import Occupancy, log_betas
@@ -60,6 +60,8 @@ class TopicChain:
     """The group of each document."""
     engine: Engine
     seed: int
+    learns: bool = True
+    """Whether the prior is drawn; else it is the model's own, which knows nothing of the documents."""
     accepted: list[float] = field(default_factory=list)
     """The share of proposals of λ that were accepted, draw after draw."""
 
@@ -84,7 +86,8 @@ class TopicChain:
     def step(self) -> None:
         """A sweep over all words, and a draw of λ."""
         self._sweep()
-        self._draw_prior()
+        if self.learns:
+            self._draw_prior()
         self.steps += 1
 
     def run(self, burn_in: int, draws: int, lag: int) -> Iterator[Draw]:

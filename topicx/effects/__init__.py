@@ -1,1 +1,0 @@
-"""What documents' topics have to do with what the documents carry, and how sure that is."""
