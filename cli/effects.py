@@ -14,8 +14,8 @@ from topicx.cli.common import (
     json_output,
     option,
     print_json,
+    print_note,
     quiet,
-    say,
     seed,
     threads,
 )
@@ -158,7 +158,7 @@ def _estimated(
     given = click.get_current_context().get_parameter_source("se")
     if given is click.core.ParameterSource.DEFAULT and {"document", "chunk"} <= set(bag.table):
         se = "cluster:document"
-        say("chunks of one text are a cluster (--se cluster:document)", quiet=quiet)
+        print_note("chunks of one text are a cluster (--se cluster:document)", quiet=quiet)
     settings = Settings(se=se, uncertainty=uncertainty or ("global" if len(models) > 1 else "local"), **options)
     Effects.check(models[0], level, adjust, topics)
     draws = draw_effects(models, bag, formula, settings, threads)
@@ -231,18 +231,18 @@ def _print(
             continue
         click.echo(one_line(name))
         for row in sorted(mine, key=lambda row: -abs(row["statistic"]))[:MOST]:
-            show.show(f"  {row['topic']:>4}  {told_estimate(row)}  ", words[row["topic"]])
+            show.print_hanging(f"  {row['topic']:>4}  {told_estimate(row)}  ", words[row["topic"]])
     several = [row for row in tests if row["df"] > 1]
     for term in dict.fromkeys(row["term"] for row in several):
         click.echo(one_line(f"{term}, all of it: F, p"))
         mine = [row for row in several if row["term"] == term]
         for row in sorted(mine, key=lambda row: -row["statistic"])[:MOST]:
             p = row["p_adjusted"] if row["p_adjusted"] is not None else row["p_value"]
-            show.show(f"  {row['topic']:>4}  {row['statistic']:8.2f}  p {p:.3g}  ", words[row["topic"]])
+            show.print_hanging(f"  {row['topic']:>4}  {row['statistic']:8.2f}  p {p:.3g}  ", words[row["topic"]])
     for told in dict.fromkeys(row["difference"] for row in differences):
         click.echo(one_line(told))
         mine = [row for row in differences if row["difference"] == told]
         for row in sorted(mine, key=lambda row: -abs(row["estimate"] / (row["std_error"] or 1)))[:MOST]:
-            show.show(f"  {row['topic']:>4}  {told_estimate(row)}  ", words[row["topic"]])
+            show.print_hanging(f"  {row['topic']:>4}  {told_estimate(row)}  ", words[row["topic"]])
     for line in found.footer():
         click.echo(one_line(line))

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from topicx.corpus.table import Table
 from topicx.design.covariates import levels_of, numbers_of
 from topicx.design.design import Design, DesignRows
+from topicx.design.formula import Formula
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.predict.topic_rows import known_tokens, match_vocabulary
-from topicx.regression.cell_sums import Cells
+from topicx.regression.cell_sums import Cells, by_number
 from topicx.regression.crossed_sums import Floats, orthogonalised
 from topicx.regression.regressions import Basis
 from topicx.strings import Strings, take_rows
@@ -62,11 +63,11 @@ class Arranged:
 
     def basis(self) -> Basis:
         """Orthogonal columns for the design's."""
-        return Basis.of(self.rows, np.bincount(self.cells.rows, self.cells.totals(), len(self.rows)))
+        return Basis.of(self.rows, by_number(self.cells.rows, self.cells.totals(), len(self.rows)))
 
 
 def arrange_documents(
-    model: Model, bag: Bag, formula: str | Design, *, cluster: str | None = None, weights: str = "documents",
+    model: Model, bag: Bag, formula: str | Formula | Design, *, cluster: str | None = None, weights: str = "documents",
     missing: str = "drop", groups_max: int = 20_000,
 ) -> Arranged:  # fmt: skip
     """Documents with words that the model knows, and with values of all columns that are asked for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,11 @@ Ints = NDArray[np.int64]
 
 ENTRIES = 1 << 21
 """Cells × topics that are in hand at once."""
+
+
+def by_number(numbers: NDArray[Any], weights: Floats, length: int) -> Floats:
+    """The sum of the weights of each number from 0 to before `length`."""
+    return np.bincount(numbers, weights, length).astype(np.float64, copy=False)
 
 
 class Sums(NamedTuple):
@@ -59,7 +64,7 @@ class Cells:
 
     def totals(self, power: int = 1) -> Floats:
         """Σ w or Σ w² of each cell."""
-        return np.bincount(self.of_document, self.weights**power, len(self))
+        return by_number(self.of_document, self.weights**power, len(self))
 
     def sums(self, counts: Csr, alpha: Floats, groups: NDArray[np.uint32], lengths: Ints) -> Iterator[Sums]:
         """Of a draw, some cells at a time."""
@@ -91,10 +96,10 @@ class Cells:
 
         def total(of_counts: Floats, power: int = 1) -> Floats:
             weighted = np.repeat(of_counts, per) * (n if power == 1 else n * n)
-            return np.bincount(where, weighted, cells * topics).reshape(cells, topics)
+            return by_number(where, weighted, cells * topics).reshape(cells, topics)
 
         def flat(of_documents: Floats) -> Floats:
-            return np.bincount(cell, of_documents, cells)[:, None]
+            return by_number(cell, of_documents, cells)[:, None]
 
         def first_power(scale: Floats) -> Floats:
             return total(scale) + prior * flat(scale)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.design.design import Design
+from topicx.design.formula import Formula
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate.topic_alignment import align_topics
@@ -88,7 +89,7 @@ class Draws:
 
 
 def draw_effects(
-    models: Sequence[Model], bag: Bag, formula: str | Design, settings: Settings, threads: int | Engine = 0
+    models: Sequence[Model], bag: Bag, formula: str | Formula | Design, settings: Settings, threads: int | Engine = 0
 ) -> Draws:
     """Fits of draws of these models' topics, all in the order of the first model's."""
     if settings.uncertainty == "global" and len(models) < 2:
@@ -130,7 +131,7 @@ def draw_effects(
     )  # fmt: skip
 
 
-def _arrange(model: Model, bag: Bag, formula: str | Design, settings: Settings) -> Arranged:
+def _arrange(model: Model, bag: Bag, formula: str | Formula | Design, settings: Settings) -> Arranged:
     return arrange_documents(
         model, bag, formula, cluster=settings.cluster, weights=settings.weights, missing=settings.missing,
         groups_max=settings.groups_max,

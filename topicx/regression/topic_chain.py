@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from topicx._kernels.infer import infer as kernel
 from topicx.engines.threads import Engine
 from topicx.predict.topic_rows import FixedTopics
+from topicx.regression.cell_sums import by_number
 from topicx.regression.crossed_sums import predicted
 from topicx.regression.prior_draws import STEEPEST, PoissonRegression, draw_coefficients
 from topicx.sampling import random_streams
@@ -125,7 +126,7 @@ class TopicChain:
         tables = Occupancy(self.counts, self.groups, alpha.shape).tables(alpha, key, self.engine)
         sums = alpha.sum(axis=1)
         shares = log_betas(sums[self.groups], self.lengths.astype(np.float64), random_streams.stream_key(key, 1))
-        exposures = -np.bincount(self.groups, shares, len(alpha))[:, None]
+        exposures = -by_number(self.groups, shares, len(alpha))[:, None]
         variances = np.full(self.rows.shape[1], SIGMA**2)
         variances[0] = SIGMA_LEVEL**2
         regression = PoissonRegression(self.rows, self.level, tables.astype(np.float64), exposures, variances)
