@@ -70,10 +70,14 @@ class TimeConcentration:
 
     def densest(self, share: float = 0.5) -> tuple[Floats, Floats]:
         """Of each topic, the shortest run of buckets that has this share of its weight: where it begins, and ends."""
-        width = max(round(share * (self.edges.shape[1] - 1)), 1)
-        lengths = self.edges[:, width:] - self.edges[:, :-width]
+        buckets, edges = self.edges.shape[1] - 1, self.edges
+        parts = next((m for m in range(1, 101) if abs(share * buckets * m - round(share * buckets * m)) < 1e-9), 100)
+        if parts > 1:  # of 5 buckets there is no half: of their halves there is
+            edges = quantiles(self.weights, parts * buckets)
+        width = max(round(share * parts * buckets), 1)
+        lengths = edges[:, width:] - edges[:, :-width]
         best = np.argmin(lengths, axis=1)[:, None]
-        begin, end = (np.take_along_axis(self.edges, at, axis=1)[:, 0] for at in (best, best + width))
+        begin, end = (np.take_along_axis(edges, at, axis=1)[:, 0] for at in (best, best + width))
         return begin, end
 
     def between(self, begin: float, end: float) -> tuple[str, str]:

@@ -114,6 +114,13 @@ class Definition:
         """The state that results are made of, without what only the chain needed; the chain's own stays as it is."""
         return state
 
+    def pooled_side(
+        self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
+    ) -> dict[str, NDArray[Any]]:
+        """The side arrays of several states of the same documents as those of one, which `finish` takes; topic k is
+        topic orders[i][k] of state i. Here: what is no topic's is alike in all."""
+        return dict(sides[0])
+
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         """What the model of a finished run keeps beside counts and priors: side arrays, names of groups and topics.
 

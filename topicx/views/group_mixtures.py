@@ -223,7 +223,8 @@ def contrast_words(model: Model, state: State, words: int = 10) -> list[list[lis
         z = log_odds(table)
         rows = []
         for j in range(groups):
-            best = [w for w in np.argsort(-z[j], kind="stable")[:words] if z[j, w] > 0]
+            own = np.where(table[j] > 0, z[j], 0)  # a collection without tokens of the topic has no words of it
+            best = [w for w in np.argsort(-own, kind="stable")[:words] if own[w] > 0]
             rows.append([(state.vocabulary[int(names[w])], float(z[j, w])) for w in best])
         result.append(rows)
     return result
