@@ -147,7 +147,7 @@ def _estimated(
     level: float, adjust: str, uncertainty: str | None, **options: Any,
 ) -> Effects:  # fmt: skip
     from topicx.errors import InputError
-    from topicx.regression.estimation import Settings, draw_effects
+    from topicx.regression.estimation import EffectSettings, draw_effects
     from topicx.regression.results import Effects
 
     topics: tuple[int, ...] = ()
@@ -159,7 +159,7 @@ def _estimated(
     if given is click.core.ParameterSource.DEFAULT and {"document", "chunk"} <= set(bag.table):
         se = "cluster:document"
         print_note("chunks of one text are a cluster (--se cluster:document)", quiet=quiet)
-    settings = Settings(se=se, uncertainty=uncertainty or ("global" if len(models) > 1 else "local"), **options)
+    settings = EffectSettings(se=se, uncertainty=uncertainty or ("global" if len(models) > 1 else "local"), **options)
     Effects.check(models[0], level, adjust, topics)
     draws = draw_effects(models, bag, formula, settings, threads)
     return Effects(models[0], draws, settings, bag.table, level, adjust, topics)

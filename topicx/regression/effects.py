@@ -14,7 +14,7 @@ from topicx.design.formula import ColumnName, Formula
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.model import Model
-from topicx.regression.estimation import Settings, draw_effects
+from topicx.regression.estimation import EffectSettings, draw_effects
 from topicx.regression.results import Effects
 from topicx.state import State
 
@@ -94,7 +94,7 @@ def effects(
         if sizes:
             raise InputError(f"effects: {len(bag.offsets) - 1:,} documents, but columns of {min(sizes):,} values")
         table = Table(dict(table) | further)
-    settings = Settings(
+    settings = EffectSettings(
         family, f"cluster:{cluster}" if cluster else se, weights, draws, lag, burn_in,
         uncertainty or ("global" if len(models) > 1 else "local"), missing, groups_max, seed,
     )  # fmt: skip

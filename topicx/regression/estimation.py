@@ -29,7 +29,7 @@ FAMILIES, WEIGHTS, UNCERTAINTIES = ("linear", "logit"), ("documents", "tokens"),
 
 
 @dataclass(frozen=True)
-class Settings:
+class EffectSettings:
     """How effects are estimated."""
 
     family: str = "linear"
@@ -67,7 +67,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Draws:
+class EffectDraws:
     """The fits of all draws, in orthogonal columns (`Basis`)."""
 
     coefficients: Floats
@@ -89,8 +89,12 @@ class Draws:
 
 
 def draw_effects(
-    models: Sequence[Model], bag: Bag, formula: str | Formula | Design, settings: Settings, threads: int | Engine = 0
-) -> Draws:
+    models: Sequence[Model],
+    bag: Bag,
+    formula: str | Formula | Design,
+    settings: EffectSettings,
+    threads: int | Engine = 0,
+) -> EffectDraws:
     """Fits of draws of these models' topics, all in the order of the first model's."""
     if settings.uncertainty == "global" and len(models) < 2:
         raise InputError("uncertainty: global needs several models or states of the same documents")
@@ -126,19 +130,19 @@ def draw_effects(
     means = np.stack(values)
     if settings.uncertainty == "none":
         means = np.broadcast_to(means.mean(axis=0), means.shape)
-    return Draws(
+    return EffectDraws(
         means, np.stack(variances), regressions, arranged, len(models), float(np.mean(accepted or [1.0])), weight
     )  # fmt: skip
 
 
-def _arrange(model: Model, bag: Bag, formula: str | Formula | Design, settings: Settings) -> Arranged:
+def _arrange(model: Model, bag: Bag, formula: str | Formula | Design, settings: EffectSettings) -> Arranged:
     return arrange_documents(
         model, bag, formula, cluster=settings.cluster, weights=settings.weights, missing=settings.missing,
         groups_max=settings.groups_max,
     )  # fmt: skip
 
 
-def _check_sizes(arranged: Arranged, settings: Settings) -> None:
+def _check_sizes(arranged: Arranged, settings: EffectSettings) -> None:
     columns = arranged.basis().rows.shape[1]
     if arranged.cells.documents <= columns:
         raise InputError(f"{arranged.cells.documents:,} documents are too few for {columns} columns of the design")

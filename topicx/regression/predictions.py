@@ -15,7 +15,7 @@ from topicx.design.covariates import Columns, levels_of, numbers_of
 from topicx.design.design import Design
 from topicx.errors import InputError
 from topicx.regression.crossed_sums import Floats, summed
-from topicx.regression.estimation import Draws
+from topicx.regression.estimation import EffectDraws
 from topicx.regression.pooling import Pooled, pool_draws
 
 POINTS = 50
@@ -26,7 +26,7 @@ Values = Mapping[str, Any]
 class ShareForecast:
     """What a regression predicts for the documents that it was fitted to, with some of their values changed."""
 
-    def __init__(self, draws: Draws, table: Table) -> None:
+    def __init__(self, draws: EffectDraws, table: Table) -> None:
         self.draws, self.table = draws, table
         arranged = draws.arranged
         self.design = arranged.design

@@ -14,7 +14,7 @@ from topicx.corpus.table import Table
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.regression.crossed_sums import Floats
-from topicx.regression.estimation import Draws, Settings
+from topicx.regression.estimation import EffectDraws, EffectSettings
 from topicx.regression.pooling import Pooled, adjusted_p_values, pool_draws, wald_tests
 from topicx.regression.predictions import ShareForecast, all_combinations, told_values
 
@@ -46,8 +46,8 @@ class Effects:
     """
 
     model: Model
-    draws: Draws
-    settings: Settings
+    draws: EffectDraws
+    settings: EffectSettings
     table: Table = field(repr=False)
     level: float = 0.95
     adjust: str = "holm"
