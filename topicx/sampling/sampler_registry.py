@@ -14,9 +14,9 @@ from topicx.errors import InputError
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
 
-GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NEW_TOPICS, BOUND, SOFTENS = (
+GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NEW_TOPICS, BOUND, SOFTENS, WHOLE = (
     "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "proposals", "new-topics",
-    "bound", "softens",
+    "bound", "softens", "whole",
 )  # fmt: skip
 LACKS = {
     GROUPS: "knows one α for all documents",
@@ -31,6 +31,7 @@ LACKS = {
     NEW_TOPICS: "has a fixed number of topics",
     BOUND: "has no bound for collections",
     SOFTENS: "cannot begin with the assignments of cvb0",
+    WHOLE: "gives every token a topic of its own",
 }
 """The capabilities, and what is said of a sampler without one.
 
@@ -39,7 +40,7 @@ conditional modes. samples: its states are samples, of which an average makes se
 decide how much can run at once. paths: several assignments of the corpus share the counts. allowed: a document may
 have some of the topics only. factor: f_d(k) in the token's distribution. proposals: of several kinds. new-topics: K can
 change between sweeps. bound: the proportions of collections are in its bound. softens: can begin with topics drawn from
-soft assignments.
+soft assignments. whole: all tokens of a document have one topic.
 """
 
 
@@ -117,6 +118,8 @@ VARIANTS += [
           "topicx.sampling.samplers.supervised:Supervised", _FACTOR, most=200),
     Entry("light", MH, "proposals of documents, words and classifiers, in constant time",
           "topicx.sampling.samplers.supervised:LightSupervised", _FACTOR | {PROPOSALS}),
+    Entry("dense", EXACT, "every topic of every document, all its words together",
+          "topicx.sampling.samplers.whole_documents:WholeDocuments", frozenset({SAMPLES, WHOLE})),
 ]  # fmt: skip
 
 _PREFERRED = ("sparse",)
