@@ -103,6 +103,9 @@ _META = {
     "model": lambda value: isinstance(value, str),
     "own": lambda value: isinstance(value, dict),
     "covariates": lambda value: isinstance(value, dict),
+    "keywords": lambda value: (
+        isinstance(value, dict) and lists(value.get("names", [])) and lists(value.get("missing", []))
+    ),
     "estimator": lambda value: isinstance(value, dict),
     "documents": is_whole_number,
     "tokens": is_whole_number,
@@ -150,7 +153,7 @@ def _checkpoint_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
     )
 
 
-_RUN = ("covariates", "options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
+_RUN = ("covariates", "keywords", "options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
 
 
 def _make_common_check(*names: str) -> Any:

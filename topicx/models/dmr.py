@@ -106,13 +106,16 @@ class DirichletMultinomialRegression(Definition):
     # -- training ----------------------------------------------------------------------------------------------
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
+        return self.regressed_state(corpus, options, priors, options.alpha_vector())
+
+    def regressed_state(self, corpus: Corpus, options: Options, priors: Priors, alpha: Floats) -> State:
+        """The corpus with a prior for each row of the design, all of which begin with this one."""
         columns = corpus.table
         design = Design.fit(self.own.formula, columns)
         found = design.rows(columns, corpus.n_documents)
         raw, groups = with_mean_row(found)
         centres, scales = measures(raw, groups, design)
         rows = (raw - centres) / scales
-        alpha = options.alpha_vector()
         coefficients = log(alpha)[:, None] * constant_weights(rows, design)
         state = initial_state(
             corpus, options, priors, alpha=np.tile(alpha, (len(rows), 1)),

@@ -14,9 +14,9 @@ from topicx.errors import InputError
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
 
-GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NEW_TOPICS, BOUND, SOFTENS, WHOLE = (
+GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NEW_TOPICS, BOUND, SOFTENS, WHOLE, KEYWORDS = (
     "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "proposals", "new-topics",
-    "bound", "softens", "whole",
+    "bound", "softens", "whole", "keywords",
 )  # fmt: skip
 LACKS = {
     GROUPS: "knows one α for all documents",
@@ -32,6 +32,7 @@ LACKS = {
     BOUND: "has no bound for collections",
     SOFTENS: "cannot begin with the assignments of cvb0",
     WHOLE: "gives every token a topic of its own",
+    KEYWORDS: "knows no keywords of topics",
 }
 """The capabilities, and what is said of a sampler without one.
 
@@ -41,6 +42,7 @@ decide how much can run at once. paths: several assignments of the corpus share 
 have some of the topics only. factor: f_d(k) in the token's distribution. proposals: of several kinds. new-topics: K can
 change between sweeps. bound: the proportions of collections are in its bound. softens: can begin with topics drawn from
 soft assignments. whole: all tokens of a document have one topic.
+keywords: topics have a second distribution, over their keywords.
 """
 
 
@@ -118,6 +120,8 @@ VARIANTS += [
           "topicx.sampling.samplers.supervised:Supervised", _FACTOR, most=200),
     Entry("light", MH, "proposals of documents, words and classifiers, in constant time",
           "topicx.sampling.samplers.supervised:LightSupervised", _FACTOR | {PROPOSALS}),
+    Entry("dense", EXACT, "every topic of every token, and its keywords",
+          "topicx.sampling.samplers.keyword_topics:KeywordTopics", frozenset({GROUPS, SAMPLES, KEYWORDS})),
     Entry("dense", EXACT, "every topic of every document, all its words together",
           "topicx.sampling.samplers.whole_documents:WholeDocuments", frozenset({SAMPLES, WHOLE})),
 ]  # fmt: skip
