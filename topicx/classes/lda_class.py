@@ -101,6 +101,12 @@ class LDA:
         self._run: Run | None = None
         self._result: Result | None = None
 
+    def _repr_html_(self) -> str:
+        from topicx.report.front_table import text_of
+        from topicx.report.notebook_tables import model_table
+
+        return f"<p>{text_of(repr(self))}</p>" + (model_table(self.model) if self._result is not None else "")
+
     def __repr__(self) -> str:
         default = type(self)()._parameters
         shown = {name: value for name, value in self._parameters.items() if not _same_setting(value, default.get(name))}

@@ -26,14 +26,15 @@ from topicx.tables.theta_writers import format_of
 LEADING = ("id", "tokens", "unknown")
 """What every table begins with; then comes what the documents carry, then θ."""
 BATCH = 1000
-Row = tuple[list[Any], int, Any]
-"""What a document carries, its tokens, and its shares: all of them, or pairs of a topic and a share."""
+Row = tuple[str, list[Any], int, Any]
+"""A document's name, what it carries, its tokens, and its shares: all of them, or pairs of a topic and a share."""
 
 
 @dataclass
 class ThetaTable:
     """The documents of a table."""
 
+    ids: Strings
     columns: dict[str, Column]
     lengths: NDArray[np.int64]
     theta: NDArray[np.float32]
@@ -98,12 +99,14 @@ class Topics:
 
 def _gather_rows(path: str, topics: Topics, names: Sequence[str], whole: bool, rows: Iterable[Row]) -> ThetaTable:
     values: list[list[Any]] = [[] for _ in names]
+    ids: list[str] = []
     lengths: list[int] = []
     parts: list[NDArray[np.float32]] = []
-    for carried, tokens, shares in rows:
+    for name, carried, tokens, shares in rows:
         if len(lengths) % BATCH == 0:
             parts.append(np.zeros((BATCH, topics.number), np.float32))
         topics.fill(parts[-1][len(lengths) % BATCH], shares, whole)
+        ids.append(name)
         lengths.append(tokens)
         for column, value in zip(values, carried, strict=True):
             column.append(value)
@@ -114,7 +117,7 @@ def _gather_rows(path: str, topics: Topics, names: Sequence[str], whole: bool, r
         name: _make_column(_split_label_cells(column) if name == "label" else column)
         for name, column in zip(names, values, strict=True)
     }
-    return ThetaTable(columns, np.array(lengths, np.int64), theta, whole)
+    return ThetaTable(Strings.of(ids), columns, np.array(lengths, np.int64), theta, whole)
 
 
 def _split_label_cells(labels: list[Any]) -> list[Any]:
@@ -179,7 +182,7 @@ def _read_delimited(
                     shares: Any = [_parse_topic_share(cell) for cell in cells[-1].split(" ") if cell]
                 else:
                     shares = np.array(cells[first:], np.float32)
-                yield cells[3:end], int(cells[1]), shares
+                yield cells[0], cells[3:end], int(cells[1]), shares
             except ValueError:
                 raise InputError(f"{path}:{number}: a number of tokens or a share is not a number") from None
 
@@ -202,7 +205,7 @@ def _read_jsonl(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Ro
         raise topics.strange(f"its fields are {', '.join(list(first)[:6])}")
     names = [name for name in first if name not in (*LEADING, key)]
     rows = itertools.chain([first], found)
-    return names, whole, (([row[name] for name in names], int(row["tokens"]), row[key]) for row in rows)
+    return names, whole, ((str(row["id"]), [row[name] for name in names], int(row["tokens"]), row[key]) for row in rows)
 
 
 def _read_parquet(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
@@ -221,7 +224,7 @@ def _read_parquet(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[
         for batch in file.iter_batches(BATCH):
             for row in batch.to_pylist():
                 shares = row["theta"] if whole else list(zip(row["topics"], row["shares"], strict=True))
-                yield [row[name] for name in names], int(row["tokens"]), shares
+                yield str(row["id"]), [row[name] for name in names], int(row["tokens"]), shares
 
     return names, whole, rows()
 
@@ -244,5 +247,6 @@ def _read_npz(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]
         return list(zip(kept if called is None else called[kept], arrays["shares"][part], strict=True))
 
     values = [[None if value != value else value for value in arrays[name].tolist()] for name in names]
-    rows = (([column[d] for column in values], int(n), shares(d)) for d, n in enumerate(arrays["tokens"]))
+    ids = arrays["ids"].tolist()
+    rows = ((str(ids[d]), [column[d] for column in values], int(n), shares(d)) for d, n in enumerate(arrays["tokens"]))
     return names, whole, rows

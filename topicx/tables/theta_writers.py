@@ -54,11 +54,15 @@ def format_of(path: str, chosen: str | None) -> str:
     return _ENDINGS.get(ending, "tsv")
 
 
+FORMULA_MARKS = ("=", "+", "-", "@")
+"""What a cell begins with that a spreadsheet computes."""
+
+
 class Selection:
     """Which shares are written: all (dense), those from a threshold on, the largest few."""
 
-    def __init__(self, threshold: float = 0.0, top: int = 0) -> None:
-        self.threshold, self.top = threshold, top
+    def __init__(self, threshold: float = 0.0, top: int = 0, escape_formulas: bool = False) -> None:
+        self.threshold, self.top, self.escape_formulas = threshold, top, escape_formulas
         self.names: list[str] = []
         """What the topics are called; empty: they are numbers."""
         self.key = "topics"
@@ -176,6 +180,11 @@ class _Tsv:
         """A cell that holds no mark but its own."""
         return cell
 
+    def text_cell(self, cell: str, kind: type = str) -> str:
+        """A quoted cell; a text, where that is wanted, so that no spreadsheet takes it for a formula."""
+        formula = self.selection.escape_formulas and kind in (str, list) and cell.startswith(FORMULA_MARKS)
+        return self.quoted(f"'{cell}" if formula else cell)
+
     def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         if self.selection.dense:
             rows = [row.tobytes() for row in share_digits(theta, self.mark)]
@@ -188,7 +197,7 @@ class _Tsv:
             rows = [(self.mark + cell).encode() for cell in cells]
         mark = self.mark
         lines = [
-            f"{self.quoted(_printable_name(name))}{mark}{n}{mark}{u}{more}".encode("utf-8", "replace") + row + b"\n"
+            f"{self.text_cell(_printable_name(name))}{mark}{n}{mark}{u}{more}".encode("utf-8", "replace") + row + b"\n"
             for name, n, u, more, row in zip(ids, tokens.tolist(), unknown.tolist(), self.cells(values, len(ids)), rows)
         ]
         self.stream.write(b"".join(lines))
@@ -199,7 +208,10 @@ class _Tsv:
             return [""] * rows
         kinds = list(self.columns.values())
         return [
-            "".join(self.mark + self.quoted(_cell_text(value, kind)) for value, kind in zip(row, kinds, strict=True))
+            "".join(
+                self.mark + self.text_cell(_cell_text(value, kind), kind)
+                for value, kind in zip(row, kinds, strict=True)
+            )
             for row in zip(*values, strict=True)
         ]
 
@@ -377,7 +389,9 @@ def _cell_text(value: Any, kind: type = float) -> str:
         return ",".join(map(_cell_text, value))
     if isinstance(value, str):
         return _printable_name(value)
-    return f"{value:.7g}" if isinstance(value, float) and kind is not Digits else str(value)
+    if isinstance(value, float) and kind is not Digits:
+        return repr(float(value)).removesuffix(".0")  # as many digits as tell it from all others
+    return str(value)
 
 
 def _plain_numbers(column: Sequence[Any]) -> list[Any]:

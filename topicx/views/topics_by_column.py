@@ -110,34 +110,53 @@ def _binned(found: Bins) -> Groups:
     return Groups(names, np.arange(len(index)), index, times, True)
 
 
+class MixtureSums:
+    """Sums of θ by group, batch by batch. Documents without words count for none: their θ is the prior's."""
+
+    def __init__(self, groups: Groups, lengths: NDArray[np.int64]) -> None:
+        kept = lengths[groups.documents] > 0
+        self.groups, self.lengths = groups, lengths
+        self.documents, self.members = groups.documents[kept], groups.groups[kept]
+        self.total: NDArray[np.float64] = np.zeros((len(groups.names), 1))
+        self.square: NDArray[np.float64] = np.zeros((len(groups.names), 1))
+
+    def add(self, begin: int, rows: NDArray[Any]) -> None:
+        """Add θ of the documents from number `begin` on."""
+        first, last = np.searchsorted(self.documents, [begin, begin + len(rows)])
+        members, places = self.members[first:last], self.documents[first:last] - begin
+        shape = (len(self.groups.names), len(rows))
+        take = scipy.sparse.csr_array((np.ones(len(members)), (members, places)), shape=shape)
+        exact = rows.astype(np.float64)
+        self.total, self.square = self.total + take @ exact, self.square + take @ (exact * exact)
+
+    def result(self, share: float = 0.9) -> Mixtures:
+        """The means and their errors."""
+        number = len(self.groups.names)
+        counts = np.bincount(self.members, minlength=number)
+        n = counts[:, None].astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = self.total / np.where(n > 0, n, np.nan)
+            squares = np.nan_to_num(np.maximum(self.square - n * mean**2, 0))
+            own = np.maximum(n - 1, 0)
+            lent = np.minimum(own.sum() - own, LENT)  # what the others have
+            within = squares.sum(axis=0) / max(float(own.sum()), 1.0)
+            freedom = np.where(n > 1, own + lent, np.nan)
+            errors = np.sqrt((squares + lent * within) / freedom / n)
+        tokens = np.bincount(self.members, self.lengths[self.documents], number).astype(np.int64)
+        nothing = np.zeros((0, *mean.shape), np.float32)
+        return Mixtures(
+            self.groups.names, counts, self.groups.times, mean, nothing, share, tokens, errors, freedom[:, 0]
+        )
+
+
 def mixtures_of(
     groups: Groups, theta: Iterable[tuple[int, NDArray[Any]]], lengths: NDArray[np.int64], share: float = 0.9
 ) -> Mixtures:
-    """Means of θ by group, from batches (the first document's number, and rows). Documents without words count for
-    none: their θ is the prior's."""
-    number = len(groups.names)
-    total = square = np.zeros((number, 1))
-    kept = lengths[groups.documents] > 0
-    pairs = groups.documents[kept], groups.groups[kept]
-    counts = np.bincount(pairs[1], minlength=number)
+    """Means of θ by group, from batches (the first document's number, and rows)."""
+    sums = MixtureSums(groups, lengths)
     for begin, rows in theta:
-        first, last = np.searchsorted(pairs[0], [begin, begin + len(rows)])
-        members, places = pairs[1][first:last], pairs[0][first:last] - begin
-        take = scipy.sparse.csr_array((np.ones(len(members)), (members, places)), shape=(number, len(rows)))
-        exact = rows.astype(np.float64)
-        total, square = total + take @ exact, square + take @ (exact * exact)
-    n = counts[:, None].astype(np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = total / np.where(n > 0, n, np.nan)
-        squares = np.nan_to_num(np.maximum(square - n * mean**2, 0))
-        own = np.maximum(n - 1, 0)
-        lent = np.minimum(own.sum() - own, LENT)  # what the others have
-        within = squares.sum(axis=0) / max(float(own.sum()), 1.0)
-        freedom = np.where(n > 1, own + lent, np.nan)
-        errors = np.sqrt((squares + lent * within) / freedom / n)
-    tokens = np.bincount(pairs[1], lengths[pairs[0]], number).astype(np.int64)
-    nothing = np.zeros((0, *mean.shape), np.float32)
-    return Mixtures(groups.names, counts, groups.times, mean, nothing, share, tokens, errors, freedom[:, 0])
+        sums.add(begin, rows)
+    return sums.result(share)
 
 
 def by_documents(
@@ -152,7 +171,7 @@ def by_documents(
         loaded = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
         groups = groups_of(columns_of(loaded), by, unit, every)
         shares: Iterable[tuple[int, NDArray[Any]]]
-        shares, lengths = _inferred(model, loaded, seed, threads)
+        shares, lengths = inferred_rows(model, loaded, seed, threads)
     elif theta is not None:
         table = read_theta(theta, model.called or [str(k) for k in range(model.n_topics)])
         groups = replace(groups_of(table.columns, by, unit, every), whole=table.whole)
@@ -170,7 +189,7 @@ def by_documents(
     return found, groups, int((lengths == 0).sum())
 
 
-def _inferred(
+def inferred_rows(
     model: Model, corpus: Corpus, seed: int, threads: int | Engine
 ) -> tuple[Iterable[tuple[int, NDArray[Any]]], NDArray[np.int64]]:  # fmt: skip
     """θ in batches, and how many words of each document the model knows."""
