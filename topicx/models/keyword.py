@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
 from topicx.declare import declare_option, positive_option, whole_option
