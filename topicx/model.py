@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import scipy.sparse
 
     from topicx.predict.document_topics import DocumentTopics
+    from topicx.predict.predictor import Predictor
     from topicx.state import State
 
 
@@ -83,6 +84,10 @@ class Model(OfTopics, Kept):
         return same_arrays(MODEL.pack(self), MODEL.pack(other)) if isinstance(other, Model) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what is kept for predictors, which a copy makes anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_prepared"}
 
     @cached_property
     def totals(self) -> NDArray[np.float64]:
@@ -165,6 +170,23 @@ class Model(OfTopics, Kept):
         from topicx.predict.document_topics import theta_of
 
         return theta_of(self, documents, text=text, **sampling)
+
+    def predictor(self, *, group: str | int | None = None, threads: int | Engine = 0, **sampling: Any) -> Predictor:
+        """What reads new documents: threads share it. What it needs of the model is made once, and kept with the model
+        for further predictors. Arrays of the model that are changed in place are not noticed.
+
+        Parameters
+        ----------
+        group
+            The group of documents (a collection) whose prior is used; None: each document's own.
+        threads
+            How many work on a batch of documents (0: all cores), or an engine.
+        **sampling
+            iterations, burn_in, samples, lag, chains, theta and seed, as for `topicx infer`.
+        """
+        from topicx.predict.predictor import predictor_of
+
+        return predictor_of(self, group=group, threads=threads, **sampling)
 
     # -- files -------------------------------------------------------------------------------------------------
 
