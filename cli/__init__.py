@@ -103,8 +103,10 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line: every expected mistake is one line on standard error, never a traceback."""
     from topicx.errors import TopicxError
+    from topicx.files.mapped_arrays import MappedFile
 
     _open_standard_streams()
+    MappedFile.hear = staticmethod(_line_for_bus_errors)
     try:
         status = cli.main(arguments, prog_name="topicx", standalone_mode=False)
         if sys.stdout is not None:
@@ -146,6 +148,14 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         kind = type(error).__name__
         _fail(f"unexpected {kind}: {error} (a defect of topicx: TOPICX_TRACEBACK=1 shows where)", 1)
+
+
+def _line_for_bus_errors(name: str) -> None:
+    """A file is mapped: if another program cuts it short, the system ends this one, with this line."""
+    from topicx._kernels.base.bus_errors import tell_bus_errors
+    from topicx.strings import one_line
+
+    tell_bus_errors(f"topicx: {one_line(name)}: was cut short by another program while it was in use\n".encode())
 
 
 class _Closed(io.RawIOBase):

@@ -72,6 +72,9 @@ class Model(OfTopics, Kept):
     merged: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
     """Where each topic's words have gone, by number (to itself, if it was not merged); empty: none was merged."""
 
+    def __post_init__(self) -> None:
+        MODEL.verify_object(self, without=("side",))
+
     def __repr__(self) -> str:
         kind = str(self.meta.get("model", "lda"))
         made = [f"{self.n_topics} topics", f"{self.n_words:,} words"]

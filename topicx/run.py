@@ -23,6 +23,7 @@ from topicx.estimate.averaging import average_models
 from topicx.estimate.cgsp_counts import MAX_ENTRIES
 from topicx.estimate.estimators import BY_ENTRY, chosen_phi, estimate_memory
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
+from topicx.files.mapped_arrays import check_unchanged
 from topicx.model import Model
 from topicx.models.definition import Definition, Priors
 from topicx.sampling.chain import Chain
@@ -154,6 +155,7 @@ class Run:
         """The model, with trace, options and typical documents, and the state. `documents` is given θ of the corpus."""
         self.check_phi(phi)
         chain = self.chain
+        check_unchanged(chain.state.words)
         state = self.definition.closed(chain.method.sync())
         before = list(chain.samples.values())
         own = documents if not before else None  # θ of several samples is averaged below
@@ -183,6 +185,7 @@ class Run:
         state.meta = dict(state.meta) | run_meta(chain)
         model.meta |= dict(state.meta)
         self.definition.finish(state, model, [*before, state])
+        check_unchanged(state.words)
         return Result(model, state)
 
     def glance(self) -> Model:

@@ -24,6 +24,7 @@ from topicx.files.file_kinds import KINDS, STATE
 from topicx.files.schema import Inconsistent, require_consistent
 from topicx.strings import Strings, same_arrays, take_rows
 
+NO_TEXTS = Strings.of([])
 NONE = 0xFFFF
 """The topic of a token that has not been placed yet."""
 MAX_TOPICS = 0xFFFF
@@ -93,10 +94,19 @@ class State(OfDocuments, OfTopics, Kept):
     """What the documents carry beside their words, if known ("snippet": the beginning of the text)."""
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
     """What the rows of `alpha` are called (collections); empty: they have no names."""
+    sources: Strings = field(default_factory=lambda: Strings.of([]))
+    """Where each document came from, as MALLET's state files say it; empty: not known."""
+    gaps: Strings = field(default_factory=lambda: Strings.of([]))
+    """The tokens of each document before which words were left out (numbers, parted by blanks); empty: not known."""
     allowed: tuple[NDArray[np.int64], NDArray[np.uint16]] | None = None
     """The topics that each document may have, as offsets and ascending topics; None: all."""
     paths: int = 1
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
+
+    def __post_init__(self) -> None:
+        STATE.verify_object(self, without=("ids", "snippets", "columns", "side"))
+        if len(self.z) != self.paths * self.n_tokens:
+            raise InputError(f"the state is not consistent: it has {len(self.z):,} topics of {self.n_tokens:,} tokens")
 
     @property
     def columns(self) -> dict[str, Packed]:
@@ -173,7 +183,7 @@ class State(OfDocuments, OfTopics, Kept):
         groups = self.groups[first:last] if len(self.groups) else self.groups
         return replace(
             self, words=self.words[own], z=self.z[own], offsets=self.offsets[first : last + 1] - self.offsets[first],
-            groups=groups, ids=Strings.of([]), table=Table(), side={}, extra={}, digest="",
+            groups=groups, ids=NO_TEXTS, sources=NO_TEXTS, gaps=NO_TEXTS, table=Table(), side={}, extra={}, digest="",
         )  # fmt: skip
 
     def path(self, number: int) -> State:
@@ -194,7 +204,8 @@ class State(OfDocuments, OfTopics, Kept):
         groups = self.groups[source] if len(self.groups) else self.groups
         return replace(
             self, words=words, offsets=offsets, z=self.gathered()[0], ids=self.ids.take(source), groups=groups,
-            table=self.table.take(source), paths=1, extra={}, meta=dict(self.meta), digest="",
+            sources=NO_TEXTS, gaps=NO_TEXTS, table=self.table.take(source), paths=1, extra={}, meta=dict(self.meta),
+            digest="",
         )  # fmt: skip
 
     def _interleave(self, values: NDArray[Token]) -> NDArray[Token]:

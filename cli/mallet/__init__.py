@@ -1,4 +1,4 @@
-"""topicx mallet: MALLET's command line, for scripts and programs that call it. A command is a module of this package.
+"""topicx mallet: MALLET's command line, for scripts and programs that call it. What it does is in topicx.mallet.
 
 Formats, defaults and meanings are MALLET 2.1's; the random numbers are topicx's own.
 """
@@ -19,29 +19,28 @@ import click
 from topicx.errors import InputError
 
 if TYPE_CHECKING:
-    from topicx.cli.mallet.arguments import Command
+    from topicx.mallet.option_language import Parsed
 
-# name -> (module, the name of its table of options, the one-line help), in MALLET's order.
+# name -> (module, function, the one-line help), in MALLET's order; the options stand in topicx.mallet.command_tables.
 COMMANDS = {
-    "import-dir": ("import_dir", "COMMAND", "read the files of directories, a document each"),
-    "import-file": ("import_file", "COMMAND", "read a file of documents, one a line"),
-    "import-svmlight": ("import_svmlight", "COMMAND", "read vectors in SVMlight's format"),
-    "info": ("info", "COMMAND", "print what an instance list holds"),
-    "train-topics": ("train_topics", "COMMAND", "find topics in an instance list, and write what is asked"),
-    "infer-topics": ("infer_topics", "COMMAND", "find the topics of new documents"),
-    "evaluate-topics": ("evaluate_topics", "COMMAND", "estimate the probability of new documents"),
-    "prune": ("prune", "PRUNE", "drop words by their frequency or by what they say of labels"),
-    "split": ("prune", "SPLIT", "part documents into training, test and validation lists"),
-    "bulk-load": ("bulk_load", "COMMAND", "read a large file of documents, one a line, as sequences"),
+    "import-dir": ("importing", "import_dir", "read the files of directories, a document each"),
+    "import-file": ("importing", "import_file", "read a file of documents, one a line"),
+    "import-svmlight": ("importing", "import_svmlight", "read vectors in SVMlight's format"),
+    "info": ("using", "info", "print what an instance list holds"),
+    "train-topics": ("training", "train_topics", "find topics in an instance list, and write what is asked"),
+    "infer-topics": ("using", "infer_topics", "find the topics of new documents"),
+    "evaluate-topics": ("using", "evaluate_topics", "estimate the probability of new documents"),
+    "prune": ("using", "prune_or_split", "drop words by their frequency or by what they say of labels"),
+    "split": ("using", "prune_or_split", "part documents into training, test and validation lists"),
+    "bulk-load": ("importing", "bulk_load", "read a large file of documents, one a line, as sequences"),
 }
 REFUSED = ("train-classifier", "classify-dir", "classify-file", "classify-svmlight")
 
 
-def find(name: str) -> Command:
-    """The table of a command."""
-    module, table, _ = COMMANDS[name]
-    found: Command = getattr(import_module(f"topicx.cli.mallet.{module}"), table)
-    return found
+def run_command(parsed: Parsed) -> None:
+    """Do what a parsed call of one of the COMMANDS asks for."""
+    module, function, _ = COMMANDS[parsed.command.name]
+    getattr(import_module(f"topicx.cli.mallet.{module}"), function)(parsed)
 
 
 def overview() -> str:
@@ -83,7 +82,8 @@ def command(arguments: tuple[str, ...], install: str | None) -> None:
 
 def dispatch(arguments: Sequence[str]) -> None:
     """Run a command of MALLET's."""
-    from topicx.cli.mallet.arguments import parse
+    from topicx.mallet import command_tables
+    from topicx.mallet.option_language import parse
 
     if not arguments:
         raise InputError(f"mallet: give a command: {', '.join(COMMANDS)} or run")
@@ -91,9 +91,9 @@ def dispatch(arguments: Sequence[str]) -> None:
     if name in REFUSED:
         raise InputError(f"mallet {name}: is about classifiers, and topicx has none; it has MALLET's topic models")
     if name == "run":
-        from topicx.cli.mallet.run import run
+        from topicx.cli.mallet.classes import run_class
 
-        run(rest, [find(one) for one in COMMANDS])
+        run_class(rest, run_command)
         return
     if name not in COMMANDS:
         from difflib import get_close_matches
@@ -101,14 +101,14 @@ def dispatch(arguments: Sequence[str]) -> None:
         close = get_close_matches(name, COMMANDS, n=1)
         hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(COMMANDS)} and run"
         raise InputError(f"mallet: Unrecognized command: {name}{hint}")
-    found = find(name)
+    found = command_tables.COMMANDS[name]
     if not rest:
         raise InputError(f"mallet {name}: no options are given; --help lists them")
     parsed = parse(found, rest)
     if parsed["help"]:
         click.echo(found.usage())
         return
-    found.run(parsed)
+    run_command(parsed)
 
 
 OURS = b"-m topicx mallet"

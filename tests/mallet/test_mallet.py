@@ -14,11 +14,11 @@ import pytest
 from tests.conftest import Run
 from tests.mallet import mallet_reading as reading
 from tests.mallet.mallet_cli import mallet, run, small_state, write_texts
-from topicx.cli.mallet import training
-from topicx.cli.mallet.evaluate_topics import word_logs
-from topicx.cli.mallet.instances import load
 from topicx.corpus.corpus import Corpus
 from topicx.evaluate.left_to_right import left_to_right
+from topicx.mallet.instance_lists import load_instances
+from topicx.mallet.mallet_inference import word_logs
+from topicx.mallet.mallet_priors import gamma_prior_alpha, symmetric_concentration
 from topicx.strings import Strings
 
 # -- the calls of others -------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def test_little_mallet_wrapper(here: Path) -> None:
     assert len(reading.doc_topics(here / "d")) == 24
     assert len(reading.doc_topics(here / "n", inferred=True)) == 7
     rows = reading.diagnostics(here / "x.xml")
-    assert sum(row["tokens"] for row in rows) == load("t.mallet").corpus.n_tokens
+    assert sum(row["tokens"] for row in rows) == load_instances("t.mallet").corpus.n_tokens
     # Three subjects: a topic each, and documents of one subject mostly in one topic.
     best = [int(np.argmax(shares)) for _, shares in reading.doc_topics(here / "d")]
     assert len({(d % 3, k) for d, k in enumerate(best)}) == 3
@@ -70,7 +70,7 @@ def test_gensim(here: Path) -> None:
     alpha, beta, tokens = reading.state(here / "s.mallet.gz")
     assert alpha == [50 / 3] * 3
     assert beta == 0.01
-    instances = load("c.mallet").corpus
+    instances = load_instances("c.mallet").corpus
     assert [index for _, _, _, index, _, _ in tokens] == instances.words.tolist()
     assert [word for *_, word, _ in tokens] == [instances.vocabulary[int(w)] for w in instances.words]
     assert "light" in instances.vocabulary
@@ -126,7 +126,7 @@ def test_mimnos_recipe(here: Path) -> None:
     common = sorted(rows, key=lambda row: -int(row[1]))[:5]
     (here / "own.txt").write_text("\n".join(row[0] for row in common))
     run("import-file --input a.txt --output b.mallet --keep-sequence --stoplist-file own.txt")
-    assert not {row[0] for row in common} & set(load("b.mallet").corpus.vocabulary)
+    assert not {row[0] for row in common} & set(load_instances("b.mallet").corpus.vocabulary)
     run("train-topics --input b.mallet --num-topics 3 --num-iterations 60 --optimize-interval 20 --optimize-burn-in 20 "
         "--output-state S.gz --random-seed 2")  # fmt: skip
     run(
@@ -153,14 +153,14 @@ def test_detcorpus(here: Path) -> None:
         "--doc-topics-threshold 0.05"
     )
     assert (here / "d2").read_bytes() == (here / "d").read_bytes()
-    assert len(reading.state(here / "S")[2]) == load("a.mallet").corpus.n_tokens
+    assert len(reading.state(here / "S")[2]) == load_instances("a.mallet").corpus.n_tokens
 
 
 def test_sdg_classifiers(here: Path) -> None:
     run("import-dir --input dir/sky dir/money --output a.mallet --remove-stopwords --extra-stopwords more.txt "
         "--keep-sequence-bigrams --gram-sizes 1,2")  # fmt: skip
-    assert "orbit" not in load("a.mallet").corpus.vocabulary
-    assert any("_" in word for word in load("a.mallet").corpus.vocabulary)
+    assert "orbit" not in load_instances("a.mallet").corpus.vocabulary
+    assert any("_" in word for word in load_instances("a.mallet").corpus.vocabulary)
     run("train-topics --input a.mallet --num-topics 2 --num-iterations 20 --inferencer-filename i")
     run("import-dir --input dir/kitchen --output n.mallet --use-pipe-from a.mallet")
     run("infer-topics --input n.mallet --inferencer i --output-doc-topics d")
@@ -244,7 +244,7 @@ def test_one_round_of_alpha_is_mallets() -> None:
     cost = sum(times * sum(1 / (alpha.sum() + i) for i in range(length)) for length in state.lengths) - 1
     gain = [sum(times * sum(1 / (alpha[k] + i) for i in range(n[d, k])) for d in range(3)) for k in range(3)]
     want = alpha * (np.array(gain) + 1.001) / cost
-    assert np.allclose(training.one_round(state.document_topics(), alpha, times), want)
+    assert np.allclose(gamma_prior_alpha(state.document_topics(), alpha, times), want)
 
 
 def test_concentration_climbs_to_the_maximum() -> None:
@@ -258,7 +258,7 @@ def test_concentration_climbs_to_the_maximum() -> None:
         n = counts.sum(axis=1)
         return float(np.sum(gammaln(total) - gammaln(total + n)) + np.sum(gammaln(one + counts) - gammaln(one)))
 
-    found = training.concentration(counts.ravel(), counts.sum(axis=1), 3, 1.0)
+    found = symmetric_concentration(counts.ravel(), counts.sum(axis=1), 3, 1.0)
     assert likelihood(found) >= max(likelihood(found * factor) for factor in (0.98, 0.99, 1.01, 1.02))
 
 

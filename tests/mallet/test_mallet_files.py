@@ -15,12 +15,14 @@ from tests.conftest import Run
 from tests.mallet import mallet_reading as reading
 from tests.mallet.mallet_cli import mallet, run, small_state, write_texts
 from tests.places import SHARED
-from topicx.cli.mallet.instances import SOURCE, Instances, load
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.interop import mallet_reports as reports
 from topicx.interop import mallet_write as write
 from topicx.interop import read_state
+from topicx.mallet.instance_lists import SOURCE, Instances, load_instances
+from topicx.mallet.mallet_files import load_model
+from topicx.state import State
 from topicx.strings import Strings
 
 SAMPLES = SHARED / "samples"
@@ -245,7 +247,7 @@ def test_documents_words_and_labels_have_mallets_order(here: Path) -> None:
         )
     )
     run("import-file --input x.txt --output x.mallet --keep-sequence")
-    instances = load("x.mallet")
+    instances = load_instances("x.mallet")
     assert list(instances.corpus.ids)[:4] == ["b2", "", "b1", "b3"]
     assert instances.labels[:4] == ["zoo", "", "ape", "tail"]
     assert list(instances.corpus.vocabulary)[:3] == ["beta", "alpha", "gamma"]
@@ -257,17 +259,34 @@ def test_documents_words_and_labels_have_mallets_order(here: Path) -> None:
 def test_a_pipe_is_taken_over_and_its_file_extended(here: Path) -> None:
     (here / "x.txt").write_text("x new words Words star\n")
     run("import-file --input a.txt --output a.mallet --keep-sequence --preserve-case")
-    before = list(load("a.mallet").corpus.vocabulary)
+    before = list(load_instances("a.mallet").corpus.vocabulary)
     out, err = run("import-file --input x.txt --output x.mallet --use-pipe-from a.mallet --remove-stopwords")
     assert "Rewriting extended pipe from a.mallet" in out
     assert "--remove-stopwords of this call has no effect" in err
-    after = list(load("a.mallet").corpus.vocabulary)
+    after = list(load_instances("a.mallet").corpus.vocabulary)
     assert after[: len(before)] == before
     assert after[len(before) :] == ["words", "Words"]
-    assert list(load("x.mallet").corpus.vocabulary) == after
+    assert list(load_instances("x.mallet").corpus.vocabulary) == after
     run("prune --input a.mallet --output p.mallet --prune-count 20")
     run("import-file --input x.txt --output y.mallet --use-pipe-from p.mallet")  # which MALLET cannot
-    assert load("y.mallet").corpus.document(0) == ["words", "Words", "star"]
+    assert load_instances("y.mallet").corpus.document(0) == ["words", "Words", "star"]
+
+
+def test_sources_and_gaps_have_a_place_in_the_state(here: Path) -> None:
+    (here / "x.txt").write_text("a x the cat, sat\nb x on the mat by the door\nc x cats\n")
+    run("import-file --input x.txt --output x.mallet --keep-sequence-bigrams --remove-stopwords")
+    run("import-dir --input dir/sky --output o.mallet --keep-sequence")
+    for name in ("x", "o"):
+        run(f"train-topics --input {name}.mallet --num-topics 2 --num-iterations 2 --output-model {name}")
+        state, given = State.load(name), load_instances(f"{name}.mallet")
+        assert state.extra == {}
+        assert list(state.sources) == (given.sources or [])
+        _, again = load_model(name)
+        joined = given.joined()
+        assert (again.joined() is None) == (joined is None)
+        assert joined is None or np.array_equal(again.joined(), joined)
+    assert list(State.load("x").gaps) == ["1", "1", ""]
+    assert len(State.load("o").sources) > 1
 
 
 def test_names_of_files(here: Path) -> None:
@@ -276,18 +295,18 @@ def test_names_of_files(here: Path) -> None:
     (place / "ä%[1].txt").write_text("some words here")
     (here / "odd" / ".hidden").write_text("hidden words")
     run("import-dir --input odd --output o.mallet --keep-sequence")
-    instances = load("o.mallet")
+    instances = load_instances("o.mallet")
     assert list(instances.corpus.ids) == [f"file:{here}/odd/.hidden", f"file:{here}/odd/sub%20dir/ä%25%5B1%5D.txt"]
     assert instances.sources == ["odd/.hidden", "odd/sub%20dir/ä%[1].txt"]
     assert [instances.target(d) for d in range(2)] == ["", ""]
     run("import-dir --input dir/sky/ dir//money --output o.mallet --keep-sequence")
-    assert load("o.mallet").labels == ["sky", "money"]
+    assert load_instances("o.mallet").labels == ["sky", "money"]
     (here / "pos").mkdir()
     (here / "part").mkdir()
     for name in ("pos", "part"):
         (here / name / "f").write_text("words and words")
     run("import-dir --input pos part --output o.mallet")
-    assert load("o.mallet").labels == ["os", "art"]
+    assert load_instances("o.mallet").labels == ["os", "art"]
 
 
 def test_config_files(here: Path) -> None:
@@ -356,11 +375,11 @@ def test_a_state_becomes_instances(here: Path) -> None:
 def test_gaps_move_with_pruned_words(here: Path) -> None:
     (here / "x.txt").write_text("x l one two, three four five\n")
     run("import-file --input x.txt --output x.mallet --keep-sequence-bigrams")
-    joined = load("x.mallet").joined()
+    joined = load_instances("x.mallet").joined()
     assert joined is not None
     assert joined.tolist() == [False, True, False, True, True]
-    from topicx.cli.mallet.words import keep_words
+    from topicx.mallet.word_selection import keep_words
 
-    fewer = keep_words(load("x.mallet"), np.array([True, True, True, False, True])).joined()
+    fewer = keep_words(load_instances("x.mallet"), np.array([True, True, True, False, True])).joined()
     assert fewer is not None
     assert fewer.tolist() == [False, True, False, False]

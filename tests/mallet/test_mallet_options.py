@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.mallet.mallet_cli import everything, run, write_texts
-from topicx.cli.mallet import COMMANDS, find
-from topicx.cli.mallet.arguments import Command
-from topicx.cli.mallet.run import PROGRAMS
 from topicx.errors import InputError
+from topicx.mallet.command_tables import COMMANDS, PROGRAMS
+from topicx.mallet.option_language import Command
 
 TRAIN = "--num-topics 3 --num-iterations 30 --random-seed 4"
 
@@ -143,7 +142,7 @@ def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 def commands() -> list[Command]:
-    return [*map(find, COMMANDS), *PROGRAMS]
+    return [*COMMANDS.values(), *PROGRAMS]
 
 
 def cases() -> list[tuple[str, str]]:
@@ -211,9 +210,9 @@ def test_an_option_does_something_or_is_refused(name: str, option: str, folder: 
 @pytest.mark.parametrize("name", [*COMMANDS])
 def test_what_all_commands_have(name: str, folder: Path) -> None:
     out, _ = run(f"{name} --help")
-    for option in (*find(name).options, *(find(name).find(shared) for shared in SHARED)):
+    for option in (*COMMANDS[name].options, *(COMMANDS[name].find(shared) for shared in SHARED)):
         assert f"--{option.name} " in out
-    assert len(find(name).options) > 4
+    assert len(COMMANDS[name].options) > 4
     with pytest.raises(InputError, match="--prefix-code: is Java code"):
         run(f"{name} --prefix-code x")
     assert left_by(folder, f"{name} {CALLS[name]} --config config") == left_by(folder, f"{name} {CALLS[name]}")

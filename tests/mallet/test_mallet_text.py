@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicx.cli.mallet.pipe import Pipe, Tokens, read_rules, replaced, simple_words, stopwords, without_tags
-from topicx.cli.mallet.prune import shuffled
 from topicx.errors import InputError
 from topicx.interop import mallet_numbers as numbers
-from topicx.interop.mallet_regex import java_pattern
+from topicx.mallet.instance_changes import shuffled
+from topicx.mallet.java_regex import java_pattern
+from topicx.mallet.text_pipe import Pipe, Tokens, read_rules, replaced, simple_words, stopwords, without_tags
 
 TABLE = json.loads(Path(__file__).with_name("mallet_tokens.json").read_text(encoding="utf-8"))
 

@@ -22,7 +22,7 @@ LAYERS = (
     ("predict",),
     ("models",),
     ("run",),
-    ("evaluate", "interop", "tables", "views", "bench"),
+    ("evaluate", "interop", "tables", "views", "bench", "mallet"),
     ("hmm", "classes", "sklearn", "plots"),
     ("datasets",),
     ("cli",),

@@ -261,6 +261,14 @@ def test_packages_are_reachable_after_import() -> None:
         _ = topicx.evaluate.nothing  # type: ignore[attr-defined]
 
 
+def test_the_help_imports_nothing_of_what_commands_do() -> None:
+    code = (
+        "import sys; from topicx.cli import cli; cli.main(['--help'], standalone_mode=False); "
+        "assert not {'numpy', 'topicx.mallet', 'topicx.run', 'topicx.model'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
 # -- stopping --------------------------------------------------------------------------------------------------------
 
 

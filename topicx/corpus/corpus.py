@@ -81,6 +81,7 @@ class Corpus(OfDocuments):
     def __post_init__(self) -> None:
         if not len(self.ids):
             self.ids = Strings.of(str(d) for d in range(self.n_documents))
+        CORPUS.verify_object(self, without=("word_frequencies", "document_frequencies"))
 
     # -- sizes and counts --------------------------------------------------------------------------------------
 

@@ -189,7 +189,7 @@ def pruned_state(state: State, **limits: Any) -> State:
     seeds = Seeds.of((int(new[word]), topic, count) for word, topic, count in entries if new[word] >= 0)
     return replace(
         state, words=left.words, offsets=left.offsets, z=left.truth["z"], vocabulary=left.vocabulary, seeds=seeds,
-        beta=state.beta[kept], extra={}, meta=dict(state.meta), digest="",
+        beta=state.beta[kept], gaps=Strings.of([]), extra={}, meta=dict(state.meta), digest="",
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ from safetensors import SafetensorError, safe_open
 from topicx import __version__
 from topicx.errors import InputError, TopicxError
 from topicx.files.atomic_output import atomic_output as atomic_output
+from topicx.files.mapped_arrays import MappedFile
 from topicx.files.schema import PIECE, Check, Inconsistent, Schema, is_list_of
 from topicx.files.spooled_arrays import Spool as Spool
 from topicx.strings import Strings
@@ -189,6 +190,7 @@ class File:
     _table: dict[str, Any] = field(default_factory=dict, repr=False)
     _start: int = 0
     _handle: IO[bytes] | None = field(default=None, repr=False)
+    _mapping: MappedFile | None = field(default=None, repr=False)
 
     def __contains__(self, name: str) -> bool:
         return name in self._table
@@ -230,8 +232,9 @@ class File:
     def mapped(self, name: str) -> NDArray[Any]:
         """A whole array where it stands in the file: read only."""
         begin, shape = self._entry(name)["data_offsets"][0], tuple(self.shape(name))
-        found = np.memmap(cast(Any, self._handle), self.dtype(name), "r", self._start + begin, shape)
-        return found.view(np.ndarray)
+        if self._mapping is None:
+            self._mapping = MappedFile(self.path, cast(IO[bytes], self._handle))
+        return self._mapping.mapped(self.dtype(name), self._start + begin, shape)
 
     def load(self, name: str) -> NDArray[Any]:
         return self.slice(name, 0, self.shape(name)[0])
@@ -274,7 +277,7 @@ def read(
     from a pipe that is already open.
 
     Arrays of at least `map_from` bytes stay on disk and are mapped, read only: the system has of them in memory what it
-    has room for. (Nobody may write into the file meanwhile; to replace it, as topicx does, is no matter.)
+    has room for. (Who writes into the file meanwhile ends the run; to replace it, as topicx does, is no matter.)
     """
     with _open_container(path, kind, blocks, keep=True, map_from=map_from) as file:
         return file

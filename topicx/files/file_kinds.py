@@ -206,6 +206,8 @@ _STATE: tuple[Part, ...] = (
     TextArrays("ids", "documents"),
     TextArrays("snippets", "documents", empty=True),
     TextArrays("group_names", "groups", empty=True, since=2),
+    TextArrays("mallet_source", "documents", empty=True, attribute="sources", since=3),
+    TextArrays("mallet_gaps", "documents", empty=True, attribute="gaps", since=3),
     Many("column.", "columns", (*string_arrays("column.*", "documents"), Array("column.*", "float64", "documents"))),
     Ragged("allowed", Array("allowed.topics", "uint16", "allowed.topics", below="topics"), "documents"),
     _SIDE,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -317,6 +317,15 @@ class Schema:
         self.relate(arrays)
         return known
 
+    def verify_object(self, owner: Any, without: Collection[str] = ()) -> None:
+        """InputError unless what an object has for these parts (all but those `without`) fits together: kernels look at
+        no limit of an array again."""
+        kept = replace(self, parts=tuple(part for part in self.parts if part.place not in without), more=None)
+        try:
+            kept.verify({name: array for part in kept.parts for name, array in part.put(_held(owner, part)).items()})
+        except Inconsistent as problem:
+            raise InputError(f"the {self.kind} is not consistent: it has {problem}") from None
+
     def relate(self, arrays: Mapping[str, Any]) -> None:
         """Rules that need several arrays at once."""
         for part in self.parts:
@@ -326,6 +335,17 @@ class Schema:
     def related(self) -> list[str]:
         """The arrays that `relate` needs."""
         return [array.name for part in self.parts if isinstance(part, Ragged) for array in part.arrays]
+
+
+def _held(owner: Any, part: Part) -> Any:
+    """What an object has for a part of its schema; Inconsistent if it is of another kind altogether."""
+    value = attrgetter(part.place)(owner)
+    if isinstance(part, Array):
+        require_consistent(isinstance(value, np.ndarray), f"{part.place!r}, which is not an array")
+    elif isinstance(part, TextArrays):
+        fits = hasattr(value, "offsets") and hasattr(value, "data")
+        require_consistent(fits, f"{part.place!r}, which are not strings (Strings.of makes them)")
+    return value
 
 
 def _check_and_learn_sizes(one: Array, dtype: str, shape: tuple[int, ...], sizes: dict[str, int]) -> None:

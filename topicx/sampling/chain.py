@@ -16,6 +16,7 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError, TopicxError
 from topicx.files import container
 from topicx.files.file_kinds import CHECKPOINT
+from topicx.files.mapped_arrays import check_unchanged
 from topicx.files.schema import Inconsistent, require_consistent
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.memory_needed import fitting_memory
@@ -136,6 +137,7 @@ class Chain(Training):
 
     def advance(self, most: int) -> tuple[Step, dict[str, float]]:
         step, position = self.steps[self.position], self.position
+        check_unchanged(self.state.words)
         if step.kind == "icm":
             figures = self.method.maximise(position)
         elif step.kind == "hot":

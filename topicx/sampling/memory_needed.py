@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from topicx.engines.memory_limits import told_size
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
+from topicx.files.mapped_arrays import file_of
 from topicx.sampling import sampler_registry
 from topicx.sampling.run_options import Options
 from topicx.sampling.starts import soft_method
@@ -23,7 +20,7 @@ def fitting_memory(
 ) -> int:
     """About how many bytes the run takes, the corpus and a soft start included; InputError, with what would do, if it
     may not."""
-    held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if not _is_memory_mapped(array))
+    held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if file_of(array) is None)
     alone, room = sampler.load().memory(state, options), engine.room(held)
     needed = max(alone, soft_method(state.n_topics).memory(state, options)) if soft else alone
     if needed > room:
@@ -51,13 +48,3 @@ def _most_topics(state: State, options: Options, sampler: sampler_registry.Entry
         return sampler.load().memory(replace(state, alpha=state.alpha[:, :topics]), options) <= room
 
     return bisect_left(range(1, state.n_topics + 1), True, key=lambda topics: not fits(topics))
-
-
-def _is_memory_mapped(array: NDArray[Any]) -> bool:
-    """Whether an array stands in its file (see `files.read`)."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap):
-            return True
-        base = base.base
-    return False

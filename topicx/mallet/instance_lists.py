@@ -7,20 +7,20 @@ values are a column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.cli.mallet.pipe import Pipe, Tokens
 from topicx.corpus.corpus import MAP_FROM, Corpus
 from topicx.corpus.formats.input_bytes import Source
 from topicx.errors import InputError
 from topicx.files import container
 from topicx.files.file_kinds import CORPUS
 from topicx.interop import mallet_numbers as numbers
+from topicx.mallet.text_pipe import Pipe, Tokens
 from topicx.strings import Strings
 
 JAVA = b"\xac\xed\x00\x05"
@@ -103,7 +103,7 @@ class Instances:
         return Instances(self.corpus.select(documents), self.form, self.pipe, self.labels, hidden)
 
 
-def load(path: str, option: str = "--input") -> Instances:
+def load_instances(path: str, option: str = "--input") -> Instances:
     """Read instances; what MALLET itself wrote is recognised, and refused."""
     with Source(path) as source:
         start = source.peek(4)
@@ -129,7 +129,7 @@ def java_refused(path: str, maker: str) -> str:
 
 def sequences(path: str) -> Instances:
     """Instances that topics can be found in."""
-    instances = load(path)
+    instances = load_instances(path)
     if not instances.is_sequence:
         raise InputError(
             f"{path}: holds vectors, and topic modeling needs sequences: use --keep-sequence when importing data "
@@ -256,29 +256,3 @@ def labels_of(per_document: list[list[str]], order: Iterable[str]) -> dict[str, 
         "label_ids": np.array([number[label] for labels in per_document for label in labels], np.uint32),
         "label_offsets": np.concatenate([[0], np.cumsum([len(labels) for labels in per_document])]).astype(np.int64),
     }
-
-
-# -- printing ------------------------------------------------------------------------------------------------------
-
-
-def printed(instances: Instances) -> Iterator[str]:
-    """What --print-output shows of each document."""
-    for d in range(len(instances)):
-        target = instances.target(d)
-        shown = "<null>" if target is None else target
-        yield f"name: {instances.corpus.ids[d]}\ntarget: {shown}\ninput: {data(instances, d)}\n"
-
-
-def data(instances: Instances, document: int) -> str:
-    """A document's data as MALLET prints it: a line a word."""
-    vocabulary = instances.corpus.vocabulary
-    if instances.is_sequence:
-        begin, end = instances.corpus.offsets[document : document + 2].tolist()
-        tokens = instances.corpus.words[begin:end].tolist()
-        return "".join(f"{at}: {vocabulary[w]} ({w})\n" for at, w in enumerate(tokens))
-    words, values = instances.vector(document)
-    if instances.pipe is not None and instances.pipe.binary:
-        return "".join(f"{vocabulary[w]}\n" for w in words.tolist())
-    return "".join(
-        f"{vocabulary[w]}({w})={numbers.java_double(value)}\n" for w, value in zip(words.tolist(), values.tolist())
-    )

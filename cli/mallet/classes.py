@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from topicx.cli.common import check_outputs
-from topicx.cli.mallet.arguments import Command, Option, Parsed, file, parse
-from topicx.cli.mallet.import_file import texts
-from topicx.cli.mallet.importing import all_lines
-from topicx.cli.mallet.info import feature_counts, shown
-from topicx.cli.mallet.instances import SOURCE, Instances, data, load
-from topicx.cli.mallet.pipe import Rule, read_rules, replaced
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.files.container import atomic_output
 from topicx.interop import read_state
+from topicx.mallet.command_tables import COMMANDS, PROGRAMS
+from topicx.mallet.instance_lists import SOURCE, Instances, load_instances
+from topicx.mallet.instance_views import feature_counts, shown_data, shown_target
+from topicx.mallet.option_language import Parsed, parse
+from topicx.mallet.text_import import all_lines, texts_of_lines
+from topicx.mallet.text_pipe import Rule, read_rules, replaced
 from topicx.strings import Strings
+
+PRINTER = "cc.mallet.util.InstanceListPrinter"
 
 
 def lengths(parsed: Parsed) -> None:
     """The number of tokens of each document, one a line."""
     path = parsed.need("input", "the instances")
-    instances = load(path)
+    instances = load_instances(path)
     if not instances.is_sequence:
         raise InputError(
             f"{path}: DocumentLengths is only applicable to sequences (use --keep-sequence when importing)"
@@ -32,7 +34,7 @@ def lengths(parsed: Parsed) -> None:
 
 def frequencies(parsed: Parsed) -> None:
     """What `info --print-feature-counts` prints."""
-    sys.stdout.writelines(feature_counts(load(parsed.need("input", "the instances"))))
+    sys.stdout.writelines(feature_counts(load_instances(parsed.need("input", "the instances"))))
 
 
 def from_state(parsed: Parsed) -> None:
@@ -53,10 +55,10 @@ def print_instances(arguments: Sequence[str]) -> None:
     """Name, target and data of each document."""
     if len(arguments) != 1:
         raise InputError("mallet run cc.mallet.util.InstanceListPrinter: give one FILE of instances")
-    instances = load(arguments[0])
+    instances = load_instances(arguments[0])
     for d in range(len(instances)):
         sys.stdout.write(
-            f"Name: {instances.corpus.ids[d]}\nTarget: {shown(instances, d)}\nData: {data(instances, d)}\n"
+            f"Name: {instances.corpus.ids[d]}\nTarget: {shown_target(instances, d)}\nData: {shown_data(instances, d)}\n"
         )
 
 
@@ -73,37 +75,22 @@ def replace_words(parsed: Parsed) -> None:
         rules.append(read_rules(path, True, all_lines))
     with atomic_output(parsed["output"], binary=False) as stream:
         for path in inputs:
-            for batch in texts(parsed, path):
+            for batch in texts_of_lines(parsed, path):
                 labels = batch.labels or ["null"] * len(batch.names)
                 for name, label, text in zip(batch.names, labels, batch.texts):
                     stream.write(f"{name}\t{label}\t{replaced(text, rules)}\n")
 
 
-_INPUT = file("input", "The instances; - is standard input.")
-PROGRAMS = (
-    Command("run DocumentLengths", "cc.mallet.util.DocumentLengths", "print the documents' lengths", (_INPUT,),
-            lengths),
-    Command("run FeatureCountTool", "cc.mallet.util.FeatureCountTool", "print words and their frequencies", (_INPUT,),
-            frequencies),
-    Command("run StateToInstances", "cc.mallet.util.StateToInstances", "make instances of a state file", (
-        file("input", "The state file."),
-        file("output", "The instances to write.", "mallet.data"),
-    ), from_state),
-    Command("run Replacer", "cc.mallet.util.Replacer", "replace and delete words in files of lines", (
-        Option("input", "strings", None, "The files to read."),
-        file("output", "The file to write.", "mallet.data"),
-        Option("replacement-files", "strings", None, "Files of replacements."),
-        Option("deletion-files", "strings", None, "Files of deletions."),
-        Option("line-regex", "string", r"^([^\t]*)\t([^\t]*)\t(.*)", "A Java pattern of a line."),
-        Option("name", "integer", 1, "The group of the name; 0: there is none.", low=0),
-        Option("label", "integer", 2, "The group of the label; 0: there is none.", low=0),
-        Option("data", "integer", 3, "The group of the text.", low=1),
-    ), replace_words),
-)  # fmt: skip
-PRINTER = "cc.mallet.util.InstanceListPrinter"
+RUNS = {
+    "run DocumentLengths": lengths,
+    "run FeatureCountTool": frequencies,
+    "run StateToInstances": from_state,
+    "run Replacer": replace_words,
+}
+"""By the name of the table."""
 
 
-def run(arguments: Sequence[str], commands: Sequence[Command]) -> None:
+def run_class(arguments: Sequence[str], run_command: Callable[[Parsed], None]) -> None:
     """Run the command or program of this class; another class is refused by its name."""
     if not arguments or arguments[0].startswith("--"):
         raise InputError("mallet run: give the name of a class, such as cc.mallet.util.DocumentLengths")
@@ -111,13 +98,13 @@ def run(arguments: Sequence[str], commands: Sequence[Command]) -> None:
     if name == PRINTER:
         print_instances(rest)
         return
-    for command in (*PROGRAMS, *commands):
+    for command in (*PROGRAMS, *COMMANDS.values()):
         if command.owner == name:
             parsed = parse(command, rest)
             if parsed["help"]:
                 print(command.usage())
             else:
-                command.run(parsed)
+                RUNS.get(command.name, run_command)(parsed)
             return
-    known = sorted({PRINTER, *(command.owner for command in (*PROGRAMS, *commands))})
+    known = sorted({PRINTER, *(command.owner for command in (*PROGRAMS, *COMMANDS.values()))})
     raise InputError(f"mallet run: {name} is a Java class, which topicx has nothing for; it has {', '.join(known)}")

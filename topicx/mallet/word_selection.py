@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.cli.mallet.instances import GAPS, VALUES, Instances
 from topicx.errors import InputError
+from topicx.mallet.instance_lists import GAPS, VALUES, Instances
+from topicx.mallet.option_language import Parsed
 from topicx.strings import Strings
 
 
-def counts(instances: Instances) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def word_counts(instances: Instances) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Of each word how often it occurs (the sum of its values), and in how many documents."""
     corpus = instances.corpus
     values = corpus.columns.get(VALUES)
@@ -100,3 +102,24 @@ def _moved(
                 found.append(str(int(before[at] - before[begin])))
             gap = False
         yield " ".join(found)
+
+
+def within_limits(instances: Instances, parsed: Parsed) -> NDArray[np.bool_]:
+    """Which words the limits on tokens and documents leave."""
+    tokens, documents = word_counts(instances)
+    least, most = 0, len(instances)
+    if "prune-document-freq" in parsed.given:
+        least = parsed["prune-document-freq"]
+    if "max-idf" in parsed.given:
+        least = math.floor(len(instances) * math.exp(-parsed["max-idf"]))
+    if "min-idf" in parsed.given:
+        most = math.ceil(len(instances) * math.exp(-parsed["min-idf"]))
+    keep: NDArray[np.bool_] = (documents >= least) & (documents <= most)
+    return keep & (tokens >= parsed["prune-count"]) if "prune-count" in parsed.given else keep
+
+
+def without_rare_and_common(instances: Instances, least: int, share: float) -> Instances:
+    """Without words of fewer tokens than `least`, and without those in more than this share of the documents."""
+    corpus = instances.corpus
+    keep = (corpus.word_frequencies >= max(least, 1)) & (corpus.document_frequencies <= share * max(len(instances), 1))
+    return keep_words(instances, keep)

@@ -1,12 +1,13 @@
 """MALLET's rules for arguments: what an option is, which values it takes, what a `--config` file says.
 
-A command declares its options once (`Command`); parsing, help, the documentation's check and the tests read the table.
+A command declares its options once (`Command`, of `command_tables`): parsing, help, the documentation's check and the
+tests read the table. What a command does stands elsewhere.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -108,14 +109,13 @@ COMMON = (
 
 @dataclass(frozen=True)
 class Command:
-    """A command of MALLET's: its options, and what runs it."""
+    """A command of MALLET's, and its options."""
 
     name: str
     owner: str
     """The Java class that MALLET runs: a name may stand before an option, and `run` takes it."""
     summary: str
     options: tuple[Option, ...]
-    run: Callable[[Parsed], None]
 
     def find(self, name: str) -> Option:
         package, _, last = name.rpartition(".")

@@ -22,9 +22,9 @@ from topicx._kernels.text.tokens import Characters, Words
 from topicx.corpus.text.tokenizer import characters_of
 from topicx.errors import InputError
 from topicx.files.schema import is_list_of
-from topicx.interop.mallet_regex import java_pattern
+from topicx.mallet.command_tables import DEFAULT_TOKENS
+from topicx.mallet.java_regex import java_pattern
 
-DEFAULT_TOKENS = r"\p{L}[\p{L}\p{P}]+\p{L}"
 CLASSES = regex.compile(r"[A-Za-z]+|[0-9]+|[!-/:-@\[-`{-~]")
 """With --keep-sequence-bigrams: runs of ASCII letters, of digits, and single signs. Only the letters stay."""
 BULK_STOPWORDS = frozenset((
