@@ -11,6 +11,7 @@ The counts are sparse by word. Where a dense estimate does not fit, only the lar
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -222,8 +223,12 @@ class Model(OfTopics, Kept):
             return f"its run had {name.replace('_', ' ')} {theirs.get(name)!s:.40}, the model's {ours.get(name)!s:.40}"
         return "the model was made of another state" if made_of and state.digest else None
 
-    def add_examples(self, state: State, number: int = 20, engine: Engine | None = None) -> None:
-        """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""
+    def add_examples(
+        self, state: State, number: int = 20, engine: Engine | None = None,
+        rows: Iterable[tuple[int, NDArray[np.float64]]] | None = None,
+    ) -> None:  # fmt: skip
+        """Remember each topic's most typical documents: the largest θ_dk among documents of some length. `rows`: θ, in
+        batches from the first document on (None: as the tokens' topics say)."""
         from topicx.state import document_batches
 
         lengths, alpha_sum = state.lengths, state.document_alpha()
@@ -245,7 +250,8 @@ class Model(OfTopics, Kept):
             return documents[:used], topics[:used], theta[:used]
 
         engine = engine or Threads(1)
-        for documents, topics, theta in engine.stream(shares, document_batches(starts, 1 << 19)):
+        counted = engine.stream(shares, document_batches(starts, 1 << 19)) if rows is None else ()
+        for documents, topics, theta in counted if rows is None else _entries_of_rows(rows, lengths >= floor):
             best = _largest_by_topic(
                 np.concatenate([best[0], documents]), np.concatenate([best[1], topics]),
                 np.concatenate([best[2], theta]), number,
@@ -269,6 +275,16 @@ class Model(OfTopics, Kept):
             self.example_snippets = _of_documents(snippets, flat)
         if carried:
             self.example_columns = Strings.of(carried.objects(flat))
+
+
+def _entries_of_rows(
+    rows: Iterable[tuple[int, NDArray[np.float64]]], long: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]]:
+    """Documents, topics and θ of batches of rows, of documents that are long enough."""
+    for begin, theta in rows:
+        chosen = np.flatnonzero(long[begin : begin + len(theta)])
+        documents, topics = np.nonzero(theta[chosen])
+        yield begin + chosen[documents], topics.astype(np.uint16), theta[chosen][documents, topics]
 
 
 def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:
