@@ -21,7 +21,7 @@ from topicx.errors import InputError
 from topicx.estimate import estimate, theta_rows
 from topicx.estimate.averaging import average_models
 from topicx.estimate.cgsp_counts import MAX_ENTRIES
-from topicx.estimate.estimators import BY_ENTRY, chosen_phi, estimate_memory
+from topicx.estimate.estimators import BY_ENTRY, add_examples, chosen_phi, estimate_memory
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
 from topicx.files.mapped_arrays import check_unchanged
 from topicx.model import Model
@@ -159,12 +159,14 @@ class Run:
         state = self.definition.closed(chain.method.sync())
         before = list(chain.samples.values())
         own = documents if not before else None  # θ of several samples is averaged below
+        estimator = self.definition.estimator(state)
         if self.samples:
             find = examples if not before else 0
             words = chain.method.word_topics() if state is chain.method.state else None
             model = estimate(
-                state, theta=theta, phi=phi, threads=chain.engine, examples=find, documents=own, word_rows=words
-            )
+                state, theta=theta, phi=phi, threads=chain.engine, examples=find, documents=own, word_rows=words,
+                estimator=estimator,
+            )  # fmt: skip
         else:
             model = expected(chain.method.word_topics(), state, theta)
             if own is not None:
@@ -172,14 +174,16 @@ class Run:
                     own(begin, rows)
         if before:
             engine = chain.engine
-            each = [estimate(s, theta=theta, phi=phi, threads=engine, examples=0) for s in before] + [model]
+            each = [
+                estimate(s, theta=theta, phi=phi, threads=engine, examples=0, estimator=estimator) for s in before
+            ] + [model]
             model = average_models(
                 each, [np.arange(model.n_topics)] * len(each)
             )  # of one chain: topics keep their numbers
             for begin, rows in self.theta_rows(theta) if documents is not None else ():
                 documents(begin, rows)  # type: ignore[misc]
         if examples and not len(model.example_documents):
-            model.add_examples(state, examples, chain.engine)
+            add_examples(model, state, examples, chain.engine, estimator)
         model.trace = {name: values for name, values in chain.trace.arrays().items() if name != "seconds"}
         model.parents = dict(state.parents)
         state.meta = dict(state.meta) | run_meta(chain)
@@ -202,9 +206,9 @@ class Run:
             else:
                 yield 0, expected_shares(counts, chain.state)
             return
-        engine = chain.engine
+        engine, made_by = chain.engine, self.definition.estimator(chain.state)
         states = [*chain.samples.values(), self.definition.closed(chain.method.sync())]
-        for batches in zip(*(theta_rows(s, estimator, threads=engine) for s in states), strict=True):
+        for batches in zip(*(theta_rows(s, estimator, threads=engine, made_by=made_by) for s in states), strict=True):
             yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
 
 
