@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train", "Learn a topic model from a corpus."),
     "search": ("search", "How many topics? Train several numbers of them, and measure what speaks for each."),
     "topics": ("topics", "Show a model's topics: words, weights, typical documents."),
+    "report": ("report", "Write a model as one page to read: topics, words, documents, over time."),
     "infer": ("infer", "Topic proportions of new documents under a trained model."),
     "evaluate": ("evaluate", "Measure a model: held-out likelihood, coherence, diagnostics."),
     "hmm": ("hmm", "Hidden Markov models: train, decode, evaluate."),
@@ -51,6 +52,8 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         found: click.Command = import_module(f"topicx.cli.{COMMANDS[name][0]}").command
+        if ctx.obj is INTERRUPTIBLE:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -100,15 +103,23 @@ def cli() -> None:
     """
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line: every expected mistake is one line on standard error, never a traceback."""
+INTERRUPTIBLE = object()
+"""Of the context: until the command is loaded, interrupts end the process without a word."""
+
+
+def main(arguments: list[str] | None = None, interruptible: bool = False) -> None:
+    """Run the command line: every expected mistake is one line on standard error, never a traceback. `interruptible`:
+    the process has the system's own way with interrupts, until its command is loaded."""
     from topicx.errors import TopicxError
     from topicx.files.mapped_arrays import MappedFile
 
     _open_standard_streams()
+    _check_limits()
     MappedFile.hear = staticmethod(_line_for_bus_errors)
     try:
-        status = cli.main(arguments, prog_name="topicx", standalone_mode=False)
+        status = cli.main(
+            arguments, prog_name="topicx", standalone_mode=False, obj=INTERRUPTIBLE if interruptible else None
+        )
         if sys.stdout is not None:
             sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
@@ -121,33 +132,52 @@ def main(arguments: list[str] | None = None) -> None:
         command = error.ctx.command_path if error.ctx else "topicx"
         said = None
         if isinstance(error, click.NoSuchOption):
-            from topicx.cli.elsewhere import hint
+            from topicx.cli.elsewhere import hint_for_option
 
-            said = hint(command.split()[-1], error.option_name)
-        _fail(f"{said or error.format_message()} (see '{command} --help')", 2)
+            said = hint_for_option(command.split()[-1], error.option_name)
+        _exit_with_message(f"{said or error.format_message()} (see '{command} --help')", 2)
     except click.ClickException as error:
-        _fail(error.format_message(), 2)
+        _exit_with_message(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted", 130)
+        _exit_with_message("interrupted", 130)
     except TopicxError as error:
-        _fail(spelt(str(error)), error.exit_status)
+        _exit_with_message(spell_options(str(error)), error.exit_status)
     except (BrokenPipeError, _ReaderLeft):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(128 + signal.SIGPIPE)
     except MemoryError as error:
-        _fail(f"out of memory: {error}" if str(error) else "out of memory", 1)
+        _exit_with_message(f"out of memory: {error}" if str(error) else "out of memory", 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         if not where and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
             where = "standard output: "  # all other outputs name themselves
-        _fail(f"{where}{error.strerror or error}", 1)
+        _exit_with_message(f"{where}{error.strerror or error}", 1)
     except Exception as error:
         if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
-            _fail("the system gives no more threads (ulimit -u, -v): --threads 1 needs the fewest", 1)
+            _exit_with_message("the system gives no more threads (ulimit -u, -v): --threads 1 needs the fewest", 1)
         if os.environ.get("TOPICX_TRACEBACK"):
             raise
         kind = type(error).__name__
-        _fail(f"unexpected {kind}: {error} (a defect of topicx: TOPICX_TRACEBACK=1 shows where)", 1)
+        _exit_with_message(f"unexpected {kind}: {error} (a defect of topicx: TOPICX_TRACEBACK=1 shows where)", 1)
+
+
+LEAST_FILES, LEAST_SPACE = 32, 300_000_000
+"""Open files, and bytes of address space, below which libraries that are loaded fail in ways of their own."""
+
+
+def _check_limits() -> None:
+    """Say at once that the system gives too little for anything (`ulimit -n`, `ulimit -v`)."""
+    try:
+        import resource
+    except ImportError:  # not a system with such limits
+        return
+    for kind, least, what in (
+        (resource.RLIMIT_NOFILE, LEAST_FILES, f"{LEAST_FILES} open files (ulimit -n)"),
+        (resource.RLIMIT_AS, LEAST_SPACE, f"{LEAST_SPACE // 1_000_000} MB of address space (ulimit -v)"),
+    ):
+        given = resource.getrlimit(kind)[0]
+        if given != resource.RLIM_INFINITY and given < least:
+            _exit_with_message(f"at least {what} are needed", 1)
 
 
 def _line_for_bus_errors(name: str) -> None:
@@ -196,9 +226,11 @@ def _open_standard_streams() -> None:
     elif sys.stderr is sys.__stderr__ and stat.S_ISFIFO(os.fstat(2).st_mode):
         form = str(sys.stderr.encoding), sys.stderr.errors  # type: ignore[union-attr]
         sys.stderr = io.TextIOWrapper(_Messages(2, "w", closefd=False), *form, line_buffering=True)
+    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding does not have is spelt, and ends nothing
 
 
-def spelt(message: str) -> str:
+def spell_options(message: str) -> str:
     """Python's names of training options as the command line spells them."""
     from topicx.declare import declared_options
     from topicx.sampling.run_options import Options
@@ -209,7 +241,7 @@ def spelt(message: str) -> str:
     return re.sub(rf"(?<![\w./-])({'|'.join(names)})(?![\w./=])", lambda m: "--" + m[0].replace("_", "-"), message)
 
 
-def _fail(message: str, status: int) -> None:
+def _exit_with_message(message: str, status: int) -> None:
     if sys.stderr is not None:
         from topicx.strings import one_line
 

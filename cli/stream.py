@@ -9,8 +9,9 @@ import click
 
 from topicx.cli import priors
 from topicx.cli.log import Log
-from topicx.cli.training import Stopper, unfinished, with_number
+from topicx.cli.training import unfinished, with_number
 from topicx.errors import InputError
+from topicx.stop_signals import Stopper
 
 
 def train_stream(
@@ -42,7 +43,7 @@ def train_stream(
             raise InputError(f"{spelling} does not go with --stream, which keeps the topics' words alone in memory")
     known = {each.name for each in fields(Options)} - set(unfit)
     settings = {name: value for name, value in settings.items() if name in known}
-    settings["alpha"] = priors.alpha(settings["alpha"], settings["topics"])
+    settings["alpha"] = priors.parse_alpha(settings["alpha"], settings["topics"])
     options = Options(**settings)
     options.check_sampler(sampler_registry.find_sampler("scvb0"), given)
     done = -1
@@ -59,7 +60,7 @@ def train_stream(
             progress.advance(documents - done, f"pass {sweep} of {options.iterations}")
             done = documents
 
-        with Stopper(log) as stopper:
+        with Stopper(told=log.finishing) as stopper:
             model = train_file(corpus, options, engine, report, lambda: stopper.asked)
     stopped = model.meta.get("stopped_after")
     if stopped is not None and (output == "-" or not unfinished(output)):  # a whole model stays as it was

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +20,13 @@ from topicx.cli.common import (
     on_command_line,
     option,
     quiet,
-    refuse,
-    stack,
+    refuse_given,
+    stack_options,
     threads,
     verbose,
 )
 from topicx.cli.log import JsonLog, Log
-from topicx.cli.training import Series, Stopper, Wanted, kept_at_failure, train_one
+from topicx.cli.training import Wanted
 from topicx.errors import InputError
 from topicx.sampling.run_options import Options
 
@@ -36,15 +35,16 @@ if TYPE_CHECKING:
     from topicx.run import Run
     from topicx.sampling.sweep_loop import Checkpoints
 
-OWN = {name: models.find(name).Own for name in models.names()}
+OWN = {name: models.find_definition(name).Own for name in models.model_names()}
 """The options that each model has of its own."""
 
-model_options = stack(
+model_options = stack_options(
     option(
-        "--model", type=click.Choice(models.names()), default="lda",
-        help="What is learnt: " + "; ".join(f"{name}: {models.find(name).summary}" for name in models.names()) + ".",
+        "--model", type=click.Choice(models.model_names()), default="lda",
+        help="What is learnt: "
+        + "; ".join(f"{name}: {models.find_definition(name).summary}" for name in models.model_names()) + ".",
     ),
-    *declared.of(Options),
+    *declared.click_options(Options),
     option("--word-prior", type=str, default=None, metavar="FILE", help="Lines 'word β': a prior for single words."),
     option(
         "--seed-words", type=str, default=None, metavar="FILE",
@@ -138,7 +138,7 @@ HEADINGS = {
     help="What is said while it runs: lines for people, or a JSON object a line for programs.",
 )
 @folds.fold_options
-@stack(*declared.of_models(OWN))
+@stack_options(*declared.of_models(OWN))
 @threads
 @memory
 @quiet
@@ -163,7 +163,7 @@ def command(
     on.
     """
     if log_form == "json":
-        refuse(("quiet", "verbose"), "does not go with --log json")
+        refuse_given(("quiet", "verbose"), "does not go with --log json")
     log = JsonLog() if log_form == "json" else Log(quiet, verbose)
     with log.errors():
         from topicx.engines.threads import Threads
@@ -171,18 +171,18 @@ def command(
 
         given = on_command_line(context)
         keep = _keep(keep, chains, settings, resume)
-        wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
+        wanted = Wanted(output, state_path, doc_topics, trace_path)
         wanted.join_chunks, wanted.metadata = join_chunks, metadata
         if not doc_topics:
-            refuse(("join_chunks", "metadata"), "is for --doc-topics")
+            refuse_given(("join_chunks", "metadata"), "is for --doc-topics")
         _check(corpus, init_state, resume, chains, keep, wanted)
         tried = {name: settings.pop(name) for name in ("folds", "try_topics", "try_lambda")}
-        folds.check(tried["folds"], settings["model"], resume or init_state)
+        folds.check_folds(tried["folds"], settings["model"], resume or init_state)
         side_inputs = [settings[name] for name in ("alpha", "seed_words", "word_prior")]
         check_outputs([*wanted.files(), checkpoint if checkpoint != resume else None],
                       [corpus, init_state, resume, *side_inputs])  # fmt: skip
         if stream:
-            refuse(("memory",), "is for runs that keep their tokens in memory, not for --stream")
+            refuse_given(("memory",), "is for runs that keep their tokens in memory, not for --stream")
             from topicx.cli.stream import train_stream
 
             train_stream(corpus, output, given, threads, log, settings)
@@ -194,7 +194,8 @@ def command(
         again += [("show-topics-interval", show_topics_interval), ("log", "json" if log_form == "json" else None)]
         wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
         source = Beginning(corpus, init_state, resume, settings, given, tried)
-        _train(source, Series(chains, keep), wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
+        plan = chains, keep, theta or estimator, phi or estimator
+        _train(source, plan, wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)
@@ -215,45 +216,27 @@ class Beginning:
 
 
 def _train(
-    source: Beginning, series: Series, wanted: Wanted, checkpoints: Checkpoints, log: Log, engine: Threads,
-    show_topics: int,
+    source: Beginning, plan: tuple[int, str, str | None, str | None], wanted: Wanted, checkpoints: Checkpoints,
+    log: Log, engine: Threads, show_topics: int,
 ) -> None:  # fmt: skip
-    """All chains, one after another."""
-    from topicx.corpus.columns import chosen
-    from topicx.corpus.text.chunks import parent_of_chunk
-    from topicx.tables.theta_writers import carried_kinds
+    """All chains, one after another. `plan`: their number, what is kept, and the estimators of θ and φ."""
+    from topicx.chain_series import ChainSeries
+    from topicx.cli.chain_reporter import TrainingReporter, tell_chains
+    from topicx.model import Model
+    from topicx.stop_signals import Stopper
 
-    with engine, Stopper(log) as stopper:
-        run: Run | None = None
+    chains, keep, theta, phi = plan
+    with engine, Stopper(told=log.finishing) as stopper:
         if source.resume:
             run = _resumed(source.resume, source.settings, source.given, engine)
-            notes = run.chain.notes  # empty, if a Python program saved it
-            before = run.options.chain
-            series = Series.of(notes) if notes else Series(before + 1, "best", [-math.inf] * before)
-            wanted.theta, wanted.phi = wanted.theta or notes.get("theta"), wanted.phi or notes.get("phi")
-        wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
-        while len(series.scores) < series.chains:
-            number = len(series.scores)
-            if run is None:
-                run = _new_run(source, number, engine, log)
-            elif run.options.chain != number:
-                run = run.next(number)
-            parts = run.definition.parts(run.chain.state)
-            if parts > 1 and number == 0 and not source.resume:
-                series.chains *= parts
-            if run.definition.joins and series.keep == "average" and series.chains > 1:
-                wanted.check_joined()
-            run.check_phi(wanted.phi)
-            run.check_memory(theta=wanted.theta, phi=wanted.phi, documents=bool(wanted.doc_topics))
-            if wanted.join_chunks:
-                parent_of_chunk(run.chain.state.ids[0])  # before hours of work: are there chunks?
-            if wanted.doc_topics:
-                chosen(wanted.metadata, carried_kinds(run.chain.state))
-            run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
-            train_one(run, checkpoints, wanted, stopper, log, show_topics)
-            with kept_at_failure(run, checkpoints, wanted, log):
-                series.add(run, number, wanted, log)
-        series.tell(run, log)
+            series = ChainSeries.resume(run, theta=theta, phi=phi)
+            if series.keep == "average" and series.scores and series.total > len(series.scores):
+                series.take_average(Model.load(wanted.model), wanted.model)
+        else:
+            run = _new_run(source, 0, engine, log)
+            series = ChainSeries(run, chains, keep, theta=theta or "cgsp", phi=phi or "auto")
+        series.train(TrainingReporter(wanted, checkpoints, stopper, log, show_topics))
+        tell_chains(series, log)
 
 
 def _check(
@@ -273,7 +256,7 @@ def _check(
 def _keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: str | None) -> str:
     """What is kept of several chains."""
     model = settings["model"]
-    labelled, joins = models.find(model).numbered_alike, models.find(model).joins
+    labelled, joins = models.find_definition(model).numbered_alike, models.find_definition(model).joins
     if keep == "average" and not (labelled or joins) and not resume:
         raise InputError(
             f"--keep average: is for models of labels and medlda; topics of {model} are numbered anew in each chain"
@@ -288,14 +271,14 @@ def _keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: st
 def _refuse_idle(settings: dict[str, Any], resume: str | None) -> None:
     """Refuse options that would do nothing."""
     if not settings["seed_words"]:
-        refuse(("seed_weight",), "is for --seed-words")
+        refuse_given(("seed_weight",), "is for --seed-words")
     if resume:
         return
-    usual = models.find(settings["model"]).defaults.get("optimize_interval", 0)
+    usual = models.find_definition(settings["model"]).defaults.get("optimize_interval", 0)
     if not (settings["optimize_interval"] or usual):
-        refuse(("optimize", "optimize_burn_in"), "is for --optimize-interval")
+        refuse_given(("optimize", "optimize_burn_in"), "is for --optimize-interval")
     if settings["samples"] == 1:
-        refuse(("lag",), "is for --samples")
+        refuse_given(("lag",), "is for --samples")
 
 
 def _resumed(path: str, settings: dict[str, Any], given: list[str], engine: Any) -> Run:
@@ -315,27 +298,27 @@ def _new_run(source: Beginning, number: int, engine: Any, log: Log) -> Run:
     settings, given, tried = dict(source.settings), source.given, source.tried
     seed_words, word_prior = settings.pop("seed_words"), settings.pop("word_prior")
     seed_weight = settings.pop("seed_weight")
-    settings["own"] = declared.own(OWN, settings, given)
+    settings["own"] = declared.take_own_options(OWN, settings, given)
     if source.init_state:
         run = _from_state(source.corpus, source.init_state, number, settings, given, engine, log)
     else:
         if not source.corpus:
             raise InputError("give a CORPUS to train on (or --init-state, or --resume)")
-        unfit = models.find(settings["model"]).unfit
+        unfit = models.find_definition(settings["model"]).unfit
         for name in given:
             if name in unfit:
                 raise InputError(f"--{name.replace('_', '-')}: {unfit[name]} (model {settings['model']})")
         settings |= models.with_defaults(
             settings["model"], {name: settings[name] for name in given if name in settings}
         )
-        settings["alpha"] = priors.alpha(settings["alpha"], settings["topics"])
+        settings["alpha"] = priors.parse_alpha(settings["alpha"], settings["topics"])
         taken = Priors(
             priors.seed_words(seed_words) if seed_words else {}, seed_weight,
             priors.word_prior(word_prior) if word_prior else {},
         )  # fmt: skip
         loaded, options = Corpus.load(source.corpus), Options(**settings, chain=number)
         if tried["folds"]:
-            options = folds.best(loaded, options, engine, **tried, log=log)
+            options = folds.best_by_folds(loaded, options, engine, **tried, log=log)
         run = Run.start(loaded, options, engine, taken)
     run.options.check_sampler(run.chain.sampler, given)
     return run

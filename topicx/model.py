@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from topicx.predict.document_topics import DocumentTopics
     from topicx.predict.predictor import Predictor
+    from topicx.report.written_report import WrittenReport
     from topicx.state import State
 
 
@@ -192,6 +193,34 @@ class Model(OfTopics, Kept):
 
         return predictor_of(self, group=group, threads=threads, **sampling)
 
+    # -- reading -----------------------------------------------------------------------------------------------
+
+    def report(self, path: str | os.PathLike[str] | None = None, **asked: Any) -> WrittenReport:
+        """Make a report: one HTML page (or, by the path's ending, Markdown or JSON).
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it. None: it is shown in a notebook, and `save` writes it.
+        **asked
+            The documents: `state`, `corpus` or `doc_topics` (a file, or an object); `edits`, a file of names;
+            `threads`; and the options of `topicx report`: title, unit, by, bins, snippets, titles, max_size, language,
+            about, seed.
+
+        Returns
+        -------
+        WrittenReport
+            The report's bytes; a notebook shows the page.
+        """
+        from topicx.report.written_report import made_report
+
+        return made_report(self, path, **asked)
+
+    def _repr_html_(self) -> str:
+        from topicx.report.notebook_tables import model_table
+
+        return model_table(self)
+
     # -- files -------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> str:
@@ -243,7 +272,7 @@ class Model(OfTopics, Kept):
         def shares(batch: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]:
             room = int(starts[batch[1]] - starts[batch[0]])
             documents, topics, theta = np.empty(room, np.int64), np.empty(room, np.uint16), np.empty(room)
-            used = kernel.typical(  # what has less than `least` cannot be among the foremost
+            used = kernel.representative_shares(  # what has less than `least` cannot be among the foremost
                 z, starts, *batch, state.paths, alpha, state.groups, lengths, alpha_sum, floor, least, documents,
                 topics, theta,
             )  # fmt: skip

@@ -104,6 +104,10 @@ class State(OfDocuments, OfTopics, Kept):
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
 
     def __post_init__(self) -> None:
+        if isinstance(
+            self.words, container.Spool
+        ):  # it is on disk while it is written, and is verified when it is read
+            return
         STATE.verify_object(self, without=("ids", "snippets", "columns", "side"))
         if len(self.z) != self.paths * self.n_tokens:
             raise InputError(f"the state is not consistent: it has {len(self.z):,} topics of {self.n_tokens:,} tokens")
@@ -140,6 +144,11 @@ class State(OfDocuments, OfTopics, Kept):
     def __repr__(self) -> str:
         paths = f", {self.paths} paths" if self.paths > 1 else ""
         return f"State({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_topics} topics{paths})"
+
+    def _repr_html_(self) -> str:
+        from topicx.report.notebook_tables import state_table
+
+        return state_table(self)
 
     def __eq__(self, other: object) -> bool:
         """The same tokens, topics and priors (not how they came about)."""
@@ -308,7 +317,7 @@ def word_topics(words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, 
     the topics of several paths over these words, one after another."""
     paths = len(z) // max(len(words), 1)
     offsets = np.zeros(n_words + 1, np.int64)
-    kernel.frequencies(np.ascontiguousarray(words), offsets[1:])
+    kernel.add_word_counts(np.ascontiguousarray(words), offsets[1:])
     offsets = paths * np.cumsum(offsets)
     grouped, position = np.empty(len(z), np.uint16), offsets.copy()
     for path in range(paths):
@@ -343,7 +352,7 @@ def topic_totals(
 
     def count(begin: int) -> NDArray[np.int64]:
         totals = np.zeros(NONE, np.int64)
-        kernel.totals(np.ascontiguousarray(z[begin : begin + _PIECE]), totals)
+        kernel.add_topic_counts(np.ascontiguousarray(z[begin : begin + _PIECE]), totals)
         return totals[:topics]
 
     totals: NDArray[np.int64] = sum(share(count, range(0, len(z), _PIECE)), np.zeros(topics, np.int64))

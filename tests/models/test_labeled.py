@@ -17,7 +17,7 @@ from topicx._kernels.soft import restricted_soft
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.evaluate.label_measures import LabelMeasures, compare, measure_labels, z_test
+from topicx.evaluate.label_measures import LabelMeasures, compare_f1, measure_labels, z_test
 from topicx.model import Model
 from topicx.model_registry import with_defaults
 from topicx.models.labeled import LabelIndex, allowed_topics
@@ -167,6 +167,19 @@ def test_labels_are_found_again(model: str) -> None:
     assert result["micro_f1"] > 0.6
     assert result["ranking_loss"] < 0.15
     assert result["documents"] + result["unlabelled"] == 80
+
+
+def test_what_goes_together_is_learnt_on_the_engine_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_pool(*arguments: Any, **more: Any) -> None:
+        pytest.fail("threads are made")
+
+    monkeypatch.setattr("topicx.engines.threads.ThreadPoolExecutor", no_pool)
+    asked = options("dependency", iterations=3, label_topics=3)
+    found = Run.start(tagged(), asked, Threads(1)).train().result().model
+    monkeypatch.undo()
+    assert found.side["label_topic_word"].shape == (3, 9)
+    with Threads(2) as engine:
+        assert Run.start(tagged(), asked, engine).train().result().model == found
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -332,7 +345,7 @@ def test_z_test_of_proportions() -> None:
     assert test["p"] == pytest.approx(1.28e-5, rel=0.02)
     assert z_test(0.3, 0.3, 10) == {"z": 0.0, "p": 1.0}
     with pytest.raises(InputError, match="same ones"):
-        compare({"documents": 3}, {"documents": 4})
+        compare_f1({"documents": 3}, {"documents": 4})
 
 
 # -- runs ------------------------------------------------------------

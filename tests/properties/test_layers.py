@@ -11,7 +11,18 @@ from pathlib import Path
 from tests.places import ROOT
 
 LAYERS = (
-    ("errors", "strings", "declare", "files", "progress", "common_methods", "__main__", "splitmix", "model_registry"),
+    (
+        "errors",
+        "strings",
+        "declare",
+        "files",
+        "progress",
+        "common_methods",
+        "__main__",
+        "splitmix",
+        "model_registry",
+        "stop_signals",
+    ),
     ("_kernels",),
     ("engines",),
     ("corpus",),
@@ -21,16 +32,16 @@ LAYERS = (
     ("sampling", "variational"),
     ("predict",),
     ("models",),
-    ("run",),
-    ("evaluate", "interop", "tables", "views", "bench", "mallet"),
+    ("run", "chain_series"),
+    ("evaluate", "interop", "tables", "views", "report", "bench", "mallet"),
     ("hmm", "classes", "sklearn", "plots"),
     ("datasets",),
     ("cli",),
 )
 """From the lowest to the highest; members of one layer may import each other."""
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-UPWARDS = {("__main__", "cli"), ("model", "predict")}
-"""When they are called: `Model.infer` uses what works on models."""
+UPWARDS = {("__main__", "cli"), ("model", "predict"), ("model", "report"), ("state", "report")}
+"""When they are called: `Model.infer` uses what works on models; models and states show themselves in notebooks."""
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -6,8 +6,7 @@ import os
 
 from topicx.bench.comparison import Comparison, Trial
 from topicx.bench.peer_programs import PEERS
-from topicx.files.atomic_output import atomic_output
-from topicx.views.picture_files import check_plot
+from topicx.views.picture_files import check_plot, write_picture
 
 
 def comparison_table(result: Comparison) -> str:
@@ -108,5 +107,4 @@ def plot_comparison(result: Comparison, path: str | os.PathLike[str]) -> None:
     settings = result.settings
     title = f"{result.corpus['tokens']:,} tokens, K={settings.topics}, {settings.threads} thread(s)"
     figure.suptitle(title, fontsize=11)
-    with atomic_output(path) as out:
-        figure.savefig(out, format=kind, dpi=150)
+    write_picture(figure, path, kind, 150)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry as models
-from topicx.classes.fit_session import Fitting
 from topicx.classes.lda_class import FURTHER, LDA
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
 from topicx.evaluate.label_measures import measure_labels
-from topicx.models.labeled import Labeled
+from topicx.models.labeled import LabeledDefinition
 from topicx.predict.label_reader import label, label_reader
-from topicx.run import Result, Run, pooled
 from topicx.sampling.run_options import Options
 
 
@@ -32,6 +30,8 @@ class LabeledLDA(LDA):
     label_weight, label_smoothing, label_topics, rounds. The models of several `chains` are averaged.
     """
 
+    _keep = "average"
+
     def __init__(
         self,
         model: str = "prior",
@@ -42,8 +42,8 @@ class LabeledLDA(LDA):
         super().__init__(**{name: options.pop(name) for name in ("seed", *FURTHER) if name in options})
         common = {name: self._parameters[name] for name in ("seed", *FURTHER)}
         self._parameters = {"model": model, "chains": chains, **common, **options}
-        definition = models.find(model)
-        if not issubclass(definition, Labeled):
+        definition = models.find_definition(model)
+        if not issubclass(definition, LabeledDefinition):
             raise InputError(f"the topics of the model {model} are no labels: labeled, prior and dependency are meant")
         check_whole("chains", chains, 1, 1000)
         own = {each.name for each in fields(definition.Own)}
@@ -52,17 +52,6 @@ class LabeledLDA(LDA):
         mine = {name: value for name, value in options.items() if name in own}
         self.options = Options(seed=self.options.seed, model=model, own=mine, **general)
         self.chains = chains
-
-    def _learn(self, run: Run, fitting: Fitting) -> tuple[Run, Result]:
-        mean = None
-        for number in range(self.chains):
-            run = run if number == 0 else run.next(number)
-            _, result = super()._learn(run, fitting)
-            mean = pooled(mean, number, result.model)
-            if fitting.stopped:
-                break
-        assert mean is not None
-        return run, replace(result, model=mean)
 
     @property
     def labels(self) -> list[str]:

@@ -105,6 +105,7 @@ _META = {
     "covariates": lambda value: isinstance(value, dict),
     "estimator": lambda value: isinstance(value, dict),
     "documents": is_whole_number,
+    "part": is_whole_number,
     "tokens": is_whole_number,
     "types_without_tokens": is_whole_number,
     "seed_counts": lambda value: isinstance(value, list) and all(is_finite_number(one, 0, COUNT) for one in value),
@@ -217,7 +218,7 @@ STATE = Schema(
     "state",
     _STATE,
     _SIZES,
-    _make_common_check("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", *_RUN),
+    _make_common_check("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", "part", *_RUN),
     _state_sides,
 )
 

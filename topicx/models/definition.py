@@ -5,7 +5,7 @@ A new one is a file of this package with a subclass of `Definition`, and a line 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -43,6 +43,10 @@ class Priors:
     """The tokens that a seed word counts as."""
     word_prior: Mapping[str, float] = field(default_factory=dict)
     """β of single words."""
+
+
+Learn = Callable[[State, Options], "Model"]
+"""Trains LDA on a state of its own, by these options."""
 
 
 class Definition:
@@ -83,6 +87,10 @@ class Definition:
         """
         return initial_state(corpus, options, priors)
 
+    def prepare(self, state: State, corpus: Corpus, options: Options, learn: Learn) -> State:
+        """The state with what has to be trained before the first sweep: `learn` does it, on the run's own engine."""
+        return state
+
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         """What happens between sweeps, in this order."""
         return [LearnPriors.of(options)]
@@ -115,8 +123,13 @@ class Definition:
         model.group_names = state.group_names
 
     def parts(self, state: State) -> int:
-        """Of how many chains a model is made: more than one only where the definition joins."""
+        """Of how many parts a model is made, each trained by chains of its own: more than one only where they can stand
+        side by side (`joins`)."""
         return 1
+
+    def of_part(self, state: State, part: int) -> State:
+        """The state that a chain of this part begins with."""
+        return state
 
     def joined(self, before: Model, chains: int, model: Model) -> Model:
         """The model of so many chains, and that of another chain beside it: for definitions that join."""

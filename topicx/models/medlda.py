@@ -23,7 +23,7 @@ from topicx.files.file_kinds import FLOAT, HIGHEST
 from topicx.files.schema import Array, require_consistent, string_arrays
 from topicx.files.schema import is_whole_number as whole_number
 from topicx.models.definition import Definition, Priors, initial_state
-from topicx.models.label_calibration import chosen_documents, comparable, shares_as_new
+from topicx.models.label_calibration import chosen_documents, make_scores_comparable, shares_as_new
 from topicx.models.targets import TASKS, classes_of, read_targets
 from topicx.predict.reader import Read, SideBySide
 from topicx.predict.sampling_plan import UsualSampling
@@ -111,7 +111,7 @@ class MedldaOptions:
 USUAL = UsualSampling(burn_in=20, chains=5, soft_sweeps=10, theta="cvb0")
 
 
-class Medlda(Definition):
+class MedldaDefinition(Definition):
     """Topics and classifiers."""
 
     name: ClassVar[str] = "medlda"
@@ -194,8 +194,8 @@ class Medlda(Definition):
         sampler = sampler_registry.choose_sampler(options.sampler, self.needs(options), topics=state.n_topics)
         task = task_of(side)
         targets = side["targets"]
-        if self._alone(task):  # each chain has a class of its own
-            at = options.chain % targets.shape[1]
+        if self._alone(task):
+            at = part_of(state, options.chain)
             targets = targets[:, at : at + 1]
         targets = np.ascontiguousarray(targets, np.float32)
         known = side["supervised"]
@@ -225,7 +225,11 @@ class Medlda(Definition):
         return self.own.strategy == "one-vs-all" and task in ("multiclass", "multilabel")
 
     def parts(self, state: State) -> int:
+        """A part a class, where every class has a model of its own."""
         return int(state.side["targets"].shape[1]) if self._alone(task_of(state.side)) else 1
+
+    def of_part(self, state: State, part: int) -> State:
+        return replace(state, meta=state.meta | {"part": part}) if self._alone(task_of(state.side)) else state
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         own, side = self.own, state.side
@@ -249,11 +253,12 @@ class Medlda(Definition):
             mean, spread = self._comparable(state, model, mean, spread)
         if self._alone(task):  # one of `number` models whose scores are averaged (eq. 25)
             whole = np.zeros((2, len(mean), number))
-            whole[:, :, model.meta["options"]["chain"] % number] = number * mean[:, 0], number * spread[:, 0]
+            whole[:, :, part_of(state, model.meta["options"]["chain"])] = number * mean[:, 0], number * spread[:, 0]
             mean, spread = whole
         model.side |= {"eta": np.ascontiguousarray(mean), "eta_spread": np.ascontiguousarray(spread)}
         model.side |= {"scale": side["scale"], **Strings.of(classes_of(side)).arrays("classes")}
         model.meta["task"] = task
+        model.meta.pop("part", None)
 
     def _comparable(
         self, state: State, model: Model, mean: NDArray[np.float64], spread: NDArray[np.float64]
@@ -263,9 +268,9 @@ class Medlda(Definition):
         scores = scores_of(mean, shares_as_new(state, model, chosen, USUAL.soft_sweeps))
         targets = state.side["targets"][chosen]
         if self._alone("multilabel"):
-            at = model.meta["options"]["chain"] % targets.shape[1]
+            at = part_of(state, model.meta["options"]["chain"])
             targets = targets[:, at : at + 1]
-        factor, term = comparable(scores, targets > 0)
+        factor, term = make_scores_comparable(scores, targets > 0)
         mean, spread = mean * factor, spread * np.abs(factor)
         mean[-1] += term
         return mean, spread
@@ -317,7 +322,7 @@ class MedldaReader(SideBySide):
 
 def predicted(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[Any]]:
     """What the model predicts of documents with these topic shares: the values of each of the reader's columns."""
-    task, scores, names = str(model.meta["task"]), decision(model, theta), classes_of(model.side)
+    task, scores, names = str(model.meta["task"]), decision_scores(model, theta), classes_of(model.side)
     if task == "regression":
         return [scores[:, 0].round(6).tolist()]
     if task == "multilabel":
@@ -328,6 +333,14 @@ def predicted(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[Any
     return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
 
 
+def part_of(state: State, chain: int) -> int:
+    """The class that a chain of one-vs-all tells from all others. Older states say it by their chain's number."""
+    number = state.side["targets"].shape[1]
+    part = int(state.meta.get("part", chain % number))
+    require_consistent(part < number, f"the part {part} of a model of {number} classes")
+    return part
+
+
 def task_of(side: Mapping[str, NDArray[Any]]) -> str:
     """The task, from the side arrays of a state."""
     if "task" not in side:
@@ -335,7 +348,7 @@ def task_of(side: Mapping[str, NDArray[Any]]) -> str:
     return TASKS[int(side["task"][0])]
 
 
-def decision(model: Model, theta: NDArray[Any]) -> NDArray[np.float64]:
+def decision_scores(model: Model, theta: NDArray[Any]) -> NDArray[np.float64]:
     """The scores of documents with these topic shares: a column per task; of a regression the values."""
     scores = scores_of(model.side["eta"], theta)
     if str(model.meta["task"]) == "regression":

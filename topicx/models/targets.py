@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.table import SNIPPET, Names, Numbers, Times
 from topicx.corpus.time_texts import told_number
 from topicx.errors import InputError
 from topicx.strings import Strings
@@ -50,14 +51,14 @@ def classes_of(side: Mapping[str, NDArray[Any]]) -> list[str]:
 
 def read_targets(corpus: Corpus, task: str, column: str | None, classes: Sequence[str] = ()) -> Targets:
     """The targets of a corpus's documents. task: one of TASKS, or auto. classes: those of a model, to be used again."""
-    values = told(corpus, column)
+    values = told_targets(corpus, column)
     if task == "auto":
-        task = guess(values)
+        task = guess_task(values)
     if task == "regression":
-        return _numbers(corpus, values, column)
+        return _regression_targets(corpus, values, column)
     if column is None and not len(corpus.label_offsets):
         raise InputError("the corpus has no labels to learn from: import with labels, or name a column by --target")
-    labels = [_labels(value) for value in values]
+    labels = [_labels_of_value(value) for value in values]
     known = np.array([bool(each) for each in labels], np.uint8)
     names = tuple(classes) or tuple(sorted({name for each in labels for name in each}))
     if task != "multilabel":
@@ -76,34 +77,24 @@ def read_targets(corpus: Corpus, task: str, column: str | None, classes: Sequenc
     return Targets(task, names, matrix, known, truth=truth)
 
 
-def told(corpus: Corpus, column: str | None) -> list[Any]:
-    """What the corpus says of each document: a list of labels, a number, or None."""
+def told_targets(corpus: Corpus, column: str | None) -> list[Any]:
+    """What the corpus says of each document: a list of labels, a number, a text, or None."""
+    table = corpus.table
     if column is None:
-        return [corpus.labels(document) for document in range(corpus.n_documents)]
-    if column == "time" and len(corpus.time):
-        return [None if np.isnan(value) else float(value) for value in corpus.time]
-    if column == "label":
-        return [
-            _number(each[0]) if len(each := corpus.labels(document)) == 1 else None
-            for document in range(corpus.n_documents)
-        ]
-    if column == "collection" and len(corpus.collection):
-        return [corpus.collection_of(document) for document in range(corpus.n_documents)]
-    if column not in corpus.columns:
-        there: dict[str, NDArray[Any]] = {
-            "label": corpus.label_offsets, "collection": corpus.collection, "time": corpus.time,
-        }  # fmt: skip
-        names = ", ".join(
-            sorted({*(name for name, values in there.items() if len(values)), *corpus.columns} - {"snippet"})
-        )
+        return table.told("label") if "label" in table else [[] for _ in range(corpus.n_documents)]
+    if column not in table:
+        names = ", ".join(sorted(table.without(SNIPPET)))
         raise InputError(f"target: the corpus has no column {column!r}; it has {names or 'none'}")
-    values = corpus.columns[column]
-    if isinstance(values, Strings):
-        return [_number(value) if value else None for value in values]
-    return [None if np.isnan(value) else float(value) for value in values]
+    found = table[column]
+    if isinstance(found, Numbers | Times):
+        return [None if np.isnan(value) else float(value) for value in found.values]
+    if isinstance(found, Names):
+        return found.told()
+    values = [value[0] if len(value) == 1 else None for value in found.told()] if column == "label" else found.told()
+    return [None if value is None else _number_or_text(value) for value in values]
 
 
-def guess(values: Sequence[Any]) -> str:
+def guess_task(values: Sequence[Any]) -> str:
     """The task that such values are for. Two classes have a classifier each, as they have in the authors' program: it
     draws the weights twice, and is more accurate than one for both."""
     some = [value for value in values if value not in (None, [])]
@@ -114,14 +105,14 @@ def guess(values: Sequence[Any]) -> str:
     return "multiclass"
 
 
-def _number(value: str) -> float | str:
+def _number_or_text(value: str) -> float | str:
     try:
         return float(value)
     except ValueError:
         return value
 
 
-def _labels(value: Any) -> list[str]:
+def _labels_of_value(value: Any) -> list[str]:
     if value is None:
         return []
     if isinstance(value, list):
@@ -129,10 +120,10 @@ def _labels(value: Any) -> list[str]:
     return [str(told_number(value)) if isinstance(value, float) and np.isfinite(value) else str(value)]
 
 
-def _numbers(corpus: Corpus, values: Sequence[Any], column: str | None) -> Targets:
+def _regression_targets(corpus: Corpus, values: Sequence[Any], column: str | None) -> Targets:
     """Targets of a regression."""
     if column is None:
-        values = [_number(value[0]) if len(value) == 1 else value if value else None for value in values]
+        values = [_number_or_text(value[0]) if len(value) == 1 else value if value else None for value in values]
     for document, value in enumerate(values):
         if value is not None and not (isinstance(value, float) and abs(value) <= LARGEST):
             raise InputError(

@@ -17,8 +17,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import SEPARATOR, Column
 from topicx.corpus.formats.compressed import compression_of, open_decompressed
+from topicx.corpus.table import Column, Labels, Names, Numbers, Table, Texts, Times
 from topicx.errors import InputError
 from topicx.strings import Strings
 from topicx.tables.theta_writers import format_of
@@ -26,15 +26,16 @@ from topicx.tables.theta_writers import format_of
 LEADING = ("id", "tokens", "unknown")
 """What every table begins with; then comes what the documents carry, then θ."""
 BATCH = 1000
-Row = tuple[list[Any], int, Any]
-"""What a document carries, its tokens, and its shares: all of them, or pairs of a topic and a share."""
+Row = tuple[str, list[Any], int, Any]
+"""A document's name, what it carries, its tokens, and its shares: all of them, or pairs of a topic and a share."""
 
 
 @dataclass
 class ThetaTable:
     """The documents of a table."""
 
-    columns: dict[str, Column]
+    ids: Strings
+    columns: Table
     lengths: NDArray[np.int64]
     theta: NDArray[np.float32]
     whole: bool
@@ -98,49 +99,54 @@ class Topics:
 
 def _gather_rows(path: str, topics: Topics, names: Sequence[str], whole: bool, rows: Iterable[Row]) -> ThetaTable:
     values: list[list[Any]] = [[] for _ in names]
+    ids: list[str] = []
     lengths: list[int] = []
     parts: list[NDArray[np.float32]] = []
-    for carried, tokens, shares in rows:
+    for name, carried, tokens, shares in rows:
         if len(lengths) % BATCH == 0:
             parts.append(np.zeros((BATCH, topics.number), np.float32))
         topics.fill(parts[-1][len(lengths) % BATCH], shares, whole)
+        ids.append(name)
         lengths.append(tokens)
         for column, value in zip(values, carried, strict=True):
             column.append(value)
     theta = np.concatenate(parts)[: len(lengths)] if parts else np.zeros((0, topics.number), np.float32)
     if not np.isfinite(theta).all() or (theta < 0).any() or (theta > 1.001).any():
         raise InputError(f"{path}: a share of a topic is not from 0 to 1")
-    columns = {
-        name: _make_column(_split_label_cells(column) if name == "label" else column)
-        for name, column in zip(names, values, strict=True)
-    }
-    return ThetaTable(columns, np.array(lengths, np.int64), theta, whole)
+    columns = {name: _make_column(name, column) for name, column in zip(names, values, strict=True)}
+    return ThetaTable(Strings.of(ids), Table(columns), np.array(lengths, np.int64), theta, whole)
 
 
-def _split_label_cells(labels: list[Any]) -> list[Any]:
-    """Several labels of a document, which text has with commas between."""
-    return [[one.strip() for one in cell.split(",")] if isinstance(cell, str) and cell else cell for cell in labels]
+def _make_column(name: str, values: list[Any]) -> Column:
+    """Labels and collections by their names; else numbers, if all values that there are look as a table writes numbers;
+    else times, if they are ISO dates; else texts."""
+    if name == "label":
+        return Labels.of([_label_names(value) for value in values])
+    told = ["" if value is None else str(value) for value in values]
+    if name == "collection":
+        return Names.of(told)
+    numbers = _as_numbers(told)
+    if numbers is not None:
+        return Times(numbers, False) if name == "time" else Numbers(numbers)
+    return Times.unpacked(Strings.of(told)) if name == "time" else Texts(Strings.of(told))
 
 
-def _make_column(values: list[Any]) -> Column:
-    """Numbers, if all values that there are look as a table writes numbers; else texts."""
-    told = [_value_as_text(value) for value in values]
+def _as_numbers(told: list[str]) -> NDArray[np.float64] | None:
     try:
         numbers = [float(text) if text else np.nan for text in told]
     except ValueError:
-        return Strings.of(told)
+        return None
     plain = all(
         not text or text in (f"{number:.17g}", repr(number), f"{number:.7g}") for text, number in zip(told, numbers)
     )
-    return np.array(numbers) if plain and any(told) else Strings.of(told)
+    return np.array(numbers) if plain and any(told) else None
 
 
-def _value_as_text(value: Any) -> str:
-    if value is None:
-        return ""
+def _label_names(value: Any) -> list[str]:
+    """The labels of a document, which text has with commas between."""
     if isinstance(value, list | tuple | np.ndarray):
-        return SEPARATOR.join(map(str, value))
-    return str(value)
+        return [str(one) for one in value]
+    return [one.strip() for one in str(value).split(",")] if value not in (None, "") else []
 
 
 # -- the formats -----------------------------------------------------------------------------------------------------
@@ -179,7 +185,7 @@ def _read_delimited(
                     shares: Any = [_parse_topic_share(cell) for cell in cells[-1].split(" ") if cell]
                 else:
                     shares = np.array(cells[first:], np.float32)
-                yield cells[3:end], int(cells[1]), shares
+                yield cells[0], cells[3:end], int(cells[1]), shares
             except ValueError:
                 raise InputError(f"{path}:{number}: a number of tokens or a share is not a number") from None
 
@@ -202,7 +208,7 @@ def _read_jsonl(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Ro
         raise topics.strange(f"its fields are {', '.join(list(first)[:6])}")
     names = [name for name in first if name not in (*LEADING, key)]
     rows = itertools.chain([first], found)
-    return names, whole, (([row[name] for name in names], int(row["tokens"]), row[key]) for row in rows)
+    return names, whole, ((str(row["id"]), [row[name] for name in names], int(row["tokens"]), row[key]) for row in rows)
 
 
 def _read_parquet(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
@@ -221,7 +227,7 @@ def _read_parquet(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[
         for batch in file.iter_batches(BATCH):
             for row in batch.to_pylist():
                 shares = row["theta"] if whole else list(zip(row["topics"], row["shares"], strict=True))
-                yield [row[name] for name in names], int(row["tokens"]), shares
+                yield str(row["id"]), [row[name] for name in names], int(row["tokens"]), shares
 
     return names, whole, rows()
 
@@ -244,5 +250,6 @@ def _read_npz(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]
         return list(zip(kept if called is None else called[kept], arrays["shares"][part], strict=True))
 
     values = [[None if value != value else value for value in arrays[name].tolist()] for name in names]
-    rows = (([column[d] for column in values], int(n), shares(d)) for d, n in enumerate(arrays["tokens"]))
+    ids = arrays["ids"].tolist()
+    rows = ((str(ids[d]), [column[d] for column in values], int(n), shares(d)) for d, n in enumerate(arrays["tokens"]))
     return names, whole, rows

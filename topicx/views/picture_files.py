@@ -5,8 +5,14 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from topicx.errors import InputError
+from topicx.files.atomic_output import atomic_output
+from topicx.strings import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def can_plot() -> bool:
@@ -21,3 +27,14 @@ def check_plot(path: str | os.PathLike[str]) -> str:
     if kind not in ("png", "svg", "pdf"):
         raise InputError(f"{os.fspath(path)}: plots are written as png, svg or pdf, by the file's name")
     return kind
+
+
+def write_picture(figure: Figure, path: str | os.PathLike[str], kind: str, dpi: int = 120) -> None:
+    """Write a figure; control characters in its texts (words may have them) are marked, for no SVG has them."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and not text.get_text().isprintable():
+            text.set_text("\n".join(map(one_line, text.get_text().split("\n"))))
+    with atomic_output(path) as out:
+        figure.savefig(out, format=kind, dpi=dpi)

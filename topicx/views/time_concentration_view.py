@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from topicx.evaluate.time_concentration import TimeConcentration
-from topicx.files.container import atomic_output
 from topicx.model import Model
-from topicx.views.picture_files import check_plot
+from topicx.views.picture_files import check_plot, write_picture
 
 SHOWN = 6
 """Topics whose weights are drawn."""
 
 
-def describe(model: Model, found: TimeConcentration, words: int) -> dict[str, Any]:
+def describe_concentration(model: Model, found: TimeConcentration, words: int) -> dict[str, Any]:
     """Everything, as JSON has it; a topic without any weight has no intervals."""
     begins, ends = found.densest()
     totals, top = found.totals, model.top_words(words)
@@ -46,7 +45,7 @@ def describe(model: Model, found: TimeConcentration, words: int) -> dict[str, An
     }  # fmt: skip
 
 
-def plot(model: Model, several: Mapping[str, TimeConcentration], path: str | os.PathLike[str]) -> None:
+def plot_concentration(model: Model, several: Mapping[str, TimeConcentration], path: str | os.PathLike[str]) -> None:
     """Weights of the first one's most concentrated topics (of those of at least mean weight); and of each, the entropy
     of the spans, the lengths of the buckets, and the topics' weights in falling order."""
     kind = check_plot(path)
@@ -79,5 +78,4 @@ def plot(model: Model, several: Mapping[str, TimeConcentration], path: str | os.
     if len(several) > 1:
         second.legend(fontsize=7)
         fourth.legend(fontsize=7)
-    with atomic_output(path) as out:
-        figure.savefig(out, format=kind, dpi=120)
+    write_picture(figure, path, kind)

@@ -32,7 +32,7 @@ import regex
 from numpy.typing import NDArray
 
 from topicx._kernels.text.tokens import Characters, Forms, Words
-from topicx._kernels.text.word_ids import insert_pairs, settle
+from topicx._kernels.text.word_ids import insert_pairs, settle_word_ids
 from topicx.corpus.text.stems import make_stemmer
 from topicx.errors import InputError
 from topicx.files.file_kinds import LONGEST
@@ -58,6 +58,8 @@ PATTERNS = {
 tokenised text."""
 
 TIMEOUT = 20.0
+MOST_REPEATS = 65_535
+_repeats = re.compile(r"(?<=[{,\s])[0-9]+(?=\s*[,}])")
 """Seconds after which a pattern is given up on one text (a pattern can take for ever)."""
 
 _JOINERS = "'’\u200c\u200d"
@@ -197,6 +199,11 @@ class Tokenizer:
         if self.stem is not None:
             make_stemmer(self.stem)
         if self.pattern not in PATTERNS:
+            large = [number for number in _repeats.findall(self.pattern) if int(number[:9]) > MOST_REPEATS]
+            if large:  # regex hears no timeout while it counts
+                raise InputError(
+                    f"token pattern {self.pattern!r}: repeats {large[0]} times, of {MOST_REPEATS:,} at most"
+                )
             try:
                 self.compiled()
             except (regex.error, ValueError, OverflowError) as error:
@@ -397,7 +404,7 @@ class Encoder:
         """The same from the ids of the table of words. `begun` is 1 where the first document continues the last."""
         out, out_lengths = np.empty(len(ids), dtype=np.uint32), np.empty(len(lengths), dtype=np.int64)
         self.last_unknown = np.empty(len(lengths), dtype=np.int64)
-        kept, stopped, noise = settle(
+        kept, stopped, noise = settle_word_ids(
             ids, lengths, NO_NUMBERS, self.flags, self.pairs.keys, self.pairs.values, self.n_documents - begun,
             self.tokens, self.documents, self._last, out, out_lengths, self.last_unknown,
         )  # fmt: skip

@@ -1,0 +1,225 @@
+"""The documents of a report, from the state of the run, a corpus or a table of θ: what they carry and their largest
+shares of topics, gathered in one pass over θ whose memory does not grow with documents times topics.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.corpus import Corpus
+from topicx.corpus.table import SNIPPET, Column, Numbers, Table, Texts, Times
+from topicx.engines.threads import Engine
+from topicx.errors import InputError
+from topicx.estimate import theta_rows
+from topicx.estimate.topic_edits import follow_model_edits
+from topicx.model import Model
+from topicx.state import State
+from topicx.strings import Strings
+from topicx.tables.theta_reader import read_theta
+from topicx.views.group_mixtures import Mixtures
+from topicx.views.topics_by_column import Groups, MixtureSums, groups_of, inferred_rows
+
+LEAST = 0.01
+"""The least share of a topic that a report keeps of a document."""
+LEVELS = (0.1, 0.5)
+"""Shares from which on documents are counted."""
+TYPICAL = 20
+"""Typical documents a topic."""
+FEW_GROUPS = 30
+"""Values up to which a column of documents is shown though nobody asked for it."""
+MOST_GROUPS = 500
+"""Groups or spans that a report shows at most."""
+
+
+@dataclass
+class GroupedShares:
+    """Topics by one column of the documents."""
+
+    column: str
+    groups: Groups
+    found: Mixtures
+
+
+@dataclass
+class CollectedDocuments:
+    """Documents, their largest shares, and the mean shares of groups of them."""
+
+    source: str
+    """state, corpus or table."""
+    ids: Strings
+    columns: Table
+    lengths: NDArray[np.int64]
+    """Counted words of each."""
+    texts: Strings
+    """The beginning of each text, or all of it; empty: not known."""
+    indptr: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    topics: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
+    shares: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+    """The shares from LEAST on: a row a document, the largest first."""
+    above: NDArray[np.int64] = field(default_factory=lambda: np.zeros((len(LEVELS), 0), np.int64))
+    """Levels × topics: documents with at least such a share."""
+    mean: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """The mean share of each topic over documents with words."""
+    by: list[GroupedShares] = field(default_factory=list)
+    state: State | None = None
+    """The state, where every word's topic is known."""
+    whole: bool = True
+    """Whether all shares of the documents were known, not the largest alone."""
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def typical(self, n_topics: int, number: int = TYPICAL) -> list[list[tuple[int, float]]]:
+        """Each topic's documents with the largest shares, from half the median length on."""
+        floor = np.median(self.lengths[self.lengths > 0]) / 2 if np.any(self.lengths > 0) else 0
+        document = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        kept = self.lengths[document] >= max(floor, 1)
+        document, topic, share = document[kept], self.topics[kept], self.shares[kept]
+        order = np.lexsort((document, -share, topic))
+        ranked = topic[order]
+        rank = np.arange(len(order)) - np.searchsorted(ranked, ranked, side="left")
+        order = order[rank < number]
+        found: list[list[tuple[int, float]]] = [[] for _ in range(n_topics)]
+        for at in order.tolist():
+            found[int(topic[at])].append((int(document[at]), float(share[at])))
+        return found
+
+
+class _Shares:
+    """Gathers θ batch by batch."""
+
+    def __init__(self, n_topics: int, least: float) -> None:
+        self.least, self.lengths = least, [np.zeros(1, np.int64)]
+        self.topics: list[NDArray[np.uint16]] = []
+        self.shares: list[NDArray[np.float32]] = []
+        self.above = np.zeros((len(LEVELS), n_topics), np.int64)
+        self.total = np.zeros(n_topics)
+        self.counted = 0
+
+    def add(self, rows: NDArray[Any], lengths: NDArray[np.int64]) -> None:
+        rows = np.where(lengths[:, None] > 0, rows, 0)  # θ of a document without words is the prior's
+        document, topic = np.nonzero(rows >= self.least)
+        share = rows[document, topic].astype(np.float32)
+        order = np.lexsort((topic, -share, document))
+        self.lengths.append(np.bincount(document, minlength=len(rows)))
+        self.topics.append(topic[order].astype(np.uint16))
+        self.shares.append(share[order])
+        for at, level in enumerate(LEVELS):
+            self.above[at] += (rows >= level).sum(axis=0)
+        self.total += rows.sum(axis=0, dtype=np.float64)
+        self.counted += int((lengths > 0).sum())
+
+    def into(self, documents: CollectedDocuments) -> None:
+        documents.indptr = np.cumsum(np.concatenate(self.lengths))
+        documents.topics = np.concatenate([np.zeros(0, np.uint16), *self.topics])
+        documents.shares = np.concatenate([np.zeros(0, np.float32), *self.shares])
+        documents.above, documents.mean = self.above, self.total / max(self.counted, 1)
+
+
+def collected_documents(
+    model: Model, *, state: str | os.PathLike[str] | State | None = None,
+    corpus: str | os.PathLike[str] | Corpus | None = None, doc_topics: str | os.PathLike[str] | None = None,
+    by: Sequence[str] = (), unit: str | None = None, seed: int = 1, threads: int | Engine = 0,
+) -> CollectedDocuments | None:  # fmt: skip
+    """The documents of the one source that is given; None: of none."""
+    if sum(one is not None for one in (state, corpus, doc_topics)) > 1:
+        raise InputError("the documents are those of --state, of --corpus or of --doc-topics, not of several")
+    if state is not None:
+        documents, theta = _of_state(model, state, threads)
+    elif corpus is not None:
+        documents, theta = _of_corpus(model, corpus, seed, threads)
+    elif doc_topics is not None:
+        documents, theta = _of_table(model, os.fspath(doc_topics))
+    else:
+        if by:
+            raise InputError("--by: needs documents: --state, --corpus or --doc-topics")
+        return None
+    groups = _groups(documents.columns, by, unit)
+    gathered = _Shares(model.n_topics, LEAST)
+    sums = [MixtureSums(one, documents.lengths) for _, one in groups]
+    for begin, rows in theta:
+        gathered.add(rows, documents.lengths[begin : begin + len(rows)])
+        for one in sums:
+            one.add(begin, rows)
+    gathered.into(documents)
+    documents.by = [GroupedShares(name, one, each.result()) for (name, one), each in zip(groups, sums, strict=True)]
+    return documents
+
+
+Batches = Iterable[tuple[int, NDArray[Any]]]
+
+
+def _of_state(
+    model: Model, state: str | os.PathLike[str] | State, threads: int | Engine
+) -> tuple[CollectedDocuments, Batches]:  # fmt: skip
+    from topicx.interop import read_state
+
+    held = state if isinstance(state, State) else read_state(state)
+    why = model.unlike(held)
+    if why is not None:
+        raise InputError(f"--state: it is not of the model's run: {why}")
+    held = follow_model_edits(held, model)
+    columns, texts = _parted(held.table)
+    documents = CollectedDocuments("state", held.ids, columns, held.lengths, texts, state=held)
+    return documents, theta_rows(held, threads=threads)
+
+
+def _of_corpus(
+    model: Model, corpus: str | os.PathLike[str] | Corpus, seed: int, threads: int | Engine
+) -> tuple[CollectedDocuments, Batches]:  # fmt: skip
+    held = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
+    columns, texts = _parted(held.table)
+    theta, lengths = inferred_rows(model, held, seed, threads)
+    return CollectedDocuments("corpus", held.ids, columns, lengths, texts), theta
+
+
+def _of_table(model: Model, path: str) -> tuple[CollectedDocuments, Batches]:
+    table = read_theta(path, model.called or [str(k) for k in range(model.n_topics)])
+    columns, texts = _parted(table.columns)
+    documents = CollectedDocuments("table", table.ids, columns, table.lengths, texts, whole=table.whole)
+    return documents, [(0, table.theta)]
+
+
+def _parted(table: Table) -> tuple[Table, Strings]:
+    """What documents carry, and apart from it the beginnings of their texts."""
+    texts = table.get(SNIPPET)
+    return table.without(SNIPPET), texts.strings if isinstance(texts, Texts) else Strings.of([])
+
+
+def _groups(columns: Table, by: Sequence[str], unit: str | None) -> list[tuple[str, Groups]]:
+    """The columns that are asked for; if none is: time, collection and label, where they have few values."""
+    found: list[tuple[str, Groups]] = []
+    for name in dict.fromkeys(by):
+        found.append((name, _grouped(columns, name, unit)))
+    if by:
+        return found
+    if "time" in columns and _any(columns["time"]):
+        found.append(("time", _grouped(columns, "time", unit)))
+    for name in ("collection", "label"):
+        if name in columns and _any(columns[name]):
+            one = groups_of(columns, name)
+            if 1 < len(one.names) <= FEW_GROUPS:
+                found.append((name, one))
+    return found
+
+
+def _grouped(columns: Table, name: str, unit: str | None) -> Groups:
+    """Spans of a column of times or of many numbers, each value of another."""
+    spans = unit if name in columns and (name == "time" or isinstance(columns[name], Numbers)) else None
+    found = groups_of(columns, name, spans)
+    if len(found.names) > MOST_GROUPS:
+        raise InputError(f"--by {name}: {len(found.names):,} groups are too many for a report: --bins makes them wider")
+    return found
+
+
+def _any(column: Column) -> bool:
+    """Whether any document has a value there."""
+    if isinstance(column, Numbers | Times):
+        return bool(np.isfinite(column.values).any())
+    return any(value not in (None, []) for value in column.told())

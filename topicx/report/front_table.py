@@ -1,0 +1,121 @@
+"""The front page as HTML that reads without a script: in a text browser, in print, in a mail's preview."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import numpy as np
+
+from topicx.report.figures import percent
+from topicx.report.report_contents import ReportContents, size_sentence
+from topicx.report.trend_sentences import Sentence
+
+BAR, LINE, TALL = 58, 256, 30
+"""Widths of bars and of lines over time, and the height of a line."""
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def text_of(value: Any) -> str:
+    """A text as HTML has it; control characters are marked."""
+    return html.escape(_CONTROLS.sub("�", str(value)), quote=True)
+
+
+def sentence_html(contents: ReportContents, sentence: Sentence) -> str:
+    """A sentence with its topics as links."""
+    return "".join(_link(contents, one) if isinstance(one, int) else text_of(one) for one in sentence)
+
+
+def _link(contents: ReportContents, topic: int) -> str:
+    named = bool(len(contents.model.topic_names) and contents.model.topic_names[topic])
+    kind = "named" if named else "unnamed"
+    return (
+        f'<a class="in-text {kind}" data-topic="{topic}" href="#/topic/{topic}" dir="auto">'
+        f"{text_of(contents.called(topic))}</a>"
+    )  # fmt: skip
+
+
+def front_page(contents: ReportContents) -> str:
+    """Headline, size, and the table of all topics."""
+    head = f'<h1 tabindex="-1">{sentence_html(contents, contents.headline)}</h1>'
+    sub = f'<p class="sub">{text_of(size_sentence(contents))}</p>'
+    return f'{head}{sub}<div id="front-tools"></div>{_table(contents)}<div id="front-more"></div>'
+
+
+def _table(contents: ReportContents) -> str:
+    time, most = contents.time, max(float(contents.weights.max()), 1e-12)
+    columns = [
+        '<th scope="col" class="number">No.</th>', '<th scope="col">Topic</th>',
+        '<th scope="col">Most frequent words</th>', '<th scope="col" class="share">Share of words</th>',
+    ]  # fmt: skip
+    if time:
+        known = [name for name in time.names if name != "(none)"]
+        ends = f"<span>{text_of(known[0])}</span><span>{text_of(known[-1])}</span>"
+        said = "<span>Over time, each to its own peak</span>"
+        columns.append(f'<th scope="col" class="line">{said}<span class="ends">{ends}</span></th>')
+        columns.append('<th scope="col" class="most">Most in</th>')
+    rows = "".join(_row(contents, k, most) for k in contents.order())
+    return (
+        '<table id="front" class="topics"><caption class="hidden">All topics</caption>'
+        f"<thead><tr>{''.join(columns)}</tr></thead><tbody>{rows}</tbody></table>"
+    )  # fmt: skip
+
+
+def _row(contents: ReportContents, topic: int, most: float) -> str:
+    named = bool(len(contents.model.topic_names) and contents.model.topic_names[topic])
+    shown = bool(contents.model.shown[topic])
+    words, share = contents.top[topic], float(contents.weights[topic])
+    kinds = " ".join(kind for kind, so in (("unnamed", not named), ("away", not shown)) if so)
+    care = contents.quality.care.get(topic)
+    ring = ""
+    if care:
+        why = text_of("; ".join(contents.told(one) for one in care))
+        ring = f'<span class="ring" title="{why}"><span class="hidden"> Read with care: {why}.</span></span>'
+    away = "" if shown else ' <span class="tag">hidden</span>'
+    link = f'<a href="#/topic/{topic}" dir="auto">{text_of(contents.called(topic))}</a>'
+    if named:
+        name = f'<th scope="row" class="name">{link}{ring}{away}</th><td class="words">{_isolated(words)}</td>'
+    else:  # its three words are its name, and are not said twice
+        rest = f'<span class="rest"> {_isolated(words[3:])}</span>'
+        name = f'<th scope="row" class="name" colspan="2">{link}{rest}{ring}{away}</th>'
+    cells = [
+        f'<td class="number">{topic}</td>', name,
+        f'<td class="share">{_bar(share / most)}<span>{100 * share:.1f}%</span></td>',
+    ]  # fmt: skip
+    time = contents.time
+    if time:
+        at = time.most[topic]
+        values = np.nan_to_num(time.shares.found.mean[:, topic][np.isfinite(time.shares.found.times)])
+        name = time.names[at] if at >= 0 else ""
+        top = f"{name}, at {percent(float(time.shares.found.mean[at, topic]))}" if at >= 0 else ""
+        cells.append(f'<td class="line">{sparkline(values)}</td>')
+        cells.append(f'<td class="most" title="{text_of(top)}">{text_of(name)}</td>')
+    return f'<tr data-topic="{topic}" class="{kinds}">{"".join(cells)}</tr>'
+
+
+def _isolated(words: list[str]) -> str:
+    """Words side by side, each in its own direction."""
+    return " ".join(f"<bdi>{text_of(word)}</bdi>" for word in words)
+
+
+def _bar(part: float) -> str:
+    width = max(round(BAR * part, 1), 0.5)
+    return (
+        f'<svg class="bar" width="{BAR}" height="8" aria-hidden="true" focusable="false">'
+        f'<rect width="{width:g}" height="8"/></svg>'
+    )  # fmt: skip
+
+
+def sparkline(values: np.ndarray[Any, Any]) -> str:
+    """A line on its area, to its own peak."""
+    top = max(float(values.max()), 1e-12) if len(values) else 1.0
+    step = LINE / max(len(values) - 1, 1)
+    points = [f"{i * step:.0f} {TALL - 1 - (TALL - 4) * float(v) / top:.0f}" for i, v in enumerate(values)]
+    if len(points) == 1:
+        points = [points[0], points[0].replace("0 ", f"{LINE} ", 1)]
+    path = "L".join(points)
+    return (
+        f'<svg class="spark" viewBox="0 0 {LINE} {TALL}" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="area" d="M0 {TALL}L{path}L{LINE} {TALL}Z"/><path class="stroke" d="M{path}"/></svg>'
+    )  # fmt: skip

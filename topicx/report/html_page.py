@@ -1,0 +1,114 @@
+"""A report as one HTML file: a front page that reads as it stands, the data, and the page's own code.
+
+The page asks nothing of a network, and its policy forbids that.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+
+from topicx.report.figures import count
+from topicx.report.front_table import front_page, text_of
+from topicx.report.packed_arrays import PackedPart
+from topicx.report.page import page_script, page_style
+from topicx.report.page_parts import KeptDocuments, core_part, documents_part, kept_documents, text_parts
+from topicx.report.report_contents import ReportContents
+from topicx.report.report_options import SizeLimits, smaller_limits
+
+POLICY = (
+    "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+def hash_of(text: str) -> str:
+    """The hash of a script or a style as a policy names it."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def html_report(contents: ReportContents) -> bytes:
+    """The page, within the size that the options allow."""
+    steps = smaller_limits(contents.options.snippets == "full")
+    cache: dict[tuple[object, ...], bytes] = {}
+    for limits in steps:
+        page = _page(contents, limits, cache)
+        if len(page) <= contents.options.max_size:
+            break
+    return page
+
+
+def _page(contents: ReportContents, limits: SizeLimits, cache: dict[tuple[object, ...], bytes]) -> bytes:
+    """The page under these limits."""
+    documents = contents.documents
+    kept = kept_documents(documents, contents.typical, limits.documents) if documents else None
+    said = ["Left out here", "; ".join(limits.said) or _nothing_left_out(contents)]
+    contents.about = [row for row in contents.about if row[0] != said[0]]
+    contents.about.insert(_place(contents), (said[0], said[1]))
+    parts = [core_part(contents, limits, kept)]
+    if documents and kept is not None:
+        parts.append(documents_part(contents, limits, kept))
+        if contents.options.snippets == "full" and limits.text:
+            parts += text_parts(contents, limits, kept)
+    return _assembled(contents, parts, kept)
+
+
+def _place(contents: ReportContents) -> int:
+    """Before the rows of about that end it."""
+    return max(len(contents.about) - 3, 0)
+
+
+def _nothing_left_out(contents: ReportContents) -> str:
+    left = contents.words.left_out
+    words = f" {count(left)} rarer words have no page of their own." if left else ""
+    return f"Nothing: all topics and all documents are in this file.{words}"
+
+
+def _assembled(contents: ReportContents, parts: Sequence[PackedPart], kept: KeptDocuments | None) -> bytes:
+    options = contents.options
+    style, script = page_style(), page_script()
+    head = {
+        "parts": {part.name: part.directory for part in parts},
+        "blocks": sum(part.name.startswith("texts") for part in parts),
+        "documents": 0 if kept is None else len(kept.rows),
+    }
+    policy = POLICY.format(script=hash_of(script), style=hash_of(style))
+    title = text_of(options.title)
+    data = "".join(
+        f'<script type="text/plain" id="part-{part.name}">{part.packed().decode()}</script>\n' for part in parts
+    )
+    told = json.dumps(head, separators=(",", ":")).replace("<", "\\u003c")
+    lines = [
+        "<!doctype html>",
+        f'<html lang="en" data-texts="{text_of(options.language)}">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        '<meta name="generator" content="topicx report">',
+        f"<title>{title}</title>",
+        f"<style>{style}</style>",
+        "</head>",
+        "<body>",
+        '<a class="skip" href="#content">Skip to content</a>',
+        f'<header id="top"><a class="brand" href="#/" dir="auto">{title}</a><nav id="views" aria-label="Views"></nav>'
+        '<div id="find"></div></header>',
+        '<noscript><p class="plain">Without JavaScript this page shows the table of topics. '
+        "The other views need it; nothing is loaded from anywhere.</p></noscript>",
+        f'<main id="content" tabindex="-1"><section id="front-view">{front_page(contents)}</section>'
+        '<section id="view" hidden></section></main>',
+        '<div id="status" role="status" aria-live="polite" class="hidden"></div>',
+        '<footer id="foot"></footer>',
+        f'<script type="application/json" id="head">{told}</script>',
+        data + f"<script>{script}</script>",
+        "</body>",
+        "</html>",
+        "",
+    ]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+__all__ = ["hash_of", "html_report"]

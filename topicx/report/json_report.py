@@ -1,0 +1,53 @@
+"""A report's numbers as JSON, for other programs: what docs/report.md names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from topicx.report.page_facts import page_facts, rounded
+from topicx.report.report_contents import ReportContents
+
+WORDS = 40
+
+
+def json_report(contents: ReportContents) -> dict[str, Any]:
+    """The facts of a page, and each topic's words, shares by columns and typical documents."""
+    found = page_facts(contents)
+    words = contents.words
+    found["words"] = [
+        [
+            {"word": words.words[int(w)], "uses": round(float(used), 3), "everywhere": round(float(words.uses[w]), 3)}
+            for w, used in list(zip(words.chosen[own], words.used[own], strict=True))[:WORDS]
+        ]
+        for own in (slice(words.starts[k], words.starts[k + 1]) for k in range(contents.model.n_topics))
+    ]  # fmt: skip
+    for facts, view in zip(found["by"], contents.columns, strict=True):
+        low, high = view.shares.found.intervals()
+        facts["mean"] = [rounded(row) for row in view.shares.found.mean]
+        facts["low"], facts["high"] = [rounded(row) for row in low], [rounded(row) for row in high]
+    found["typical"] = _typical(contents)
+    return found
+
+
+def _typical(contents: ReportContents) -> list[list[dict[str, Any]]]:
+    documents, model = contents.documents, contents.model
+    texts = contents.options.snippets != "none"
+    if documents:
+        return [
+            [
+                {"id": documents.ids[d], "share": round(share, 5)}
+                | ({"text": documents.texts[d][:340]} if texts and len(documents.texts) else {})
+                for d, share in each
+            ]
+            for each in contents.typical
+        ]  # fmt: skip
+    found: list[list[dict[str, Any]]] = []
+    number = model.example_documents.shape[1]
+    for k in range(len(model.example_documents)):
+        rows = [at for at in range(k * number, (k + 1) * number) if model.example_documents.ravel()[at] >= 0]
+        found.append([
+            {"id": model.example_ids[at], "share": round(float(model.example_weights.ravel()[at]), 5)}
+            | ({"text": model.example_snippets[at]} if texts and len(model.example_snippets) else {})
+            for at in rows
+        ])  # fmt: skip
+    return found

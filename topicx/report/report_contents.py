@@ -1,0 +1,257 @@
+"""All that a report says, whatever its format: numbers, words, sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.corpus.table import Numbers, Times
+from topicx.model import Model
+from topicx.report.collected_documents import CollectedDocuments, GroupedShares
+from topicx.report.figures import bin_name, count, percent, plural, singular
+from topicx.report.report_options import ReportOptions
+from topicx.report.topic_phrases import topic_phrases
+from topicx.report.topic_quality import (
+    Settling,
+    TopicQuality,
+    interpretation,
+    quality_sentence,
+    settling,
+    topic_quality,
+)
+from topicx.report.topic_relations import Families, nearest, together, topic_families, word_overlap
+from topicx.report.topic_words import ReportWords, report_words, topic_rows
+from topicx.report.trend_sentences import (
+    Sentence,
+    Spans,
+    centre_of,
+    change_sentence,
+    leaders_sentence,
+    most_in,
+    spans_of,
+    trend_sentence,
+)
+
+LISTED = 10
+"""Words of a topic in a list."""
+
+
+@dataclass
+class ColumnView:
+    """Topics by one column: what the view of it says."""
+
+    shares: GroupedShares
+    names: list[str]
+    label: str
+    ordered: bool
+    """Spans of time, one after another."""
+    spans: Spans | None = None
+    headline: Sentence = field(default_factory=list)
+    leaders: list[int] = field(default_factory=list)
+    trends: list[str] = field(default_factory=list)
+    """A sentence a topic."""
+    most: list[int] = field(default_factory=list)
+    """The span where each topic is largest."""
+    order: list[int] = field(default_factory=list)
+    """Topics by when they stand."""
+    partial: str = ""
+    """The years that the last span has, where documents end before it does."""
+
+
+@dataclass
+class ReportContents:
+    """What every format of a report shows."""
+
+    model: Model
+    options: ReportOptions
+    notes: dict[int, str]
+    words: ReportWords
+    top: list[list[str]]
+    """The most frequent words of each topic."""
+    weights: NDArray[np.float64]
+    quality: TopicQuality
+    settled: Settling
+    families: Families
+    overlap: NDArray[np.float64]
+    near: list[list[tuple[int, float]]]
+    making: list[list[str]]
+    """What to make of each topic."""
+    own_words: list[str]
+    """A sentence a topic on the words that tell it apart."""
+    headline: Sentence
+    documents: CollectedDocuments | None = None
+    beside: list[list[tuple[int, float, int]]] = field(default_factory=list)
+    phrases: list[list[tuple[str, int]]] = field(default_factory=list)
+    columns: list[ColumnView] = field(default_factory=list)
+    typical: list[list[tuple[int, float]]] = field(default_factory=list)
+    about: list[tuple[str, str]] = field(default_factory=list)
+    effects: list[dict[str, Any]] = field(default_factory=list)
+    search: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def time(self) -> ColumnView | None:
+        """The first view over time."""
+        return next((one for one in self.columns if one.ordered), None)
+
+    def called(self, topic: int) -> str:
+        """The topic's name, or its three most frequent words."""
+        names = self.model.topic_names
+        return (names[topic] if len(names) else "") or " ".join(self.top[topic][:3]) or f"topic {topic}"
+
+    def told(self, sentence: Sentence) -> str:
+        """A sentence as plain text."""
+        return "".join(self.called(part) if isinstance(part, int) else part for part in sentence)
+
+    def topic_sentence(self, topic: int) -> str:
+        """What is found of a topic: how it goes over time, else the words that tell it apart."""
+        trend = self.time.trends[topic] if self.time else ""
+        return trend or self.own_words[topic]
+
+    def order(self) -> list[int]:
+        """The topics of the front page: by when, or by share."""
+        if self.time:
+            return self.time.order
+        return [int(k) for k in np.lexsort((np.arange(len(self.weights)), -self.weights))]
+
+
+def report_contents(
+    model: Model, options: ReportOptions, documents: CollectedDocuments | None, notes: Mapping[int, str]
+) -> ReportContents:  # fmt: skip
+    """Everything that the reports of these inputs say."""
+    rows = topic_rows(model)
+    words = report_words(model, rows)
+    weights = np.nan_to_num(model.topic_weights)
+    state = documents.state if documents else None
+    above = documents.above if documents else np.zeros((0, 0), np.int64)
+    quality = topic_quality(model, rows, words, state, above, options.unit)
+    settled = settling(model)
+    overlap = word_overlap(rows)
+    totals = np.asarray(rows.sum(axis=1)).ravel()
+    contents = ReportContents(
+        model, options, dict(notes), words, [words.names(k, 1.0, LISTED) for k in range(model.n_topics)], weights,
+        quality, settled, topic_families(rows, weights), overlap, nearest(overlap, model.shown),
+        [interpretation(k, quality, words, totals, options.unit) for k in range(model.n_topics)],
+        [_own_words(words, k) for k in range(model.n_topics)], [],
+    )  # fmt: skip
+    if documents:
+        contents.documents = documents
+        contents.columns = [_column_view(one, documents, model) for one in documents.by]
+        contents.beside = together(documents.indptr, documents.topics, documents.shares, model.n_topics, model.shown)
+        contents.typical = documents.typical(model.n_topics)
+        if state is not None and state.placed:
+            contents.phrases = topic_phrases(state)
+    contents.headline = _headline(contents)
+    return contents
+
+
+def _own_words(words: ReportWords, topic: int) -> str:
+    """The words that tell a topic from the others, where at least half of their uses are there."""
+    own = slice(words.starts[topic], words.starts[topic + 1])
+    uses = words.uses[words.chosen[own]]
+    half = {int(w) for w, n, all_ in zip(words.chosen[own], words.used[own], uses, strict=True) if n >= all_ / 2}
+    said = [f"“{words.words[w]}”" for w in words.of_topic(topic, 0.6, 20) if w in half][:3]
+    if len(said) < 2 or not len(words.starts) > 2:
+        return ""
+    return f"More than half of all uses of {', '.join(said[:-1])} and {said[-1]} are here"
+
+
+def _column_view(shares: GroupedShares, documents: CollectedDocuments, model: Model) -> ColumnView:
+    groups = shares.groups
+    names = [bin_name(name) if groups.ordered else name for name in groups.names]
+    label = {"time": "time", "label": "label", "collection": "collection"}.get(shares.column, shares.column)
+    view = ColumnView(shares, names, label, groups.ordered)
+    if groups.ordered:
+        spans = view.spans = spans_of(shares.found)
+        view.headline, view.leaders = leaders_sentence(spans, model.shown)
+        view.trends = [trend_sentence(spans, k) for k in range(model.n_topics)]
+        view.most = [most_in(spans, k) for k in range(model.n_topics)]
+        middle = [centre_of(spans, k) for k in range(model.n_topics)]
+        view.order = sorted(range(model.n_topics), key=lambda k: (middle[k], k))
+        view.partial = _partial(shares, documents)
+    return view
+
+
+def _partial(shares: GroupedShares, documents: CollectedDocuments) -> str:
+    """Of spans of years, what the last one has, where the documents end before it does."""
+    column = documents.columns.get(shares.column)
+    last = [name for name in shares.groups.names if re.fullmatch(r"\d{4}-\d{4}", name)][-1:]
+    if not last or column is None or not len(column):
+        return ""
+    if isinstance(column, Numbers | Times) and not (isinstance(column, Times) and column.dates):
+        latest = int(np.nanmax(column.values))
+    else:
+        texts = {value for value in column.told() if isinstance(value, str)}
+        latest = max((int(text[:4]) for text in texts if re.match(r"\d{4}", text)), default=0)
+    first, end = map(int, last[0].split("-"))
+    if not first <= latest < end:
+        return ""
+    return str(first) if latest == first else f"{first} to {latest}"
+
+
+def _headline(contents: ReportContents) -> Sentence:
+    """The front page's sentence."""
+    shown, weights = contents.model.shown, contents.weights
+    if contents.time and contents.time.spans:
+        told = change_sentence(contents.time.spans, shown, singular(contents.options.unit))
+        if told:
+            return told
+    order = [int(k) for k in np.lexsort((np.arange(len(weights)), -weights)) if shown[k]]
+    if not order:
+        return ["All topics are hidden"]
+    if len(order) == 1:
+        return ["One topic holds all the words: ", order[0]]
+    if len(order) <= 12:
+        least = order[-1]
+        return [
+            f"The largest of {len(order)} topics is ", order[0], f", {percent(weights[order[0]])} of the words; the "
+            "smallest is ", least, f", {percent(weights[least])}",
+        ]  # fmt: skip
+    ten = percent(float(weights[order[:10]].sum()))
+    return [f"The ten largest of {len(order)} topics hold {ten} of the words; the largest is ", order[0]]
+
+
+def size_sentence(contents: ReportContents) -> str:
+    """How much there is, in one line."""
+    model, documents = contents.model, contents.documents
+    number = int(model.shown.sum())
+    made = [f"{count(number)} topic{'s' if number != 1 else ''}"]
+    n_documents = len(documents) if documents else model.meta.get("documents")
+    n_tokens = int(documents.lengths.sum()) if documents else model.meta.get("tokens")
+    if isinstance(n_documents, int):
+        unit = plural(contents.options.unit) if n_documents != 1 else singular(contents.options.unit)
+        made.append(f"in {count(n_documents)} {unit}")
+    time = contents.time
+    if time and len(time.names) > 1:
+        known = [name for name in time.names if name != "(none)"]
+        made[-1] += f", {known[0]} to {known[-1]}"
+    told = " ".join(made)
+    if isinstance(n_tokens, int):
+        told += f"; {count(n_tokens)} words counted"
+    order = np.sort(contents.weights[model.shown])[::-1]
+    if number > 12:
+        told += f". The ten largest topics hold {percent(float(order[:10].sum()))} of them"
+    return told + "."
+
+
+def families_sentence(contents: ReportContents, number: int) -> list[Any]:
+    """How many families, and the largest."""
+    families = contents.families
+    members = families.cuts[number]
+    held = [float(contents.weights[one].sum()) for one in members]
+    if len(members) == 1:
+        return ["All topics are one family"]
+    largest = int(np.argmax(held))
+    vocabulary = contents.model.vocabulary
+    words = ", ".join(vocabulary[w] for w in families.words[number][largest])
+    return [
+        f"The {len(families.order)} topics fall into {number} families; the largest, around ", {"w": words},
+        f", holds {percent(held[largest])} of the words",
+    ]  # fmt: skip
+
+
+__all__ = ["ColumnView", "ReportContents", "families_sentence", "quality_sentence", "report_contents", "size_sentence"]

@@ -1,0 +1,130 @@
+"""A report from a model and its documents, in the format that is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import Engine
+from topicx.errors import InputError
+from topicx.files.atomic_output import atomic_output
+from topicx.model import Model
+from topicx.report.collected_documents import CollectedDocuments, collected_documents
+from topicx.report.figures import count, plural
+from topicx.report.html_page import html_report
+from topicx.report.name_edits import read_name_edits
+from topicx.report.report_contents import ReportContents, report_contents
+from topicx.report.report_options import ReportOptions
+from topicx.state import State
+
+Source = str | os.PathLike[str]
+
+
+def gathered_contents(
+    model: Model, options: ReportOptions, *, state: Source | State | None = None, corpus: Source | Corpus | None = None,
+    doc_topics: Source | None = None, edits: Source | None = None, threads: int | Engine = 0,
+) -> ReportContents:  # fmt: skip
+    """All that a report of these inputs says."""
+    notes: dict[int, str] = {}
+    if edits is not None:
+        changes = read_name_edits(edits, model.n_topics)
+        digest = model.digest
+        model, notes = changes.applied(model), changes.notes
+        model.digest = digest
+    documents = collected_documents(
+        model, state=state, corpus=corpus, doc_topics=doc_topics, by=options.by, unit=options.bins, seed=options.seed,
+        threads=threads,
+    )  # fmt: skip
+    if options.titles:
+        if documents is None:
+            raise InputError("--titles: needs documents: --state, --corpus or --doc-topics")
+        if options.titles not in documents.columns:
+            known = ", ".join(documents.columns) or "nothing beside their words"
+            raise InputError(f"--titles {options.titles}: no such column. Columns: {known}")
+    contents = report_contents(model, options, documents, notes)
+    contents.about = about_rows(model, options, documents)
+    return contents
+
+
+def write_report(path: Source, form: str, contents: ReportContents) -> int:
+    """Write the report and return its size in bytes."""
+    data = rendered(form, contents)
+    with atomic_output(path) as out:
+        out.write(data)
+    return len(data)
+
+
+def rendered(form: str, contents: ReportContents) -> bytes:
+    """The report's bytes."""
+    if form == "html":
+        return html_report(contents)
+    if form == "md":
+        from topicx.report.markdown_report import markdown_report
+
+        return markdown_report(contents).encode("utf-8", "replace")
+    from topicx.report.json_report import json_report
+
+    return (json.dumps(json_report(contents), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+
+
+def about_rows(model: Model, options: ReportOptions, documents: CollectedDocuments | None) -> list[tuple[str, str]]:
+    """How it was made, in rows; the three last are digests."""
+    meta: dict[str, Any] = model.meta
+    rows: list[tuple[str, str]] = []
+    if options.command:
+        rows.append(("Command", options.command))
+    made = [str(meta.get("model", "lda")).upper().replace("MEDLDA", "MedLDA"), f"{model.n_topics} topics"]
+    sampler = f" by {meta['sampler']}" if "sampler" in meta else ""
+    made += [f"{meta['iterations']} iterations{sampler}"] if "iterations" in meta else []
+    made += [f"seed {meta['seed']}"] if "seed" in meta else []
+    estimator = meta.get("estimator")
+    if isinstance(estimator, dict):
+        made.append(f"topics by {estimator.get('phi')}, shares of documents by {estimator.get('theta')}")
+    rows.append(("Model", ", ".join(made)))
+    rows.append(("Texts", _texts(model, options, documents)))
+    if documents and not documents.whole:
+        rows.append(("Shares", "The table has the largest shares of each document alone: the others count as nothing."))
+    rows.append(("Made with", f"topicx {_version()}"))
+    rows.append(("Digest of the model", model.digest or "it was not read from a file"))
+    rows.append(("Digest of the corpus", model.parents.get("corpus", "not known")))
+    return rows
+
+
+def _texts(model: Model, options: ReportOptions, documents: CollectedDocuments | None) -> str:
+    unit = plural(options.unit)
+    tokenizer = model.meta.get("tokenizer") or {}
+    stop = len(tokenizer.get("stopwords", ()))
+    told = []
+    if documents:
+        empty = int((documents.lengths == 0).sum())
+        told.append(f"{count(len(documents))} {unit}, {count(int(documents.lengths.sum()))} words counted")
+        if empty:
+            told.append(f"{count(empty)} {unit} without a word that the model knows count for nothing")
+    else:
+        for key, name in (("documents", unit), ("tokens", "words counted")):
+            told += [f"{count(model.meta[key])} {name}"] if isinstance(model.meta.get(key), int) else []
+    told.append(f"{count(model.n_words)} different words")
+    if stop:
+        told.append(f"{count(stop)} stop words left out")
+    return "; ".join(told) + "."
+
+
+def _version() -> str:
+    from topicx import __version__
+
+    return __version__
+
+
+def default_title(path: Source) -> str:
+    """A report's title where nobody gives one: the model's file name."""
+    name = Path(os.fspath(path)).name
+    return name.removesuffix(".model") or "Topics"
+
+
+def with_title(options: ReportOptions, path: Source) -> ReportOptions:
+    """The options with a title."""
+    return options if options.title else replace(options, title=default_title(path))
