@@ -22,7 +22,7 @@ from topicx.errors import InputError
 from topicx.estimate import estimate, theta_rows
 from topicx.estimate.averaging import average_models
 from topicx.estimate.cgsp_counts import MAX_ENTRIES
-from topicx.estimate.estimators import BY_ENTRY, add_examples, chosen_phi, estimate_memory
+from topicx.estimate.estimators import BY_ENTRY, Estimator, add_examples, chosen_phi, estimate_memory
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
 from topicx.files.mapped_arrays import check_unchanged
 from topicx.model import Model

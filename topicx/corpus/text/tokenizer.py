@@ -392,7 +392,7 @@ class Encoder:
             ids, lengths = self.tokenizer.ids(texts, table)
         out, out_lengths = np.empty(len(ids), np.uint32), np.empty(len(lengths), np.int64)
         unknown, nothing = np.empty(len(lengths), np.int64), np.zeros(0, np.int64)
-        kept, _, _ = settle(
+        kept, _, _ = settle_word_ids(
             ids, lengths, NO_NUMBERS, self.flags, self.pairs.keys, self.pairs.values, 0, nothing, nothing, nothing,
             out, out_lengths, unknown,
         )  # fmt: skip
