@@ -18,8 +18,8 @@ from topicx.cli.common import (
     stack_options,
     threads,
 )
+from topicx.corpus.slices import UNITS
 from topicx.strings import one_line
-from topicx.views.time_bins import UNITS
 
 if TYPE_CHECKING:
     from topicx.model import Model

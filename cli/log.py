@@ -29,6 +29,10 @@ class Log:
         """A message: its text for people; what happened, and the facts of it, for programs. `always`: though quiet."""
         print_note(text, quiet=self.quiet and not always)
 
+    def finishing(self) -> None:
+        """A signal has asked for an end."""
+        self.tell("finishing the sweep (once more: stop at once) …")
+
     def progress(self, total: float) -> Progress:
         return for_terminal("training", total, "sweeps", quiet=self.quiet)
 

@@ -83,12 +83,12 @@ def command(
     Ctrl-C keeps the rows that are finished.
     """
     from topicx.cli.log import Log
-    from topicx.cli.training import Stopper
     from topicx.corpus.corpus import Corpus
     from topicx.engines.threads import Threads
     from topicx.evaluate.search import CLOSING, check_model, check_numbers, search
     from topicx.run import check_fit
     from topicx.sampling import sampler_registry
+    from topicx.stop_signals import Stopper
     from topicx.views.picture_files import check_plot
 
     check_outputs([plot_file, cells], [corpus])
@@ -123,7 +123,7 @@ def command(
         if row["topics"] in numbers:
             told(row)
     seed = settings.pop("seed")
-    with Threads(threads) as engine, Stopper(Log(quiet)) as stopper:
+    with Threads(threads) as engine, Stopper(told=Log(quiet).finishing) as stopper:
         found = search(
             loaded, numbers, chains=chains, held_out=held_out, words=words, seed=seed, threads=engine, known=known,
             each=keep, stop=lambda: stopper.asked, **settings,

@@ -9,8 +9,9 @@ import click
 
 from topicx.cli import priors
 from topicx.cli.log import Log
-from topicx.cli.training import Stopper, unfinished, with_number
+from topicx.cli.training import unfinished, with_number
 from topicx.errors import InputError
+from topicx.stop_signals import Stopper
 
 
 def train_stream(
@@ -59,7 +60,7 @@ def train_stream(
             progress.advance(documents - done, f"pass {sweep} of {options.iterations}")
             done = documents
 
-        with Stopper(log) as stopper:
+        with Stopper(told=log.finishing) as stopper:
             model = train_file(corpus, options, engine, report, lambda: stopper.asked)
     stopped = model.meta.get("stopped_after")
     if stopped is not None and (output == "-" or not unfinished(output)):  # a whole model stays as it was

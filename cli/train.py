@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from topicx.cli.common import (
     verbose,
 )
 from topicx.cli.log import JsonLog, Log
-from topicx.cli.training import Series, Stopper, Wanted, kept_at_failure, train_one
+from topicx.cli.training import Wanted
 from topicx.errors import InputError
 from topicx.sampling.run_options import Options
 
@@ -172,7 +171,7 @@ def command(
 
         given = on_command_line(context)
         keep = _keep(keep, chains, settings, resume)
-        wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
+        wanted = Wanted(output, state_path, doc_topics, trace_path)
         wanted.join_chunks, wanted.metadata = join_chunks, metadata
         if not doc_topics:
             refuse_given(("join_chunks", "metadata"), "is for --doc-topics")
@@ -195,7 +194,8 @@ def command(
         again += [("show-topics-interval", show_topics_interval), ("log", "json" if log_form == "json" else None)]
         wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
         source = Beginning(corpus, init_state, resume, settings, given, tried)
-        _train(source, Series(chains, keep), wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
+        plan = chains, keep, theta or estimator, phi or estimator
+        _train(source, plan, wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)
@@ -216,45 +216,27 @@ class Beginning:
 
 
 def _train(
-    source: Beginning, series: Series, wanted: Wanted, checkpoints: Checkpoints, log: Log, engine: Threads,
-    show_topics: int,
+    source: Beginning, plan: tuple[int, str, str | None, str | None], wanted: Wanted, checkpoints: Checkpoints,
+    log: Log, engine: Threads, show_topics: int,
 ) -> None:  # fmt: skip
-    """All chains, one after another."""
-    from topicx.corpus.columns import chosen
-    from topicx.corpus.text.chunks import parent_of_chunk
-    from topicx.tables.theta_writers import carried_kinds
+    """All chains, one after another. `plan`: their number, what is kept, and the estimators of θ and φ."""
+    from topicx.chain_series import ChainSeries
+    from topicx.cli.chain_reporter import TrainingReporter, tell_chains
+    from topicx.model import Model
+    from topicx.stop_signals import Stopper
 
-    with engine, Stopper(log) as stopper:
-        run: Run | None = None
+    chains, keep, theta, phi = plan
+    with engine, Stopper(told=log.finishing) as stopper:
         if source.resume:
             run = _resumed(source.resume, source.settings, source.given, engine)
-            notes = run.chain.notes  # empty, if a Python program saved it
-            before = run.options.chain
-            series = Series.of(notes) if notes else Series(before + 1, "best", [-math.inf] * before)
-            wanted.theta, wanted.phi = wanted.theta or notes.get("theta"), wanted.phi or notes.get("phi")
-        wanted.theta, wanted.phi = wanted.theta or "cgsp", wanted.phi or "auto"
-        while len(series.scores) < series.chains:
-            number = len(series.scores)
-            if run is None:
-                run = _new_run(source, number, engine, log)
-            elif run.options.chain != number:
-                run = run.next(number)
-            parts = run.definition.parts(run.chain.state)
-            if parts > 1 and number == 0 and not source.resume:
-                series.chains *= parts
-            if run.definition.joins and series.keep == "average" and series.chains > 1:
-                wanted.check_joined()
-            run.check_phi(wanted.phi)
-            run.check_memory(theta=wanted.theta, phi=wanted.phi, documents=bool(wanted.doc_topics))
-            if wanted.join_chunks:
-                parent_of_chunk(run.chain.state.ids[0])  # before hours of work: are there chunks?
-            if wanted.doc_topics:
-                chosen(wanted.metadata, carried_kinds(run.chain.state))
-            run.chain.notes = {"theta": wanted.theta, "phi": wanted.phi, "series": asdict(series)}
-            train_one(run, checkpoints, wanted, stopper, log, show_topics)
-            with kept_at_failure(run, checkpoints, wanted, log):
-                series.add(run, number, wanted, log)
-        series.tell(run, log)
+            series = ChainSeries.resume(run, theta=theta, phi=phi)
+            if series.keep == "average" and series.scores and series.total > len(series.scores):
+                series.take_average(Model.load(wanted.model), wanted.model)
+        else:
+            run = _new_run(source, 0, engine, log)
+            series = ChainSeries(run, chains, keep, theta=theta or "cgsp", phi=phi or "auto")
+        series.train(TrainingReporter(wanted, checkpoints, stopper, log, show_topics))
+        tell_chains(series, log)
 
 
 def _check(

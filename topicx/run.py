@@ -1,5 +1,5 @@
-"""A training run as an object: start or resume it, train, take the result. The command line, the Python classes, the
-benchmarks and restarts all go through here.
+"""A training run as an object: start or resume it, train, take the result. Every topic model that is trained with its
+tokens in memory goes through here: alone, or in a `ChainSeries`.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,14 @@ from numpy.typing import NDArray
 
 from topicx import model_registry as models
 from topicx.corpus.corpus import Corpus
-from topicx.declare import check_whole, declared_options
+from topicx.declare import declared_options
 from topicx.engines.memory_limits import told_size
-from topicx.engines.threads import Engine, Threads
+from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta_rows
 from topicx.estimate.averaging import average_models
 from topicx.estimate.cgsp_counts import MAX_ENTRIES
-from topicx.estimate.estimators import BY_ENTRY, chosen_phi, estimate_memory
+from topicx.estimate.estimators import BY_ENTRY, Estimator, add_examples, chosen_phi, estimate_memory
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
 from topicx.files.mapped_arrays import check_unchanged
 from topicx.model import Model
@@ -58,6 +59,8 @@ class Run:
         definition = models.definition_of(options)
         check_fit(definition, options)
         state = definition.state(corpus, options, priors or Priors())
+        state = definition.prepare(state, corpus, options, partial(learn_model, engine))
+        state = definition.of_part(state, options.chain % definition.parts(state))
         return cls.from_state(state, options, engine, definition)
 
     @classmethod
@@ -92,9 +95,12 @@ class Run:
         return cls(found[0], chain, initial)
 
     def next(self, number: int) -> Run:
-        """Another chain from the same beginning, with the same options and its own random numbers."""
+        """Another chain from the same beginning, with the same options and its own random numbers: of the part that its
+        number falls on, where a model has several."""
         options = replace(self.chain.options, chain=number)
-        return Run.from_state(beginning(self.initial), options, self.chain.engine, self.definition)
+        state = beginning(self.initial)
+        state = self.definition.of_part(state, number % self.definition.parts(state))
+        return Run.from_state(state, options, self.chain.engine, self.definition)
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -159,12 +165,14 @@ class Run:
         state = self.definition.closed(chain.method.sync())
         before = list(chain.samples.values())
         own = documents if not before else None  # θ of several samples is averaged below
+        estimator = self.definition.estimator(state)
         if self.samples:
             find = examples if not before else 0
             words = chain.method.word_topics() if state is chain.method.state else None
             model = estimate(
-                state, theta=theta, phi=phi, threads=chain.engine, examples=find, documents=own, word_rows=words
-            )
+                state, theta=theta, phi=phi, threads=chain.engine, examples=find, documents=own, word_rows=words,
+                estimator=estimator,
+            )  # fmt: skip
         else:
             model = expected(chain.method.word_topics(), state, theta)
             if own is not None:
@@ -172,14 +180,16 @@ class Run:
                     own(begin, rows)
         if before:
             engine = chain.engine
-            each = [estimate(s, theta=theta, phi=phi, threads=engine, examples=0) for s in before] + [model]
+            each = [
+                estimate(s, theta=theta, phi=phi, threads=engine, examples=0, estimator=estimator) for s in before
+            ] + [model]
             model = average_models(
                 each, [np.arange(model.n_topics)] * len(each)
             )  # of one chain: topics keep their numbers
             for begin, rows in self.theta_rows(theta) if documents is not None else ():
                 documents(begin, rows)  # type: ignore[misc]
         if examples and not len(model.example_documents):
-            model.add_examples(state, examples, chain.engine)
+            add_examples(model, state, examples, chain.engine, estimator)
         model.trace = {name: values for name, values in chain.trace.arrays().items() if name != "seconds"}
         model.parents = dict(state.parents)
         state.meta = dict(state.meta) | run_meta(chain)
@@ -194,25 +204,51 @@ class Run:
 
     def theta_rows(self, estimator: str = "cgsp") -> Iterator[tuple[int, NDArray[np.float64]]]:
         """θ of the corpus in batches, averaged over the chain's samples: the number of the first document, and rows."""
+        yield from self.corpus_theta().rows(estimator, self.chain.engine)
+
+    def corpus_theta(self) -> CorpusTheta:
+        """What θ of the corpus is found from, without the chain."""
         chain = self.chain
         if not self.samples:
-            counts = chain.method.document_topics()
-            if chain.state.allowed is not None:
-                yield from restricted_rows(chain.state, counts[2].astype(np.float64))
-            else:
-                yield 0, expected_shares(counts, chain.state)
-            return
-        engine = chain.engine
+            return CorpusTheta([chain.state], None, chain.method.document_topics())
         states = [*chain.samples.values(), self.definition.closed(chain.method.sync())]
-        for batches in zip(*(theta_rows(s, estimator, threads=engine) for s in states), strict=True):
-            yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
+        return CorpusTheta(states, self.definition.estimator(states[-1]))
+
+
+@dataclass(frozen=True)
+class CorpusTheta:
+    """θ of the documents of a run that has ended, found when it is asked for."""
+
+    states: list[State]
+    """The samples, or the only state."""
+    made_by: Estimator | None = None
+    """What makes θ of samples, as the definition says."""
+    expected: Csr | None = None
+    """The expected counts of topics in documents, where the method has these instead of samples."""
+
+    def rows(self, estimator: str, engine: Engine) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Batches of rows, each with the number of its first document; of several samples the mean."""
+        state = self.states[-1]
+        if self.expected is None:
+            each = (theta_rows(s, estimator, threads=engine, made_by=self.made_by) for s in self.states)
+            for batches in zip(*each, strict=True):
+                yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
+        elif state.allowed is not None:
+            yield from restricted_rows(state, self.expected[2].astype(np.float64))
+        else:
+            yield 0, expected_shares(self.expected, state)
+
+
+def learn_model(engine: Engine, state: State, options: Options) -> Model:
+    """The model that a run on this state ends with."""
+    return Run.from_state(state, options, engine).train().result(examples=0).model
 
 
 def beginning(state: State) -> State:
     """A state with no token placed, whose priors and side arrays are its own."""
     side = {name: array.copy() for name, array in state.side.items()}
     z = unplaced_topics(state.n_tokens * state.paths)
-    kept = ("tokenizer", "time", "task", "covariates", "keywords")
+    kept = ("tokenizer", "time", "task", "part", "covariates", "keywords")
     meta = {name: value for name, value in state.meta.items() if name in kept}
     return replace(state, z=z, alpha=state.alpha.copy(), beta=state.beta.copy(), side=side, meta=meta)
 
@@ -223,24 +259,6 @@ def check_fit(definition: Definition, options: Options) -> None:
     for name, why in definition.unfit.items():
         if getattr(options, name) != declared[name][1]:
             raise InputError(f"{name}: {why} (model {definition.name})")
-
-
-def pooled(before: Model | None, chains: int, model: Model) -> Model:
-    """The mean of a model of so many chains and of another chain's: of topics that mean the same in all; or of scores,
-    with the topics side by side (`Definition.joins`)."""
-    if before is None:
-        model.meta["chains"] = 1
-        return model
-    definition = models.of_meta(model.meta)
-    if definition.joins:
-        return definition.joined(before, chains, model)
-    order = np.arange(model.n_topics)
-    mean = average_models([before, model], [order, order], [chains, 1])
-    mean.meta = model.meta | {"chains": chains + 1}
-    return replace(
-        model, indptr=mean.indptr, topics=mean.topics, values=mean.values, alpha=mean.alpha, beta=mean.beta,
-        remainder=mean.remainder, remainder_share=mean.remainder_share, meta=mean.meta,
-    )  # fmt: skip
 
 
 def run_meta(chain: Chain) -> dict[str, Any]:
@@ -279,32 +297,3 @@ def expected_shares(document_topics: Csr, state: State) -> NDArray[np.float64]:
     )
     shares: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
     return shares
-
-
-def best_of(
-    corpus: Corpus,
-    options: Options,
-    chains: int,
-    engine: Engine | None = None,
-    each: Callable[[int, float], None] | None = None,
-) -> tuple[Run, list[float]]:
-    """The run with the highest final objective (the first of equals), and the objective of every one. A deterministic
-    method's objective depends on where it starts.
-
-    Chain i has `options` with its own `chain` number, so it is the run that these options alone would give. `each` is
-    told a chain's number and its objective.
-    """
-    check_whole("chains", chains, 1, None)
-    engine = engine or Threads()
-    best: Run | None = None
-    scores: list[float] = []
-    for number in range(chains):
-        run = Run.start(corpus, replace(options, chain=options.chain + number), engine).train()
-        score = run.chain.method.score()
-        if best is None or score > max(scores):
-            best = run
-        scores.append(score)
-        if each is not None:
-            each(number, score)
-    assert best is not None
-    return best, scores

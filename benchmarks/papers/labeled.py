@@ -33,6 +33,7 @@ import numpy as np
 from cgsp import Runs
 from numpy.typing import NDArray
 
+from topicx.chain_series import pooled_model
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.estimate import estimate
@@ -43,7 +44,7 @@ from topicx.model_registry import with_defaults
 from topicx.predict.inference import Inference
 from topicx.predict.label_number import LabelNumber
 from topicx.predict.label_reader import chosen_labels, label_reader
-from topicx.run import Run, pooled
+from topicx.run import Run
 from topicx.sampling.run_options import Options
 
 CORPORA = {"bibtex": "mulan-bibtex", "delicious": "mulan-delicious", "medical": "mulan-medical"}
@@ -142,7 +143,7 @@ def train(corpus: Corpus, options: Options, chains: int, threads: int) -> dict[s
             run.train()
             for phi in ("cgs", "cgsp") if run.samples else ("auto",):
                 model = run.result(theta="cgsp", phi=phi, examples=0).model
-                found[phi] = pooled(found.get(phi), number, model)
+                found[phi] = pooled_model(found.get(phi), number, model)
     return found
 
 

@@ -126,8 +126,8 @@ def command(
 
 def _train_with_progress(run: HmmRun, checkpoints: Checkpoints, log: Log) -> None:
     """Train with progress; a signal ends it after the sweep, with a checkpoint."""
-    from topicx.cli.training import Stopper
     from topicx.sampling.sweep_loop import Event
+    from topicx.stop_signals import Stopper
 
     o = run.options
     several = "".join(f", {n} {what}" for n, what in ((o.paths, "paths"), (o.restarts, "restarts")) if n > 1)
@@ -135,7 +135,7 @@ def _train_with_progress(run: HmmRun, checkpoints: Checkpoints, log: Log) -> Non
         f"{len(run.data.offsets) - 1:,} sequences, {run.data.n_symbols:,} symbols, {len(run.vocabulary):,} different; "
         f"{o.states} states, sampler {o.sampler}{several}, {o.iterations} iterations, seed {o.seed}"
     )
-    with Stopper(log) as stopper, log.progress(o.iterations) as progress:
+    with Stopper(told=log.finishing) as stopper, log.progress(o.iterations) as progress:
         progress.begin(run.position)
 
         def report(event: Event) -> None:

@@ -6,10 +6,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from functools import partial
 
 import click
 
@@ -31,6 +28,7 @@ from topicx.mallet.option_language import Parsed
 from topicx.mallet.training_outputs import OUTPUTS, write_output
 from topicx.progress import Progress, for_terminal
 from topicx.state import State
+from topicx.stop_signals import Stopper
 
 
 def train_topics(parsed: Parsed) -> None:
@@ -182,14 +180,11 @@ def _train_and_save(state: State, instances: Instances, settings: MalletSettings
 
     run = MalletTraining(state, settings, learnt)
     quiet = not sys.stderr.isatty()
-    with (
-        for_terminal("train-topics", settings.iterations, "sweeps", quiet=quiet) as progress,
-        _stop_on_signals() as stop,
-    ):
+    with for_terminal("train-topics", settings.iterations, "sweeps", quiet=quiet) as progress, _stopper() as stopper:
         listener = TrainingTeller(run, instances, settings, parsed, progress)
         if settings.iterations:
             listener.before(1)
-        finished = run.go(listener, stop)
+        finished = run.go(listener, lambda: stopper.asked)
         if finished:
             listener.end()
     if finished:
@@ -204,21 +199,7 @@ def _train_and_save(state: State, instances: Instances, settings: MalletSettings
     raise click.exceptions.Exit(130)
 
 
-@contextmanager
-def _stop_on_signals() -> Iterator[Any]:
+def _stopper() -> Stopper:
     """SIGINT and SIGTERM ask for an end, the second time at once."""
-    asked = False
-
-    def stop(signum: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-        print_note("finishing the sweep (once more: stop at once) …")
-
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: asked
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+    told = partial(print_note, "finishing the sweep (once more: stop at once) …")
+    return Stopper((signal.SIGINT, signal.SIGTERM), told)

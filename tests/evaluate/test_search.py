@@ -145,7 +145,7 @@ def test_an_interrupted_search_keeps_its_rows(corpus: Corpus, monkeypatch: pytes
     def interrupt(*arguments: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "_row", interrupt)
+    monkeypatch.setattr(module, "measure_chains", interrupt)
     again = search(corpus, [2, 3, 4], chains=1, iterations=3, known=found.rows)
     assert again.stopped and again.rows == found.rows
 
@@ -178,7 +178,7 @@ def test_the_command_line(run: Run, corpus: Corpus, monkeypatch: pytest.MonkeyPa
         status, _, err = run("search", "c", *arguments)
         assert status == 2 and message in err, err
     # Ctrl-C
-    real = module._row
+    real = module.measure_chains
     calls = []
 
     def row(*arguments: Any) -> Any:
@@ -187,6 +187,6 @@ def test_the_command_line(run: Run, corpus: Corpus, monkeypatch: pytest.MonkeyPa
             signal.raise_signal(signal.SIGINT)
         return real(*arguments)
 
-    monkeypatch.setattr(module, "_row", row)
+    monkeypatch.setattr(module, "measure_chains", row)
     status, out, err = run("search", "c", "-k", "2,3,4", "--iterations", "3", "--chains", "1")
     assert status == 130 and len(out.splitlines()) == 2 and "stopped after 1 of 3 numbers of topics" in err

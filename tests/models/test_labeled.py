@@ -169,6 +169,19 @@ def test_labels_are_found_again(model: str) -> None:
     assert result["documents"] + result["unlabelled"] == 80
 
 
+def test_what_goes_together_is_learnt_on_the_engine_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_pool(*arguments: Any, **more: Any) -> None:
+        pytest.fail("threads are made")
+
+    monkeypatch.setattr("topicx.engines.threads.ThreadPoolExecutor", no_pool)
+    asked = options("dependency", iterations=3, label_topics=3)
+    found = Run.start(tagged(), asked, Threads(1)).train().result().model
+    monkeypatch.undo()
+    assert found.side["label_topic_word"].shape == (3, 9)
+    with Threads(2) as engine:
+        assert Run.start(tagged(), asked, engine).train().result().model == found
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_a_documents_labels_depend_on_its_words_and_the_seed_alone(model: str) -> None:
     corpus = tagged()

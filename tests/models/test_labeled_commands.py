@@ -142,23 +142,23 @@ def test_every_option_changes_what_is_written(folder: Path, topicx: Any) -> None
 def test_an_interrupted_series_of_chains_is_averaged_as_if_it_had_not_been(
     folder: Path, topicx: Any, monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
-    from topicx.cli.training import Series
+    from topicx.chain_series import ChainListener, ChainSeries
 
     topicx("import", "train.tsv", "-o", "train.corpus")
     settings = ["--model", "prior", "--iterations", "10", "--chains", "3", "--checkpoint", "c"]
     settings += ["--checkpoint-interval", "4"]
     assert topicx("train", "train.corpus", "-o", "whole.model", *settings).returncode == 0
-    add, ended = Series.add, []
+    add, ended = ChainSeries.add_chain, []
 
-    def killed(self: Series, run: Any, number: int, *more: Any) -> None:
-        if number == 1 and not ended:  # when the chain has ended: before its model is written, or after
-            ended.append(number)
+    def killed(self: ChainSeries, listener: ChainListener) -> None:
+        if len(self.scores) == 1 and not ended:  # when the chain has ended: before its model is written, or after
+            ended.append(1)
             if written:
-                add(self, run, number, *more)
+                add(self, listener)
             raise KeyboardInterrupt
-        add(self, run, number, *more)
+        add(self, listener)
 
-    monkeypatch.setattr(Series, "add", killed)
+    monkeypatch.setattr(ChainSeries, "add_chain", killed)
     assert topicx("train", "train.corpus", "-o", "part.model", *settings).returncode == 130
     assert Model.load(folder / "part.model").meta["chains"] == 1 + written
     assert topicx("train", "--resume", "c", "-o", "part.model").returncode == 0

@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -311,9 +312,9 @@ def scores_of(results: list[Result], new: Corpus, **more: Any) -> list[np.ndarra
 def test_several_chains_score_together() -> None:
     new, chosen = corpus(20, seed=1), SETTINGS | {"lambda_": 20.0, "bias": True}
     model = MedLDA(**chosen, chains=3).fit(corpus())
-    run = MedLDA(**chosen).fit(corpus())._run
-    assert run is not None
-    alone = [(run if chain == 0 else run.next(chain).train()).result() for chain in range(3)]
+    asked = MedLDA(**chosen).options
+    with Threads(1) as engine:
+        alone = [Run.start(corpus(), replace(asked, chain=chain), engine).train().result() for chain in range(3)]
     assert model.model.n_topics == 18
     for drawn in ({}, {"chains": 1, "theta": "cgsp"}):
         expected = np.mean(scores_of(alone, new, **drawn), axis=0)

@@ -11,7 +11,18 @@ from pathlib import Path
 from tests.places import ROOT
 
 LAYERS = (
-    ("errors", "strings", "declare", "files", "progress", "common_methods", "__main__", "splitmix", "model_registry"),
+    (
+        "errors",
+        "strings",
+        "declare",
+        "files",
+        "progress",
+        "common_methods",
+        "__main__",
+        "splitmix",
+        "model_registry",
+        "stop_signals",
+    ),
     ("_kernels",),
     ("engines",),
     ("corpus",),
@@ -21,7 +32,7 @@ LAYERS = (
     ("sampling", "variational"),
     ("predict",),
     ("models",),
-    ("run",),
+    ("run", "chain_series"),
     ("evaluate", "interop", "tables", "views", "report", "bench", "mallet"),
     ("hmm", "classes", "sklearn", "plots"),
     ("datasets",),

@@ -19,11 +19,12 @@ from tests.conftest import lda_corpus, model_of
 from tests.places import ROOT
 from tests.twins import variational as twin
 from topicx._kernels.soft import bounds
+from topicx.chain_series import ChainListener, ChainSeries
 from topicx.corpus.corpus import Corpus
 from topicx.engines import threads as memory_of_threads
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.run import best_of, expected, expected_shares
+from topicx.run import Run, expected, expected_shares
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_options import Options
@@ -585,11 +586,18 @@ def test_runs_cover_every_document_once() -> None:
 
 def test_the_best_of_several_starts_is_kept(corpus: Corpus) -> None:
     options = Options(topics=4, sampler="cvb0", iterations=15)
-    told: list[tuple[int, float]] = []
-    best, scores = best_of(corpus, options, 4, Threads(1), lambda number, score: told.append((number, score)))
-    assert len(set(scores)) > 1
-    assert best.chain.method.score() == max(scores)
-    assert told == list(enumerate(scores))
+    told: list[float] = []
+
+    class Listener(ChainListener):
+        def end_chain(self, series: ChainSeries, score: float) -> None:
+            told.append(score)
+
+    series = ChainSeries(Run.start(corpus, options, Threads(1)), 4)
+    (best,) = series.train(Listener())
+    scores = series.scores
+    assert len(set(scores)) > 1 and told == scores
+    assert best.model.meta["options"]["chain"] == scores.index(max(scores))
+    assert best.model.trace["score"][-1] == max(scores)
     alone = Chain(make_state(corpus, 4, beta=0.01), replace(options, chain=2), Threads(1))
     alone.run()
     assert alone.method.score() == scores[2]

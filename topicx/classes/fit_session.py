@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import signal
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import FrameType, TracebackType
-from typing import Any
 
+from topicx.chain_series import ChainListener, ChainSeries
 from topicx.errors import InputError
 from topicx.progress import Progress, for_person, for_terminal
-from topicx.run import Run
 from topicx.sampling.chain import BEFORE
 from topicx.sampling.sweep_loop import Event, Interrupted
+from topicx.stop_signals import Stopper
 
 Callback = Callable[[Event], object]
 
 
-class Fitting:
-    """The time of a `fit`: `with Fitting(callbacks, verbose) as fitting: fitting.train(run)` for each of its chains.
+class Fitting(ChainListener):
+    """The time of a `fit`: `with Fitting(callbacks, verbose) as fitting: series.train(fitting)`.
 
     The first Ctrl-C ends the sweep and the training; the second one is an ordinary KeyboardInterrupt. Signals are
     heard where Python allows it (the main thread), and only if the program has no handler of its own.
@@ -33,37 +31,25 @@ class Fitting:
             if not callable(callback):
                 raise InputError(f"callbacks must be functions that take an Event, not {callback!r}")
         self.callbacks, self.verbose = list(callbacks), verbose
-        self.stopped = False
-        """Whether training has ended before its plan, by Ctrl-C or a callback."""
-        self._asked = self._interrupted = False
-        self._previous: Any = None
+        self._stopper = Stopper((signal.SIGINT,), yielding=True)
 
     def __enter__(self) -> Fitting:
-        heard = threading.current_thread() is threading.main_thread()
-        if heard and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._previous = signal.signal(signal.SIGINT, self._interrupt)
+        self._stopper.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
-
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._interrupted:
-            raise KeyboardInterrupt
-        self._interrupted = self._asked = True
+    def __exit__(self, *error: object) -> None:
+        self._stopper.__exit__(*error)
 
     def _progress(self, total: float) -> Progress:
         if self.verbose is None:
             return for_person("training", total, "sweeps")
         return for_terminal("training", total, "sweeps", quiet=not self.verbose)
 
-    def train(self, run: Run) -> Run:
+    def train_chain(self, series: ChainSeries) -> bool:
         """Train what is left of the run's plan, or as much of it as is wanted."""
+        run, stopper = series.run, self._stopper
         chain = run.chain
-        placed = False
+        placed = stopped = False
 
         def hear(event: Event) -> None:
             nonlocal placed
@@ -73,20 +59,20 @@ class Fitting:
             shown = replace(event, look=run.glance)
             for callback in self.callbacks:
                 if callback(shown) is True:
-                    self._asked = True
+                    stopper.asked = True
 
         with self._progress(sum(step.share for step in chain.steps)) as progress:
             try:
                 # While a start grows or is soft, not every token has a topic: there is no model yet.
-                run.train([hear], stop=lambda: self._asked and placed)
+                run.train([hear], stop=lambda: stopper.asked and placed)
             except Interrupted:
-                self.stopped = True
-        if self.stopped:
+                stopped = True
+        if stopped:
             done = chain.steps[chain.position - 1].sweep
             chain.state.meta["stopped_after"] = done
-            if self._interrupted:
+            if stopper.interrupted:
                 warnings.warn(
                     f"interrupted after {done} of {chain.options.iterations} iterations; the model is of what was done",
                     RuntimeWarning, stacklevel=4,
                 )  # fmt: skip
-        return run
+        return not stopped

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry as models
-from topicx.classes.fit_session import Fitting
 from topicx.classes.lda_class import FURTHER, LDA
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
 from topicx.evaluate.label_measures import measure_labels
 from topicx.models.labeled import LabeledDefinition
 from topicx.predict.label_reader import label, label_reader
-from topicx.run import Result, Run, pooled
 from topicx.sampling.run_options import Options
 
 
@@ -31,6 +29,8 @@ class LabeledLDA(LDA):
     CVB0), alpha, beta, samples, lag, seed, threads, theta, phi …, and the model's own: background, topics_per_label,
     label_weight, label_smoothing, label_topics, rounds. The models of several `chains` are averaged.
     """
+
+    _keep = "average"
 
     def __init__(
         self,
@@ -52,17 +52,6 @@ class LabeledLDA(LDA):
         mine = {name: value for name, value in options.items() if name in own}
         self.options = Options(seed=self.options.seed, model=model, own=mine, **general)
         self.chains = chains
-
-    def _learn(self, run: Run, fitting: Fitting) -> tuple[Run, Result]:
-        mean = None
-        for number in range(self.chains):
-            run = run if number == 0 else run.next(number)
-            _, result = super()._learn(run, fitting)
-            mean = pooled(mean, number, result.model)
-            if fitting.stopped:
-                break
-        assert mean is not None
-        return run, replace(result, model=mean)
 
     @property
     def labels(self) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from topicx.chain_series import ChainSeries
 from topicx.classes.fit_session import Callback, Fitting
 from topicx.corpus.any_documents import Reading, as_corpus, like_model
 from topicx.corpus.corpus import Corpus
@@ -19,7 +20,7 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.models.definition import Priors
-from topicx.run import Result, Run
+from topicx.run import CorpusTheta, Result, Run
 from topicx.sampling.run_options import Options
 from topicx.state import State
 
@@ -74,6 +75,11 @@ class LDA:
     verbose: True or False; None shows progress on a terminal and in a notebook.
     """
 
+    chains = 1
+    """How many chains `fit` trains."""
+    _keep = "best"
+    """What it keeps of them (`ChainSeries`)."""
+
     def __init__(
         self, topics: int = 100, *, sampler: str = "auto", iterations: int = 1000, start: str = "auto",
         alpha: float | Sequence[float] | NDArray[np.floating] | None = None, alpha_sum: float | None = None,
@@ -98,7 +104,7 @@ class LDA:
                 raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")
         self.theta, self.phi = theta, phi
         self._priors = Priors(seed_words or {}, seed_weight, word_prior or {})
-        self._run: Run | None = None
+        self._theta: CorpusTheta | None = None
         self._result: Result | None = None
 
     def _repr_html_(self) -> str:
@@ -149,13 +155,11 @@ class LDA:
         with Threads(self.threads) as engine, Fitting(callbacks, self._verbosity(verbose)) as fitting:
             run = Run.start(corpus, self.options, engine, self._priors)
             run.check_phi(self.phi)
-            self._run, self._result = self._learn(run, fitting)
+            series = ChainSeries(run, self.chains, self._keep, theta=self.theta, phi=self.phi)
+            self._result = series.train(fitting)[-1]
+            self._theta = series.run.corpus_theta()
         self.__dict__.pop("document_topic", None)
         return self
-
-    def _learn(self, run: Run, fitting: Fitting) -> tuple[Run, Result]:
-        """Train; returns what was trained last, and the result."""
-        return run, fitting.train(run).result(theta=self.theta, phi=self.phi)
 
     def _verbosity(self, verbose: bool | int | None) -> bool | int | None:
         return self.verbose if verbose is None else verbose
@@ -197,8 +201,9 @@ class LDA:
     def document_topic(self) -> NDArray[np.float64]:
         """θ: documents × topics of the training corpus, by the estimator `theta`; each row sums to 1."""
         self._trained()
-        assert self._run is not None
-        return np.concatenate([rows for _, rows in self._run.theta_rows(self.theta)])
+        assert self._theta is not None
+        with Threads(self.threads) as engine:
+            return np.concatenate([rows for _, rows in self._theta.rows(self.theta, engine)])
 
     @property
     def topic_word_counts(self) -> scipy.sparse.csr_array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry as models
-from topicx.classes.fit_session import Fitting
 from topicx.classes.lda_class import FURTHER, LDA
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
 from topicx.models.medlda import MedldaDefinition, MedldaOptions, decision_scores, predicted
 from topicx.models.targets import classes_of
-from topicx.run import Result, Run, pooled
 from topicx.sampling.run_options import Options
 
 
@@ -33,6 +31,8 @@ class MedLDA(LDA):
     and scores are averaged; `strategy="one-vs-all"` trains a chain for each class.
     """
 
+    _keep = "average"
+
     def __init__(self, topics: int = 100, *, chains: int = 1, **options: Any) -> None:
         given = dict(options, chains=chains)
         check_whole("chains", chains, 1, 1000)
@@ -47,24 +47,13 @@ class MedLDA(LDA):
         self._parameters = {name: self._parameters[name] for name in self._parameters if name not in ("model", "own")}
         self._parameters |= theirs | given
 
-    def _learn(self, run: Run, fitting: Fitting) -> tuple[Run, Result]:
-        joined, number = None, 0
-        while joined is None or number < self.chains * run.definition.parts(run.chain.state):
-            run = run if number == 0 else run.next(number)
-            result = fitting.train(run).result(theta=self.theta, phi=self.phi)
-            joined = pooled(joined, number, result.model)
-            number += 1
-            if fitting.stopped:
-                break
-        return run, replace(result, model=joined)
-
     @cached_property
     def document_topic(self) -> NDArray[np.float64]:
         """θ of the training documents; where models stand side by side each has its own: see `transform`."""
         if self.model.meta["chains"] > 1:
             raise InputError("document_topic: each of the chains has its own; transform(corpus) gives θ in all of them")
-        assert self._run is not None
-        return np.concatenate([rows for _, rows in self._run.theta_rows(self.theta)])
+        found: NDArray[np.float64] = super().document_topic
+        return found
 
     @property
     def task(self) -> str:

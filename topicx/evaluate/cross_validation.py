@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from topicx.chain_series import ChainSeries
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_whole
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.evaluate.prediction_measures import measure_predictions
-from topicx.run import Run, pooled
+from topicx.run import Run
 from topicx.sampling import random_streams
 from topicx.sampling.run_options import Options
 
@@ -47,11 +48,9 @@ def cross_validate(
             chosen = replace(options, topics=number, own=own)
             scores, name = [], ""
             for held_out in range(folds):
-                run, model = Run.start(corpus.select(fold != held_out), chosen, engine), None
-                for chain in range(run.definition.parts(run.chain.state)):
-                    run = (run if chain == 0 else run.next(chain)).train()
-                    model = pooled(model, chain, run.result(theta="cgs", phi="cgs", examples=0).model)
-                assert model is not None
+                run = Run.start(corpus.select(fold != held_out), chosen, engine)
+                series = ChainSeries(run, keep="average", theta="cgs", phi="cgs", examples=0)
+                model = series.train()[-1].model
                 found = measure_predictions(model, corpus.select(fold == held_out), threads=engine.threads)
                 name = FIGURE[found["task"]]
                 scores.append(float(found[name]))

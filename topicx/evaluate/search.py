@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry as models
+from topicx.chain_series import ChainListener, ChainSeries
 from topicx.corpus.any_documents import as_corpus
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import random_parts
@@ -36,7 +37,7 @@ from topicx.evaluate.completion import completion
 from topicx.files.schema import is_finite_number as is_number
 from topicx.files.schema import is_whole_number as is_whole
 from topicx.model import Model
-from topicx.run import Run
+from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Interrupted, Stop, never_stop
 
@@ -121,7 +122,7 @@ def search(
         for number in numbers:
             row = done.get(number)
             if row is None:
-                row = _row(train, test, replace(base, topics=number), chains, words, engine, stop)
+                row = measure_chains(train, test, replace(base, topics=number), chains, words, engine, stop)
                 each(row)
             found.rows.append(row)
     except (Interrupted, KeyboardInterrupt):
@@ -152,34 +153,56 @@ def is_row(row: Any) -> bool:
     return all(isinstance(row.get(name), list) and all(map(is_number, row[name])) for name in MEASURES)
 
 
-def _row(train: Corpus, test: Corpus, options: Options, chains: int, words: int, engine: Engine, stop: Stop) -> Row:
-    row: Row = {"topics": options.topics, **{name: [] for name in MEASURES}}
-    found: list[Model] = []
-    for chain in range(chains):
-        begun = time.perf_counter()
-        run = Run.start(train, replace(options, chain=chain), engine).train(stop=stop)
-        seconds = time.perf_counter() - begun
-        sizes = np.zeros(options.topics)
-        lengths = train.lengths.astype(np.float64)
+class ChainMeasures(ChainListener):
+    """Measures every model of a series of chains: a row of a search."""
 
-        def weigh(begin: int, theta: NDArray[np.float64], sizes: Any = sizes, lengths: Any = lengths) -> None:
-            sizes += lengths[begin : begin + len(theta)] @ theta
+    def __init__(self, train: Corpus, test: Corpus, options: Options, words: int, engine: Engine, stop: Stop) -> None:
+        self.train, self.test, self.options, self.words = train, test, options, words
+        self.engine, self.stop = engine, stop
+        self.row: Row = {"topics": options.topics, **{name: [] for name in MEASURES}}
+        self.begun, self.seconds = time.perf_counter(), 0.0
+        self.sizes = np.zeros(0)
+        self.models: list[Model] = []
 
-        model = run.result(examples=0, documents=weigh).model
+    def train_chain(self, series: ChainSeries) -> bool:
+        series.run.train(stop=self.stop)
+        self.seconds = time.perf_counter() - self.begun
+        return True
+
+    def find_result(self, series: ChainSeries) -> Result:
+        lengths = self.train.lengths.astype(np.float64)
+        self.sizes = np.zeros(self.options.topics)
+
+        def weigh(begin: int, theta: NDArray[np.float64]) -> None:
+            self.sizes += lengths[begin : begin + len(theta)] @ theta
+
+        return series.find_result(weigh)
+
+    def keep_result(self, series: ChainSeries, result: Result) -> None:
+        model, train, words = result.model, self.train, self.words
+        self.models.append(model)
         measured = {
-            "perplexity": completion(model, None, test, seed=options.seed, threads=engine).perplexity,
+            "perplexity": completion(model, None, self.test, seed=self.options.seed, threads=self.engine).perplexity,
             "coherence": mean_of(coherence(model, train, "npmi", top=words).topics),
             "exclusivity": exclusivity(model, words),
             "umass": mean_of(coherence(model, train, "umass", top=words).topics, lacking=None),
-            "arun": arun(model, sizes), "seconds": seconds,
+            "arun": arun(model, self.sizes), "seconds": self.seconds,
         }  # fmt: skip
         if model.n_topics > 1:
             measured["cao_juan"] = cao_juan(model)
         for name, value in measured.items():
-            row[name].append(value)
-        found.append(model)
-    row["stability"] = [stability(a, b) for a, b in itertools.combinations(found, 2)]
-    return row
+            self.row[name].append(value)
+        self.begun = time.perf_counter()
+
+
+def measure_chains(
+    train: Corpus, test: Corpus, options: Options, chains: int, words: int, engine: Engine, stop: Stop
+) -> Row:  # fmt: skip
+    """A row: several models of one number of topics, measured each and, for stability, in pairs."""
+    measures = ChainMeasures(train, test, options, words, engine, stop)
+    ChainSeries(Run.start(train, options, engine), chains, "all", examples=0).train(measures)
+    measures.row["stability"] = [stability(a, b) for a, b in itertools.combinations(measures.models, 2)]
+    return measures.row
 
 
 def mean_of(values: Sequence[float], lacking: float | None = 0.0) -> float:

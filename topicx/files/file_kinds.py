@@ -108,6 +108,7 @@ _META = {
     ),
     "estimator": lambda value: isinstance(value, dict),
     "documents": is_whole_number,
+    "part": is_whole_number,
     "tokens": is_whole_number,
     "types_without_tokens": is_whole_number,
     "seed_counts": lambda value: isinstance(value, list) and all(is_finite_number(one, 0, COUNT) for one in value),
@@ -220,7 +221,7 @@ STATE = Schema(
     "state",
     _STATE,
     _SIZES,
-    _make_common_check("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", *_RUN),
+    _make_common_check("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", "part", *_RUN),
     _state_sides,
 )
 

@@ -5,7 +5,7 @@ A new one is a file of this package with a subclass of `Definition`, and a line 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_all, check_positive, check_whole
 from topicx.errors import InputError
+from topicx.estimate.estimators import Estimator, TokenMixture
 from topicx.files.schema import Array
 from topicx.predict.reader import Admixture, Reader
 from topicx.sampling.method import Update
@@ -42,6 +43,10 @@ class Priors:
     """The tokens that a seed word counts as."""
     word_prior: Mapping[str, float] = field(default_factory=dict)
     """β of single words."""
+
+
+Learn = Callable[[State, Options], "Model"]
+"""Trains LDA on a state of its own, by these options."""
 
 
 class Definition:
@@ -82,6 +87,10 @@ class Definition:
         """
         return initial_state(corpus, options, priors)
 
+    def prepare(self, state: State, corpus: Corpus, options: Options, learn: Learn) -> State:
+        """The state with what has to be trained before the first sweep: `learn` does it, on the run's own engine."""
+        return state
+
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         """What happens between sweeps, in this order."""
         return [LearnPriors.of(options)]
@@ -114,12 +123,28 @@ class Definition:
         model.group_names = state.group_names
 
     def parts(self, state: State) -> int:
-        """Of how many chains a model is made: more than one only where the definition joins."""
+        """Of how many parts a model is made, each trained by chains of its own: more than one only where they can stand
+        side by side (`joins`)."""
         return 1
+
+    def of_part(self, state: State, part: int) -> State:
+        """The state that a chain of this part begins with."""
+        return state
 
     def joined(self, before: Model, chains: int, model: Model) -> Model:
         """The model of so many chains, and that of another chain beside it: for definitions that join."""
         raise NotImplementedError(f"models of {self.name} do not stand side by side")
+
+    def estimator(self, state: State) -> Estimator:
+        """What makes θ and φ of a state: the shares of documents' tokens, unless θ means something else."""
+        return TokenMixture()
+
+    def merged_side(self, side: Mapping[str, NDArray[Any]], target: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
+        """The side arrays of a state or a model whose topics were merged, each into its `target`; InputError where they
+        know topics by number and can't follow."""
+        if side:
+            raise InputError(f"merge: a model {self.name} knows its topics by number ({min(side)})")
+        return {}
 
     # -- new documents -----------------------------------------------------------------------------------------
 

@@ -19,18 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.infer import infer as kernel
+from topicx.corpus.corpus import Corpus
 from topicx.declare import whole_option
-from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.estimate import estimate
 from topicx.files.file_kinds import HIGHEST, LOWEST, SMALLEST
 from topicx.files.schema import Array
 from topicx.model import Model
+from topicx.models.definition import Learn
 from topicx.models.labeled import LabelIndex, PriorLDA, PriorOptions
 from topicx.predict.label_number import require_arrays_fit
 from topicx.predict.label_reader import LabelReader
 from topicx.predict.reader import Adapted
-from topicx.sampling.chain import Chain
 from topicx.sampling.run_options import Options
 from topicx.state import MAX_TOPICS, NONE, State
 from topicx.strings import Strings
@@ -54,7 +53,11 @@ class DependencyLDA(PriorLDA):
     summary: ClassVar[str] = "Labeled LDA whose new documents expect labels that go together (Dependency-LDA)"
     Own: ClassVar[type] = DependencyOptions
 
-    def label_structure(self, labels: LabelIndex, options: Options) -> dict[str, NDArray[Any]]:
+    def prepare(self, state: State, corpus: Corpus, options: Options, learn: Learn) -> State:
+        state.side |= self.label_structure(LabelIndex.of(corpus), options, learn)
+        return state
+
+    def label_structure(self, labels: LabelIndex, options: Options, learn: Learn) -> dict[str, NDArray[Any]]:
         """φ' and α' of the LDA on the labels; the same for all chains."""
         if len(labels.names) < 2:
             return {"label_topic_word": np.ones((1, 1), np.float32), "label_topic_alpha": np.ones(1)}
@@ -68,10 +71,7 @@ class DependencyLDA(PriorLDA):
             topics=topics, iterations=self.own.label_sweeps, seed=options.seed, alpha=0.1, beta=0.01,
             optimize_interval=10, optimize="alpha", start="random", trace_interval=self.own.label_sweeps,
         )  # fmt: skip
-        with Threads() as engine:
-            chain = Chain(state, chosen, engine)
-            chain.run()
-            model = estimate(chain.method.sync(), examples=0)
+        model = learn(state, chosen)
         return {"label_topic_word": model.topic_word.astype(np.float32), "label_topic_alpha": model.alpha[0].copy()}
 
     def verify(self, model: Model) -> None:

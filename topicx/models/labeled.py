@@ -103,12 +103,10 @@ class LabeledDefinition(Definition):
             raise InputError(f"{len(labels.names):,} labels make {topics:,} topics; {MAX_TOPICS:,} are possible")
         alpha = options.alpha if isinstance(options.alpha, float | int) else None
         total = options.alpha_sum if options.alpha_sum is not None else TRAINING_WEIGHT
-        state = initial_state(
+        return initial_state(
             corpus, options, priors, alpha=np.full(topics, total / topics if alpha is None else float(alpha)),
             allowed=allowed_topics(labels, per_label, background), side=label_side(labels, per_label, background),
         )  # fmt: skip
-        state.side |= self.label_structure(labels, options)
-        return state
 
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
@@ -137,10 +135,6 @@ class LabeledDefinition(Definition):
 
     def reader(self, model: Model) -> LabelReader:
         return LabelReader(model, self.usual_sampling(model))
-
-    def label_structure(self, labels: LabelIndex, options: Options) -> dict[str, NDArray[Any]]:
-        """What is learnt of the labels alone, before the words."""
-        return {}
 
     def notes(self, state: State) -> list[str]:
         frequencies, labelled = state.side["label_frequencies"], state.side["labelled"].astype(bool)

@@ -194,8 +194,8 @@ class MedldaDefinition(Definition):
         sampler = sampler_registry.choose_sampler(options.sampler, self.needs(options), topics=state.n_topics)
         task = task_of(side)
         targets = side["targets"]
-        if self._alone(task):  # each chain has a class of its own
-            at = options.chain % targets.shape[1]
+        if self._alone(task):
+            at = part_of(state, options.chain)
             targets = targets[:, at : at + 1]
         targets = np.ascontiguousarray(targets, np.float32)
         known = side["supervised"]
@@ -225,7 +225,11 @@ class MedldaDefinition(Definition):
         return self.own.strategy == "one-vs-all" and task in ("multiclass", "multilabel")
 
     def parts(self, state: State) -> int:
+        """A part a class, where every class has a model of its own."""
         return int(state.side["targets"].shape[1]) if self._alone(task_of(state.side)) else 1
+
+    def of_part(self, state: State, part: int) -> State:
+        return replace(state, meta=state.meta | {"part": part}) if self._alone(task_of(state.side)) else state
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         own, side = self.own, state.side
@@ -249,11 +253,12 @@ class MedldaDefinition(Definition):
             mean, spread = self._comparable(state, model, mean, spread)
         if self._alone(task):  # one of `number` models whose scores are averaged (eq. 25)
             whole = np.zeros((2, len(mean), number))
-            whole[:, :, model.meta["options"]["chain"] % number] = number * mean[:, 0], number * spread[:, 0]
+            whole[:, :, part_of(state, model.meta["options"]["chain"])] = number * mean[:, 0], number * spread[:, 0]
             mean, spread = whole
         model.side |= {"eta": np.ascontiguousarray(mean), "eta_spread": np.ascontiguousarray(spread)}
         model.side |= {"scale": side["scale"], **Strings.of(classes_of(side)).arrays("classes")}
         model.meta["task"] = task
+        model.meta.pop("part", None)
 
     def _comparable(
         self, state: State, model: Model, mean: NDArray[np.float64], spread: NDArray[np.float64]
@@ -263,7 +268,7 @@ class MedldaDefinition(Definition):
         scores = scores_of(mean, shares_as_new(state, model, chosen, USUAL.soft_sweeps))
         targets = state.side["targets"][chosen]
         if self._alone("multilabel"):
-            at = model.meta["options"]["chain"] % targets.shape[1]
+            at = part_of(state, model.meta["options"]["chain"])
             targets = targets[:, at : at + 1]
         factor, term = make_scores_comparable(scores, targets > 0)
         mean, spread = mean * factor, spread * np.abs(factor)
@@ -326,6 +331,14 @@ def predicted(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[Any
         return [labels, [[f"{scores[d, label]:.6f}" for label in ranked] for d, ranked in enumerate(chosen)]]
     best = (scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1)
     return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
+
+
+def part_of(state: State, chain: int) -> int:
+    """The class that a chain of one-vs-all tells from all others. Older states say it by their chain's number."""
+    number = state.side["targets"].shape[1]
+    part = int(state.meta.get("part", chain % number))
+    require_consistent(part < number, f"the part {part} of a model of {number} classes")
+    return part
 
 
 def task_of(side: Mapping[str, NDArray[Any]]) -> str:

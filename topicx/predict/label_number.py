@@ -15,6 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
+from topicx.predict.least_squares import damped_least_squares, inner_product
 
 PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 FOLDS = 3
@@ -43,7 +44,7 @@ class LabelNumber:
         choices = [_best_penalty(features, wanted) for features in (plain, scale_to_unit_length(plain))]
         scaled = choices[1] < choices[0]
         penalty = choices[scaled][1]
-        weights, base = _solve_ridge(scale_to_unit_length(plain) if scaled else plain, wanted, penalty)
+        weights, base = CentredFeatures(scale_to_unit_length(plain) if scaled else plain, wanted).solve(penalty)
         return cls(weights.astype(np.float32), float(np.float32(base)), int(wanted.max(initial=1)), penalty, scaled)
 
     def expected(self, words: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -100,22 +101,24 @@ def scale_to_unit_length(features: scipy.sparse.csr_array) -> scipy.sparse.csr_a
     return scipy.sparse.csr_array((features.data / rows, features.indices, features.indptr), shape=features.shape)
 
 
-def _solve_ridge(
-    features: scipy.sparse.csr_array, wanted: NDArray[np.float64], penalty: float
-) -> tuple[NDArray[np.float64], float]:
-    """Weights and base: least squares + penalty · |weights|², the base not penalised (features are centred)."""
-    from scipy.sparse.linalg import LinearOperator, lsqr
+class CentredFeatures:
+    """Features of some documents less their means, and the numbers that are wanted of them."""
 
-    mean = np.asarray(features.mean(axis=0)).ravel()
-    transposed = features.T.tocsr()
-    centred = LinearOperator(
-        features.shape, dtype=np.float64, matvec=lambda v: features @ v - mean @ v,
-        rmatvec=lambda u: transposed @ u - mean * u.sum(),
-    )  # fmt: skip
-    weights = lsqr(
-        centred, wanted - wanted.mean(), damp=float(np.sqrt(penalty)), iter_lim=_STEPS, atol=1e-5, btol=1e-5
-    )[0]
-    return weights, float(wanted.mean() - mean @ weights)
+    def __init__(self, features: scipy.sparse.csr_array, wanted: NDArray[np.float64]) -> None:
+        self.features, self.transposed = features, features.T.tocsr()
+        self.mean = np.asarray(features.mean(axis=0)).ravel()
+        self.wanted, self.level = wanted - wanted.mean(), float(wanted.mean())
+
+    def times(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.features @ v - inner_product(self.mean, v))
+
+    def transposed_times(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.transposed @ u - self.mean * u.sum())
+
+    def solve(self, penalty: float) -> tuple[NDArray[np.float64], float]:
+        """Weights and base: least squares + penalty · |weights|², the base not penalised."""
+        weights = damped_least_squares(self.times, self.transposed_times, self.wanted, float(np.sqrt(penalty)), _STEPS)
+        return weights, self.level - inner_product(self.mean, weights)
 
 
 def _best_penalty(features: scipy.sparse.csr_array, wanted: NDArray[np.float64]) -> tuple[float, float]:
@@ -123,11 +126,11 @@ def _best_penalty(features: scipy.sparse.csr_array, wanted: NDArray[np.float64])
     fold = np.arange(len(wanted)) % FOLDS
     if len(wanted) < 2 * FOLDS:
         return 0.0, PENALTIES[len(PENALTIES) // 2]
-    errors = []
-    for penalty in PENALTIES:
-        error = 0.0
-        for left_out in range(FOLDS):
-            weights, base = _solve_ridge(features[fold != left_out], wanted[fold != left_out], penalty)
-            error += float(np.sum((features[fold == left_out] @ weights + base - wanted[fold == left_out]) ** 2))
-        errors.append(error)
+    errors = [0.0] * len(PENALTIES)
+    for left_out in range(FOLDS):
+        rest = CentredFeatures(features[fold != left_out], wanted[fold != left_out])
+        held, numbers = features[fold == left_out], wanted[fold == left_out]
+        for at, penalty in enumerate(PENALTIES):
+            weights, base = rest.solve(penalty)
+            errors[at] += float(np.sum((held @ weights + base - numbers) ** 2))
     return min(zip(errors, PENALTIES))

@@ -18,9 +18,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import Column, chosen, kinds_of, values_of
-from topicx.corpus.columns import part as part_of
-from topicx.corpus.table import SNIPPET, Digits, Kinds
+from topicx.corpus.columns import chosen
+from topicx.corpus.table import Digits, Kinds
 from topicx.errors import InputError
 from topicx.files import container
 from topicx.state import State
@@ -122,8 +121,8 @@ def state_writer(
     lengths, known = state.lengths, np.zeros(state.n_documents, np.int64)
     with contextlib.ExitStack() as open_things:
         selection, names = Selection(threshold, most or 0), names_of(state)
-        kinds = chosen(metadata, carried_kinds(state), COLUMNS if join_chunks else ())
-        columns = columns_with_free_names(kinds, state.n_topics, names)
+        kinds = chosen(metadata, state.table.kinds(), COLUMNS if join_chunks else ())
+        table, columns = state.table.only(kinds), columns_with_free_names(kinds, state.n_topics, names)
         add = open_things.enter_context(
             open_theta_writer(path, format_of(path, None), state.n_topics, selection, columns, names=names)
         )
@@ -132,19 +131,11 @@ def state_writer(
 
         def write(begin: int, rows: NDArray[np.float64]) -> None:
             part = slice(begin, begin + len(rows))
-            values = [values_of(name, part_of(_column_of_state(state, name), begin, part.stop)) for name in kinds]
+            carried = table.part(begin, part.stop)
+            values = [carried.told(name) for name in kinds]
             add(state.ids[part], lengths[part], known[part], rows.astype(np.float32), values)
 
         yield write
-
-
-def carried_kinds(state: State) -> Kinds:
-    """What a state's documents carry."""
-    return kinds_of(state.columns) | ({SNIPPET: str} if len(state.snippets) else {})
-
-
-def _column_of_state(state: State, name: str) -> Column:
-    return state.columns.get(name, state.snippets)
 
 
 def columns_with_free_names(kinds: Kinds, topics: int, names: Sequence[str] = (), further: Iterable[str] = ()) -> Kinds:
