@@ -104,7 +104,7 @@ _META = {
     "own": lambda value: isinstance(value, dict),
     "covariates": lambda value: isinstance(value, dict),
     "keywords": lambda value: (
-        isinstance(value, dict) and lists(value.get("names", [])) and lists(value.get("missing", []))
+        isinstance(value, dict) and is_list_of(value.get("names", [])) and is_list_of(value.get("missing", []))
     ),
     "estimator": lambda value: isinstance(value, dict),
     "documents": is_whole_number,

@@ -32,7 +32,7 @@ from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.predict.document_prior import DocumentPrior, single
 from topicx.predict.documents import Documents
-from topicx.predict.reader import Admixture
+from topicx.predict.reader import Admixture, Reader
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
 from topicx.sampling.sampler_registry import GROUPS, SAMPLES
@@ -194,7 +194,7 @@ class DirichletMultinomialRegression(Definition):
         if len(state.alpha) > 1:
             model.alpha = np.maximum(mean_prior(side["design"], inside, state.groups), LEAST)[None, :]
 
-    def reader(self, model: Model) -> RegressedReader:
+    def reader(self, model: Model) -> Reader:
         return RegressedReader(model)
 
     @staticmethod

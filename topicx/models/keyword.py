@@ -1,4 +1,4 @@
-"""Topics with keywords (Eshima, Imai & Sasaki 2024, "Keyword-assisted topic models"): whoever knows what to look for says it.
+"""Topics with keywords (Eshima, Imai & Sasaki 2024, "Keyword-assisted topic models"): one says what one looks for.
 
     w ~ Categorical(φ̃_k) with the chance π_k, else Categorical(φ_k),    π_k ~ Beta(a, b)
     φ̃_k ~ Dirichlet(κ) over the keywords of topic k alone,    φ_k ~ Dirichlet(β) over all words
@@ -51,7 +51,7 @@ def _check_keywords(name: str, value: Any) -> None:
 class KeywordOptions(DmrOptions):
     """The options of topics with keywords: those of DMR, and its own."""
 
-    keywords: Any = declare_option(
+    keywords: str = declare_option(
         "", str, "Names of topics and their words: a file with lines 'name: word, word*', YAML or JSON.",
         check=_check_keywords, metavar="FILE",
     )  # fmt: skip
@@ -188,8 +188,8 @@ def adopted_counts(state: State) -> KeywordCounts:
 
 
 def together(state: State, n0: Floats, n1: Floats) -> WordCounts:
-    """Counts c with (c + β) / Σ(c + β) = (1 - π) φ + π φ̃ of every topic: n0 (words × topics) and, of keywords, what makes
-    φ̃'s part as large as π says."""
+    """Counts c with (c + β) / Σ(c + β) = (1 - π) φ + π φ̃ of every topic: n0 (words × topics) and, of keywords, what
+    makes the part of φ̃ as large as π says."""
     side = state.side
     words, topics = side["keyword_words"], side["keyword_topics"].astype(np.int64)
     a, b, kappa = (float(value) for value in side["keyword_prior"])
@@ -208,9 +208,9 @@ def together(state: State, n0: Floats, n1: Floats) -> WordCounts:
 class KeywordEstimator(TokenMixture):
     """θ and φ of topics with keywords: cgsp counts a token by what a further sweep would draw, topic and keyword."""
 
-    def soft_counts(
+    def soft_counts(  # type: ignore[override]
         self, state: State, threads: int | Engine, counts: DumpCounts | None = None, *, path: int | None = None
-    ) -> KeywordConditionals:  # type: ignore[override]
+    ) -> KeywordConditionals:
         return KeywordConditionals(state)
 
     def soft_rows(

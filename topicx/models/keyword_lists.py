@@ -1,8 +1,8 @@
 """Keywords of topics: read from files, matched with a vocabulary, told before training.
 
-A file is JSON (`{"school": ["teach*", "pupil"]}`), or lines `name: word, word`, `name: [word, word]`, or a line `name:` with
-lines `- word` below, which is what YAML looks like for such lists. A word may have `*` (any letters) and `?` (one); upper
-and lower case are the same.
+A file is JSON (`{"school": ["teach*", "pupil"]}`), or lines `name: word, word`, `name: [word, word]`, or a line `name:`
+with lines `- word` below, which is what YAML looks like for such lists. A word may have `*` (any letters) and `?` (one
+letter); upper and lower case are the same.
 """
 
 from __future__ import annotations
@@ -104,9 +104,8 @@ def match_keywords(
         if len(pairs) == before and not any(at == topic for _, at in pairs):
             raise InputError(f"keywords: no word of the topic {name!r} is in the vocabulary")
     ordered = sorted(pairs)
-    return (
-        np.array([word for word, _ in ordered], np.uint32), np.array([topic for _, topic in ordered], np.uint16), missing,
-    )  # fmt: skip
+    words_of = np.array([word for word, _ in ordered], np.uint32)
+    return words_of, np.array([topic for _, topic in ordered], np.uint16), missing
 
 
 def _matching(pattern: str, lower: Mapping[str, list[int]]) -> list[int]:
@@ -120,7 +119,7 @@ def told_keywords(
     names: Sequence[str], words: NDArray[np.uint32], topics: NDArray[np.uint16], vocabulary: Sequence[str],
     frequencies: NDArray[np.int64],
 ) -> list[str]:  # fmt: skip
-    """A line a topic: its keywords, how many tokens each has, and what share of all; which of them are rare or common."""
+    """A line a topic: its keywords, how many tokens each has, what share of all, and which are rare or common."""
     total = max(int(frequencies.sum()), 1)
     lines = []
     for topic, name in enumerate(names):

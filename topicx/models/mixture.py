@@ -173,8 +173,8 @@ class WholeDocumentCounts:
             total += each.T @ rows
         total[total < LEAST] = 0.0
         indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(total, axis=1))]).astype(np.int64)
-        words, topics = np.nonzero(total)
-        return WordCounts(indptr, topics.astype(np.uint16), total[words, topics], nothing, nothing)
+        rows_at, columns = np.nonzero(total)
+        return WordCounts(indptr, columns.astype(np.uint16), total[rows_at, columns], nothing, nothing)
 
 
 LEAST = 1e-9

@@ -14,10 +14,11 @@ from topicx.errors import InputError
 if TYPE_CHECKING:
     from topicx.sampling.method import Method
 
-GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NEW_TOPICS, BOUND, SOFTENS, WHOLE, KEYWORDS = (
+GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NEW_TOPICS, BOUND, SOFTENS = (
     "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "proposals", "new-topics",
-    "bound", "softens", "whole", "keywords",
+    "bound", "softens",
 )  # fmt: skip
+WHOLE, KEYWORDS = "whole", "keywords"
 LACKS = {
     GROUPS: "knows one α for all documents",
     GROWS: "starts at random: it cannot begin with a part of the documents",

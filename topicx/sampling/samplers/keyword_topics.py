@@ -1,5 +1,5 @@
-"""Gibbs sampling of topics with keywords (`topicx._kernels.gibbs.keyword`): of every token its topic, and whether it is one of the
-topic's keywords.
+"""Gibbs sampling of topics with keywords (the kernel: `topicx._kernels.gibbs.keyword`): of every token its topic, and
+whether it is one of the topic's keywords.
 
 The second stands in the state's side array `keyed`, a number a token; which words are keywords of which topics in
 `keyword_words` and `keyword_topics`, a pair an entry, by word and topic.
