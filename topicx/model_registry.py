@@ -25,7 +25,7 @@ HOMES: dict[str, str] = {
     "mixture": "topicx.models.mixture:Mixture",
     "medlda": "topicx.models.medlda:MedldaDefinition",
 }
-"""name → module:class."""
+"""Home of each model: name → module:class."""
 
 
 def model_names() -> list[str]:
