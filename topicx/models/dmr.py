@@ -194,6 +194,18 @@ class DirichletMultinomialRegression(Definition):
         if len(state.alpha) > 1:
             model.alpha = np.maximum(mean_prior(side["design"], inside, state.groups), LEAST)[None, :]
 
+    def pooled_side(
+        self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
+    ) -> dict[str, NDArray[Any]]:
+        """The mean of λ, and the draws of all states."""
+        pairs = list(zip(sides, orders, strict=True))
+        found = dict(sides[0])
+        found["coefficients"] = np.mean([side["coefficients"][order] for side, order in pairs], axis=0)
+        found.pop("coefficient_draws", None)
+        if all(len(side.get("coefficient_draws", ())) for side in sides):
+            found["coefficient_draws"] = np.concatenate([side["coefficient_draws"][:, order] for side, order in pairs])
+        return found
+
     def reader(self, model: Model) -> Reader:
         return RegressedReader(model)
 
