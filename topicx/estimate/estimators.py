@@ -219,7 +219,7 @@ def theta_rows(
     path : int, optional
         Coupled chain whose proportions are wanted, counted from 0. By default the average of all.
     made_by : Estimator, optional
-        What makes them. By default what the definition of the state's model says.
+        What makes θ. By default what the definition of the state's model says.
 
     Yields
     ------
