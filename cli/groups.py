@@ -67,7 +67,7 @@ def show_groups(
     from topicx.state import State
     from topicx.tables.small_tables import check_table, write_table
     from topicx.views import group_mixtures
-    from topicx.views.picture_files import check_plot
+    from topicx.views.picture_files import check_plot, save_figure
 
     check_outputs([plot_file, table], [path, corpus, state, doc_topics, contrast])
     if plot_file:
@@ -106,7 +106,9 @@ def show_groups(
             for k, rows in enumerate(several) if not chosen or k in chosen for j, row in enumerate(rows)
         ]  # fmt: skip
     if plot_file:
-        group_mixtures.plot_mixtures(model, found, plot_file, ordered and by_time, top, chosen)
+        from topicx.views.mixture_figures import draw_mixtures
+
+        save_figure(draw_mixtures(model, found, ordered and by_time, top, chosen), plot_file)
     if table:
         write_table(table, group_mixtures.rows_of(model, found, by))
     if as_json:

@@ -225,7 +225,9 @@ def by_time(asked: Question) -> dict[str, Any]:
     how = {"span": options["span"], "buckets": options["buckets"], "path": path}
     found = time_concentration(asked.model, asked.fit, times, **how, **asked.sampled)
     if options["plot"]:
-        time_concentration_view.plot_concentration(asked.model, {"": found}, options["plot"])
+        from topicx.views.concentration_figures import draw_concentration
+
+        picture_files.save_figure(draw_concentration(asked.model, {"": found}), options["plot"])
     return time_concentration_view.describe_concentration(asked.model, found, options["top"] or 10)
 
 

@@ -6,7 +6,6 @@ in others.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,15 +15,11 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from topicx.errors import InputError
-from topicx.files.container import atomic_output
 from topicx.model import Model
 from topicx.state import State
-from topicx.views.picture_files import check_plot
 
 Floats = NDArray[np.float64]
 
-MANY = 12
-"""Groups, from which on a picture has shades instead of bars."""
 PRIOR = 500.0
 """The tokens that a topic's own word shares count as, beside those of a collection, in contrasts."""
 
@@ -241,42 +236,3 @@ def log_odds(table: Floats) -> Floats:
         difference = np.log(own / own_rest) - np.log(other / other_rest)
         z = difference / np.sqrt(1 / own + 1 / other)
     return np.nan_to_num(z, nan=0.0, posinf=0.0, neginf=0.0)
-
-
-def plot_mixtures(
-    model: Model, found: Mixtures, path: str | os.PathLike[str], by_time: bool, topics: int, chosen: Sequence[int] = ()
-) -> None:
-    """Lines over time of the topics that rise and fall most (or those chosen); else bars of each group's topics, or
-    shades where there are many groups."""
-    kind = check_plot(path)
-    from matplotlib.figure import Figure
-
-    from topicx.views import topic_pictures
-
-    names = topic_pictures.topic_names(model)
-    if by_time and len(found.names) > 1:
-        some = [list(chosen)]
-        if not chosen:
-            trends = [trend for trend in found.trends(True) if model.shown[trend.topic]]
-            some = [[t.topic for t in trends[:topics]], [t.topic for t in trends[::-1][:topics]]]
-        figure = Figure(figsize=(5.5 * len(some) + 1, 4.5), layout="constrained")
-        panels = figure.subplots(1, len(some), squeeze=False, sharey=True)[0]
-        for panel, title, each in zip(panels, ("rising", "falling") if not chosen else ("",), some, strict=True):
-            topic_pictures.draw_lines(panel, found, each, names)
-            panel.set_title(title)
-    elif len(found.names) > MANY:
-        figure = Figure(figsize=(9, 0.22 * len(found.names) + 2.5), layout="constrained")
-        topic_pictures.draw_shades(
-            figure.subplots(), found, list(chosen) or topic_pictures.largest_topics(model, found, 12), names
-        )
-    else:
-        rows = len(found.names)
-        figure = Figure(figsize=(max(6, 0.18 * found.mean.shape[1] + 3), 1.6 * rows + 0.8), layout="constrained")
-        panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-        for j, panel in enumerate(panels):
-            topic_pictures.draw_bars(
-                panel, found, j, names, min(topics, 3), chosen or np.flatnonzero(model.shown).tolist()
-            )
-        panels[-1].set_xlabel("topic")
-    with atomic_output(path) as out:
-        figure.savefig(out, format=kind, dpi=120)

@@ -1,12 +1,17 @@
-"""Pictures: whether they can be drawn, and of what kind."""
+"""Files of pictures: whether they can be drawn, of what kind they are, and writing them."""
 
 from __future__ import annotations
 
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from topicx.errors import InputError
+from topicx.files.atomic_output import atomic_output
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def can_plot() -> bool:
@@ -21,3 +26,10 @@ def check_plot(path: str | os.PathLike[str]) -> str:
     if kind not in ("png", "svg", "pdf"):
         raise InputError(f"{os.fspath(path)}: plots are written as png, svg or pdf, by the file's name")
     return kind
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 120) -> None:
+    """Write a figure as the picture that the file's name asks for."""
+    kind = check_plot(path)
+    with atomic_output(path) as out:
+        figure.savefig(out, format=kind, dpi=dpi)
