@@ -52,6 +52,8 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         found: click.Command = import_module(f"topicx.cli.{COMMANDS[name][0]}").command
+        if ctx.obj is INTERRUPTIBLE:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -101,15 +103,23 @@ def cli() -> None:
     """
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line: every expected mistake is one line on standard error, never a traceback."""
+INTERRUPTIBLE = object()
+"""Of the context: until the command is loaded, interrupts end the process without a word."""
+
+
+def main(arguments: list[str] | None = None, interruptible: bool = False) -> None:
+    """Run the command line: every expected mistake is one line on standard error, never a traceback. `interruptible`:
+    the process has the system's own way with interrupts, until its command is loaded."""
     from topicx.errors import TopicxError
     from topicx.files.mapped_arrays import MappedFile
 
     _open_standard_streams()
+    _check_limits()
     MappedFile.hear = staticmethod(_line_for_bus_errors)
     try:
-        status = cli.main(arguments, prog_name="topicx", standalone_mode=False)
+        status = cli.main(
+            arguments, prog_name="topicx", standalone_mode=False, obj=INTERRUPTIBLE if interruptible else None
+        )
         if sys.stdout is not None:
             sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
@@ -149,6 +159,25 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         kind = type(error).__name__
         _exit_with_message(f"unexpected {kind}: {error} (a defect of topicx: TOPICX_TRACEBACK=1 shows where)", 1)
+
+
+LEAST_FILES, LEAST_SPACE = 32, 300_000_000
+"""Open files, and bytes of address space, below which libraries that are loaded fail in ways of their own."""
+
+
+def _check_limits() -> None:
+    """Say at once that the system gives too little for anything (`ulimit -n`, `ulimit -v`)."""
+    try:
+        import resource
+    except ImportError:  # not a system with such limits
+        return
+    for kind, least, what in (
+        (resource.RLIMIT_NOFILE, LEAST_FILES, f"{LEAST_FILES} open files (ulimit -n)"),
+        (resource.RLIMIT_AS, LEAST_SPACE, f"{LEAST_SPACE // 1_000_000} MB of address space (ulimit -v)"),
+    ):
+        given = resource.getrlimit(kind)[0]
+        if given != resource.RLIM_INFINITY and given < least:
+            _exit_with_message(f"at least {what} are needed", 1)
 
 
 def _line_for_bus_errors(name: str) -> None:
@@ -197,6 +226,8 @@ def _open_standard_streams() -> None:
     elif sys.stderr is sys.__stderr__ and stat.S_ISFIFO(os.fstat(2).st_mode):
         form = str(sys.stderr.encoding), sys.stderr.errors  # type: ignore[union-attr]
         sys.stderr = io.TextIOWrapper(_Messages(2, "w", closefd=False), *form, line_buffering=True)
+    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding does not have is spelt, and ends nothing
 
 
 def spell_options(message: str) -> str:

@@ -84,7 +84,6 @@ class TrainingReporter(ChainListener):
     def begin_chain(self, series: ChainSeries) -> None:
         from topicx.corpus.columns import chosen
         from topicx.corpus.text.chunks import parent_of_chunk
-        from topicx.tables.theta_writers import carried_kinds
 
         run, wanted = series.run, self.wanted
         if run.definition.joins and series.keep == "average" and series.total > 1:
@@ -94,7 +93,7 @@ class TrainingReporter(ChainListener):
         if wanted.join_chunks:
             parent_of_chunk(run.chain.state.ids[0])  # before hours of work: are there chunks?
         if wanted.doc_topics:
-            chosen(wanted.metadata, carried_kinds(run.chain.state))
+            chosen(wanted.metadata, run.chain.state.table.kinds())
         run.chain.notes = series.notes()
 
     def train_chain(self, series: ChainSeries) -> bool:

@@ -209,4 +209,5 @@ def print_note(text: str, *, quiet: bool = False) -> None:
 
 
 def print_json(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+    wide = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("_", "-") in ("utf-8", "utf8")
+    click.echo(json.dumps(value, ensure_ascii=not wide, indent=2, allow_nan=False))

@@ -24,6 +24,7 @@ from topicx.cli.common import (
 )
 from topicx.cli.declared import Grouped
 from topicx.cli.reading import NAMES, is_corpus, read_corpus, reading_options
+from topicx.corpus.slices import UNITS
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
@@ -74,12 +75,13 @@ class Span(click.ParamType):
     name = "span"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
-        if value in ("day", "month", "year"):
+        if value in UNITS:
             return str(value)
         try:
             return above_zero().convert(value, param, ctx)
         except click.BadParameter:
-            self.fail(f"{value!r} is neither day, month or year nor a number above 0", param, ctx)
+            units = ", ".join(UNITS)
+            self.fail(f"{value!r} is neither a unit of the calendar ({units}) nor a number above 0", param, ctx)
 
 
 HEADINGS = {
@@ -125,8 +127,9 @@ HEADINGS = {
            help="prediction: the column that holds what is to be predicted."),
     option("--times", metavar="CORPUS", default=None, show_default="the state's own",
            help="time: a corpus with the times of a state's documents."),
-    option("--span", type=Span(), default=None, metavar="day|month|year|WIDTH", show_default="year; of numbers 1",
-           help="time: the spans that are compared: of the calendar, or so long (in days, where times are dates)."),
+    option("--span", type=Span(), default=None, metavar="UNIT|WIDTH", show_default="year; of numbers 1",
+           help="time: the spans that are compared: day, week, month, quarter, year, decade or century, or so long (in "
+           "days, where times are dates)."),
     option("--buckets", type=click.IntRange(2), default=20,
            help="time: parts of equal weight that a topic's time is cut into (the paper's 1/γ)."),
     option("--path", type=click.IntRange(1), default=None, show_default="all together",

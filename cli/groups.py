@@ -18,8 +18,8 @@ from topicx.cli.common import (
     stack_options,
     threads,
 )
+from topicx.corpus.slices import UNITS
 from topicx.strings import one_line
-from topicx.views.time_bins import UNITS
 
 if TYPE_CHECKING:
     from topicx.model import Model
@@ -67,7 +67,7 @@ def show_groups(
     from topicx.state import State
     from topicx.tables.small_tables import check_table, write_table
     from topicx.views import group_mixtures
-    from topicx.views.picture_files import check_plot, save_figure
+    from topicx.views.picture_files import check_plot, write_picture
 
     check_outputs([plot_file, table], [path, corpus, state, doc_topics, contrast])
     if plot_file:
@@ -108,7 +108,7 @@ def show_groups(
     if plot_file:
         from topicx.views.mixture_figures import draw_mixtures
 
-        save_figure(draw_mixtures(model, found, ordered and by_time, top, chosen), plot_file)
+        write_picture(draw_mixtures(model, found, ordered and by_time, top, chosen), plot_file)
     if table:
         write_table(table, group_mixtures.rows_of(model, found, by))
     if as_json:

@@ -59,6 +59,8 @@ output_options = stack_options(
     option("--threshold", type=Number(0, 1), default=0, help="Write only shares from this on (0: all of them)."),
     option("--top", type=click.IntRange(0), default=0, help="Write only the largest shares of a document (0: all)."),
     metadata,
+    option("--escape-formulas", is_flag=True, show_default=False,
+           help="csv, tsv: an apostrophe before names and texts that a spreadsheet would compute (= + - @)."),
     option("--state", metavar="FILE", help="Write the words and their last topics as a state file, too."),
 )  # fmt: skip
 
@@ -77,6 +79,7 @@ HEADINGS = {
         "format_",
         "top",
         "threshold",
+        "escape_formulas",
         "metadata",
         "join_chunks",
         "threads",
@@ -100,6 +103,7 @@ HEADINGS = {
 @quiet
 def command(
     model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int, metadata: str,
+    escape_formulas: bool,
     state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int | None,
     theta: str | None, group: str | None, join_chunks: bool, what: str | None, ranking: int, score: str, seed: int,
     threads: int, quiet: bool, **reading_options: Any,
@@ -124,6 +128,8 @@ def command(
     from topicx.tables.theta_writers import Selection, format_of
 
     chosen = format_of(output, format_)
+    if chosen not in ("csv", "tsv"):
+        refuse_given(("escape_formulas",), "is for csv and tsv")
     check_outputs([output, state], [model, *inputs])
     loaded = Model.load(model)
     inference = Inference(
@@ -131,7 +137,7 @@ def command(
         seed=seed, threads=threads, group=group,
     )  # fmt: skip
     labeller = labels.labeller_of(loaded, what, threshold, top, score)
-    table = ThetaOutput(output, chosen, Selection(threshold, top), ranking, join_chunks)
+    table = ThetaOutput(output, chosen, Selection(threshold, top, escape_formulas), ranking, join_chunks)
     with contextlib.ExitStack() as open_things:
         source, total, reader = _open_source(
             inference, inputs, metadata, COLUMNS if join_chunks else (), reading_options, quiet, open_things

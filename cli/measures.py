@@ -216,7 +216,7 @@ def by_time(asked: Question) -> dict[str, Any]:
         picture_files.check_plot(options["plot"])
     if state is None and (options["times"] or options["path"]):
         raise InputError(f"--{'times' if options['times'] else 'path'} is for a state; {asked.name} is a corpus")
-    if state is not None and options["times"] is None and "time" not in state.columns:
+    if state is not None and options["times"] is None and "time" not in state.table:
         raise InputError(f"--method time: {asked.name} holds no times; give the corpus that has them: --times CORPUS")
     if state is not None and (options["path"] or 1) > state.paths:
         raise InputError(f"--path {options['path']}: the state has {state.paths}")
@@ -227,7 +227,7 @@ def by_time(asked: Question) -> dict[str, Any]:
     if options["plot"]:
         from topicx.views.concentration_figures import draw_concentration
 
-        picture_files.save_figure(draw_concentration(asked.model, {"": found}), options["plot"])
+        picture_files.write_picture(draw_concentration(asked.model, {"": found}), options["plot"])
     return time_concentration_view.describe_concentration(asked.model, found, options["top"] or 10)
 
 

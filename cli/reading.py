@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,9 @@ def open_reader(
 
     reader = read_documents(inputs, read_options(chosen, wanted), lambda text: print_note(text, quiet=quiet))
     reader.check()
+    planned = reader.planned_formats()
+    if planned is not None:
+        check_fit(click.get_current_context(), USES, "inputs read as", planned)
     return reader
 
 
@@ -142,6 +146,11 @@ def say_faults(faults: Faults, quiet: bool) -> None:
         print_note(f"bad documents: {', '.join(what)}; the first:", quiet=quiet)
         for message in faults.first:
             print_note(f"  {message}", quiet=quiet)
+
+
+def names_alone(inputs: Iterable[str]) -> list[str]:
+    """The names of files without their folders, as a file of ours remembers them: where they lay is nobody's matter."""
+    return [os.fsencode(Path(name).name or name).decode("utf-8", "replace") for name in inputs]
 
 
 def is_corpus(inputs: tuple[str, ...]) -> bool:
@@ -184,4 +193,4 @@ def read_corpus(
         if reader.only_counts:
             builder.tokenizer = None
         say_faults(faults, quiet)
-        return builder.corpus({"inputs": list(inputs), "input_formats": reader.formats})
+        return builder.corpus({"inputs": names_alone(inputs), "input_formats": reader.formats})

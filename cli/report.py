@@ -11,8 +11,8 @@ import click
 
 from topicx.cli.common import Size, check_outputs, force_output, option, print_note, quiet, seed, threads
 from topicx.cli.declared import Grouped
+from topicx.corpus.slices import UNITS
 from topicx.report.report_options import FORMATS, SNIPPETS
-from topicx.views.time_bins import UNITS
 
 HEADINGS = {
     "Options": ("output", "form", "title", "about", "quiet"),

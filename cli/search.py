@@ -143,11 +143,11 @@ def command(
 def _draw_figure(found: Search, path: str) -> None:
     from matplotlib.figure import Figure
 
-    from topicx.views.picture_files import save_figure
+    from topicx.views.picture_files import write_picture
 
     figure = Figure(figsize=(10, 6), layout="constrained")
     found.plot(figure)
-    save_figure(figure, path)
+    write_picture(figure, path)
 
 
 def _format_row(row: dict[str, Any]) -> str:
@@ -164,7 +164,7 @@ def _format_row(row: dict[str, Any]) -> str:
 
 def _append_row(path: str, row: dict[str, Any]) -> None:
     """Add a row to the file: all of it, or nothing."""
-    before = Path(path).stat().st_size if Path(path).exists() else 0
+    before = Path(path).stat().st_size if Path(path).is_file() else 0
     try:
         with Path(path).open("ab", buffering=0) as out:
             line = (json.dumps(row) + "\n").encode()
@@ -176,6 +176,21 @@ def _append_row(path: str, row: dict[str, Any]) -> None:
         raise TopicxError(f"{path}: writing failed: {error.strerror}") from None
 
 
+def _mend_last_line(path: str) -> None:
+    """End a last line that has no end; one that is a row cut off (the machine went down) goes."""
+    data = Path(path).read_bytes()
+    last = data[data.rfind(b"\n") + 1 :]
+    if not last.startswith(b'{"search"'):
+        return
+    try:
+        json.loads(last)
+        with Path(path).open("ab") as out:
+            out.write(b"\n")
+    except ValueError:
+        print_note(f"{path}: its last row was cut off, and is made again")
+        os.truncate(path, len(data) - len(last))
+
+
 def _finished_rows(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:
     """The finished rows of this very search. A device has none, and reading some of them never ends."""
     if not path or not Path(path).is_file():
@@ -183,6 +198,7 @@ def _finished_rows(path: str | None, about: dict[str, Any]) -> list[dict[str, An
     from topicx.evaluate.search import is_row
     from topicx.files.schema import require_consistent
 
+    _mend_last_line(path)
     rows = []
     same = json.loads(json.dumps(about))
     for number, line in enumerate(Path(path).read_text(encoding="utf-8", errors="replace").splitlines(), 1):

@@ -1,5 +1,17 @@
-"""python -m topicx"""
+"""python -m topicx, and the command `topicx`."""
 
-from topicx.cli import main
+import signal
 
-main()
+
+def main() -> None:
+    """The command line. While its modules load, an interrupt ends the process as the system does: without a word."""
+    quiet = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if quiet:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from topicx.cli import main as run
+
+    run(interruptible=quiet)
+
+
+if __name__ == "__main__":
+    main()

@@ -104,6 +104,10 @@ class State(OfDocuments, OfTopics, Kept):
     """How many assignments of the corpus there are: `z` holds them one after another, each of all tokens."""
 
     def __post_init__(self) -> None:
+        if isinstance(
+            self.words, container.Spool
+        ):  # it is on disk while it is written, and is verified when it is read
+            return
         STATE.verify_object(self, without=("ids", "snippets", "columns", "side"))
         if len(self.z) != self.paths * self.n_tokens:
             raise InputError(f"the state is not consistent: it has {len(self.z):,} topics of {self.n_tokens:,} tokens")

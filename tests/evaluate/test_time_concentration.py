@@ -12,7 +12,7 @@ from tests.corpus.test_import_command import Run as Called
 from tests.corpus.test_import_command import run  # noqa: F401
 from tests.harness import make_state
 from topicx import Corpus
-from topicx.corpus.table import Table
+from topicx.corpus.table import Table, Times
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.time_concentration import TimeConcentration, quantiles, spans, time_concentration
@@ -135,9 +135,10 @@ def test_densest_and_quartiles() -> None:
 )
 def test_spans_of_dates(span: str | float | None, names: list[str], numbers: list[int]) -> None:
     days = np.array(["2000-02-29", "1999-12-31", "2001-01-01", "2000-01-01"], "datetime64[D]").astype(np.float64)
-    begins, found, of_document = spans(days + 0.5, True, span)
-    assert found == names and of_document.tolist() == numbers
-    assert (begins[of_document] <= days).all()
+    found = spans(Times(days + 0.5, True), span)
+    of_document = found.of_documents(len(days))
+    assert found.names == names and of_document.tolist() == numbers
+    assert (found.begins[of_document] <= days).all()
 
 
 def test_dates_of_a_state() -> None:
@@ -149,9 +150,9 @@ def test_dates_of_a_state() -> None:
 
 
 def test_spans_of_numbers() -> None:
-    begins, names, of_document = spans(np.array([1805.7, 1790.0, 1799.9, 1800.0]), False, 10.0)
-    assert (begins.tolist(), names, of_document.tolist()) == ([1790, 1800], ["1790", "1800"], [1, 0, 0, 1])
-    assert spans(np.array([-2.5, 0.5]), False, None)[1] == ["-3", "0"]
+    found = spans(Times(np.array([1805.7, 1790.0, 1799.9, 1800.0]), False), 10.0)
+    assert (found.begins.tolist(), found.names, found.slices.tolist()) == ([1790, 1800], ["1790", "1800"], [1, 0, 0, 1])
+    assert spans(Times(np.array([-2.5, 0.5]), False), None).names == ["-3", "0"]
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -162,7 +163,7 @@ def test_what_cannot_be_is_refused() -> None:
         "has a time": lambda: time_concentration(model, small([None] * 4)),
         "at least 2": lambda: time_concentration(model, corpus, buckets=1),
         "for dates": lambda: time_concentration(model, corpus, span="month"),
-        "neither": lambda: time_concentration(model, corpus, span="week"),
+        "neither": lambda: time_concentration(model, corpus, span="weak"),
         "above 0": lambda: time_concentration(model, corpus, span=-1.0),
         "holds no times": lambda: time_concentration(model, unplaced(state)),
         "not those of the state": lambda: time_concentration(model, state, corpus[::-1]),
@@ -216,7 +217,7 @@ def test_time_of_the_command_line(run: Called, tmp_path: Path) -> None:  # noqa:
         ("a.state -m time --times a.corpus --path 3", "--path 3: the state has 2"),
         ("a.corpus -m time --times a.corpus", "--times is for a state"),
         ("a.corpus -m time --path 1", "--path is for a state"),
-        ("a.corpus -m time --span week", "neither day, month or year"),
+        ("a.corpus -m time --span weak", "neither a unit of the calendar"),
         ("a.corpus -m time --plot a.txt", "plots "),
         ("a.corpus --span 3", "--span: is for --method time"),
     ],

@@ -205,12 +205,12 @@ def test_wrong_calls_are_one_line(made: Path, options: list[str], said: str) -> 
 
 def test_titles_and_columns_of_documents(model: Model, state: State) -> None:
     page = page_of(model, state=state, titles="collection")
-    assert set(page.strings("docs", "titles")) == set(state.columns["collection"])
+    assert set(page.strings("docs", "titles")) == set(state.table["collection"].packed)
     described = json.loads(page.array("docs", "columns").tobytes())
     assert [column["name"] for column in described] == ["label", "time"]
     label = described[0]
     codes = page.planes("docs", "column.label")
-    assert [label["values"][code] for code in codes.tolist()] == list(state.columns["label"])
+    assert [label["values"][code] for code in codes.tolist()] == list(state.table["label"].packed)
 
 
 def test_a_page_is_no_larger_than_it_may_be_and_says_what_it_lost(model: Model, state: State) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import datetime
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,105 +13,31 @@ from scipy import stats
 from tests.conftest import lda_corpus
 from tests.corpus.test_import_command import Run, run  # noqa: F401
 from topicx import LDA, Corpus, State
-from topicx.corpus.columns import SEPARATOR
+from topicx.corpus.table import Labels, Numbers, Table, Texts
 from topicx.errors import InputError
 from topicx.strings import Strings
-from topicx.views.time_bins import UNITS, bins
 from topicx.views.topics_by_column import LENT, Groups, by_documents, groups_of, mixtures_of
 
 
-def days(*dates: str) -> np.ndarray[Any, Any]:
-    return np.array([np.nan if not d else datetime.date.fromisoformat(d).toordinal() - 719163.0 for d in dates])
-
-
-@pytest.mark.parametrize(
-    ("unit", "every", "names", "index"),
-    [
-        ("day", None, ["1987-03-30", "1987-03-31", "1987-04-01"], [0, 2, -1, 2]),
-        ("day", 2, ["1987-03-29/1987-03-30", "1987-03-31/1987-04-01"], [0, 1, -1, 1]),
-        ("week", None, ["1987-03-30/1987-04-05"], [0, 0, -1, 0]),
-        ("month", None, ["1987-03", "1987-04"], [0, 1, -1, 1]),
-        ("month", 2, ["1987-03/1987-04"], [0, 0, -1, 0]),
-        ("quarter", None, ["1987-Q1", "1987-Q2"], [0, 1, -1, 1]),
-        ("year", None, ["1987"], [0, 0, -1, 0]),
-        (None, 5, ["1985-1989"], [0, 0, -1, 0]),
-        ("decade", None, ["1980-1989"], [0, 0, -1, 0]),
-        ("century", None, ["1900-1999"], [0, 0, -1, 0]),
-        (None, None, ["1987-03-30", "1987-03-31", "1987-04-01"], [0, 2, -1, 2]),
-    ],
-)
-def test_bins_of_the_calendar(unit: str | None, every: int | None, names: list[str], index: list[int]) -> None:
-    times = days("1987-03-30", "1987-04-01", "", "1987-04-01")
-    found = bins(times, True, unit, every)
-    assert found.names == names and found.index.tolist() == index
-    assert (found.middles > 1900).all() and (np.diff(found.middles) > 0).all()
-
-
-def test_bins_begin_and_end_where_the_calendar_says() -> None:
-    """Every day of forty years, before and after 1970, is in the bin of its own month, quarter, year and week."""
-    times = np.arange(days("1952-01-01")[0], days("1992-12-31")[0] + 1)
-    dates = [datetime.date.fromordinal(int(t) + 719163) for t in times]
-    names = {
-        "day": [str(d) for d in dates],
-        "month": [f"{d:%Y-%m}" for d in dates],
-        "quarter": [f"{d.year}-Q{(d.month + 2) // 3}" for d in dates],
-        "year": [str(d.year) for d in dates],
-        "decade": [f"{d.year // 10 * 10}-{d.year // 10 * 10 + 9}" for d in dates],
-        "century": [f"{d.year // 100 * 100}-{d.year // 100 * 100 + 99}" for d in dates],
-        "week": [
-            f"{d - datetime.timedelta(d.weekday())}/{d + datetime.timedelta(6 - d.weekday())}" for d in dates
-        ],
-    }  # fmt: skip
-    for unit in UNITS:
-        if unit == "day":
-            with pytest.raises(InputError, match="more than 5,000"):
-                bins(times, True, unit)
-            continue
-        found = bins(times, True, unit)
-        assert [found.names[i] for i in found.index] == names[unit], unit
-        assert len(found.names) == len(set(names[unit]))
-    assert bins(times, True).names[:2] == ["1950-1959", "1960-1969"]  # forty-one years are more than forty bins
-    assert bins(days("0001-01-01", "0090-01-01"), True, "decade").names[-1] == "0090-0099"
-
-
-def test_bins_of_numbers() -> None:
-    years = np.array([1987.0, 1990, np.nan, 1990])
-    found = bins(years, False)
-    assert found.names == ["1987", "1988", "1989", "1990"] and found.index.tolist() == [0, 3, -1, 3]
-    assert found.middles.tolist() == [1987, 1988, 1989, 1990]
-    assert bins(years, False, "decade").names == ["1980-1989", "1990-1999"]
-    assert bins(years, False, None, 2).names == ["1986-1987", "1988-1989", "1990-1991"]
-    assert bins(years, False, "decade").middles.tolist() == [1984.5, 1994.5]
-    assert bins(np.array([0.0, 0.5, 1.0]), False).names[:2] == ["0 to 0.05", "0.05 to 0.1"]
-    assert len(bins(np.arange(2000.0), False).names) <= 40 and len(bins(np.array([3.0]), False).names) == 1
-    assert bins(np.array([-20.0, -1]), False, "decade").names == ["-20 to -11", "-10 to -1"]
-    for wrong, message in ((lambda: bins(years, False, "month"), "not dates"),
-                           (lambda: bins(years * np.nan, False), "no document"),
-                           (lambda: bins(np.array([0, 1e300]), False, None, 1), "far apart"),
-                           (lambda: bins(np.array([0, 1e9]), True), "no calendar")):  # fmt: skip
-        with pytest.raises(InputError, match=message):
-            wrong()
-
-
 def test_groups_of_columns() -> None:
-    columns: Any = {
-        "label": Strings.of(["b", f"a, c{SEPARATOR}b", "", "b"]), "n": np.array([2, 10, np.nan, 2]),
-        "when": Strings.of(["1990-05", "", "1992-01-01", "1990-06-01"]),
-        "mixed": Strings.of(["1990", "1990-01-01", "", "x"]),
-    }  # fmt: skip
+    columns = Table({
+        "label": Labels.of([["b"], ["a, c", "b"], [], ["b"]]), "n": Numbers(np.array([2, 10, np.nan, 2])),
+        "when": Texts(Strings.of(["1990-05", "", "1992-01-01", "1990-06-01"])),
+        "mixed": Texts(Strings.of(["1990", "1990-01-01", "", "x"])),
+    })  # fmt: skip
     found = groups_of(columns, "label")
     assert found.names == ["a, c", "b", "(none)"] and not found.ordered
     assert list(zip(found.documents.tolist(), found.groups.tolist())) == [(0, 1), (1, 0), (1, 1), (2, 2), (3, 1)]
     assert groups_of(columns, "n").names == ["2", "10", "(none)"]
     assert groups_of(columns, "when", "year").names == ["1990", "1991", "1992", "(none)"]
     assert groups_of(columns, "n", None, 5).names == ["0-4", "5-9", "10-14", "(none)"]
-    assert groups_of({"n": np.arange(500.0)}, "n").ordered
-    for by, unit, message in (("x", None, "they carry label, n, when, mixed"), ("mixed", "year", "neither"),
+    assert groups_of(Table({"n": Numbers(np.arange(500.0))}), "n").ordered
+    for by, unit, message in (("x", None, "they carry label, mixed, n, when"), ("mixed", "year", "neither"),
                               ("label", "year", "neither")):  # fmt: skip
         with pytest.raises(InputError, match=message):
             groups_of(columns, by, unit)
     with pytest.raises(InputError, match="some values are dates"):
-        groups_of({"m": Strings.of(["1990", "1990-01-01"])}, "m", "year")
+        groups_of(Table({"m": Texts(Strings.of(["1990", "1990-01-01"]))}), "m", "year")
 
 
 def test_means_and_intervals_are_those_of_the_documents() -> None:

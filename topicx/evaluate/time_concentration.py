@@ -23,17 +23,16 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.slices import UNITS, Slices, time_slices, times_of, width_slices
+from topicx.corpus.table import Times
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.predict.inference import Inference
 from topicx.state import NONE, State
-from topicx.strings import Strings
 
 Floats = NDArray[np.float64]
 Shares = tuple[int, Any, NDArray[np.int64]]
 """The number of the first of some documents, their θ_d as rows, and their lengths."""
-UNITS = {"day": "D", "month": "M", "year": "Y"}
-"""Spans of the calendar, as NumPy calls them."""
 
 
 @dataclass
@@ -104,19 +103,18 @@ def time_concentration(
     options of `topicx.predict.inference.Inference`), or of a state (whose documents' times the corpus `times` may
     give).
 
-    `span`: day, month or year where times are dates, else a width (None: a year, or 1). `buckets`: 1/γ. `path`: of a
+    `span`: a unit of the calendar (day, week, month, quarter, year, decade, century) where times are dates, else a
+    width (None: a year, or 1). `buckets`: 1/γ. `path`: of a
     state with several, this one (the paper takes the first); None: all of them.
     """
     if buckets < 2:
         raise InputError(f"buckets: {buckets} must be at least 2")
     if isinstance(fit, State):
         _check_fit(model, fit, times)
-    time, dates = _times(fit, times)
-    known = np.isfinite(time)
-    begins, names, numbers = spans(time[known], dates, span)
+    time = _times(fit, times)
+    found = spans(time, span)
+    begins, names, of_document = found.begins, found.names, found.of_documents(len(time))
     rows: Iterable[Shares] = [_of_state(fit, path)] if isinstance(fit, State) else _inferred(model, fit, **sampling)
-    of_document = np.full(len(known), -1)
-    of_document[known] = numbers
     weights, documents = np.zeros((len(begins), model.n_topics)), np.zeros(len(begins), np.int64)
     for first, shares, lengths in rows:
         at = of_document[first : first + len(lengths)]
@@ -132,7 +130,7 @@ def time_concentration(
         entropy = -np.where(weights > 0, weights * np.log(weights), 0.0).sum(axis=1)
     return TimeConcentration(
         begins[some], [name for name, there in zip(names, some) if there], documents[some], weights, entropy,
-        quantiles(weights, buckets), len(time) - int(documents.sum()), dates,
+        quantiles(weights, buckets), len(time) - int(documents.sum()), time.dates,
     )  # fmt: skip
 
 
@@ -144,41 +142,29 @@ def _check_fit(model: Model, state: State, times: Corpus | None) -> None:
         raise InputError("time: the documents of the corpus with the times are not those of the state")
 
 
-def _times(fit: Corpus | State, other: Corpus | None) -> tuple[Floats, bool]:
-    """The time of each document, NaN where it is not known; and whether these are days since 1970."""
-    fit = other if other is not None else fit
-    if isinstance(fit, State):
-        column = fit.columns.get("time")
-        if column is None:
-            raise InputError("time: the state holds no times; name the corpus that has them")
-        if not isinstance(column, Strings):
-            return column, False
-        days = np.array([text or "NaT" for text in column], "datetime64[D]")
-        return np.where(np.isnat(days), np.nan, days.astype(np.float64)), True
-    if not len(fit.time):
+def _times(fit: Corpus | State, other: Corpus | None) -> Times:
+    """The time of each document."""
+    source = other if other is not None else fit
+    column = source.table.get("time")
+    if column is None and isinstance(source, State):
+        raise InputError("time: the state holds no times; name the corpus that has them")
+    if column is None:
         raise InputError("time: no document of the corpus has a time: import it with --time-field")
-    return fit.time, fit.meta.get("time") == "date"
+    return times_of(column, "time")
 
 
-def spans(times: Floats, dates: bool, span: str | float | None) -> tuple[Floats, list[str], NDArray[np.int64]]:
-    """When the spans begin that have documents, their names, and the span of each document."""
-    span = ("year" if dates else 1.0) if span is None else span
+def spans(times: Times, span: str | float | None) -> Slices:
+    """The spans that have documents."""
+    span = ("year" if times.dates else 1.0) if span is None else span
     if isinstance(span, str):
         if span not in UNITS:
             raise InputError(f"span: {span!r} is neither a width nor one of {', '.join(UNITS)}")
-        if not dates:
+        if not times.dates:
             raise InputError(f"span: {span} is for dates, and the corpus has numbers; give a width")
-        unit = np.floor(times).astype("datetime64[D]").astype(f"datetime64[{UNITS[span]}]")
-        found, of_document = np.unique(unit, return_inverse=True)
-        begins = found.astype("datetime64[D]").astype(np.float64)
-        return begins, [str(value) for value in found], of_document.reshape(-1)
+        return time_slices(times, "span", span, filled=True)
     if not (np.isfinite(span) and span > 0):
         raise InputError(f"span: {span} must be above 0")
-    first = np.floor(times.min())
-    number, of_document = np.unique(np.floor((times - first) / span), return_inverse=True)
-    begins = first + number * span
-    names = [str(np.datetime64(int(begin), "D")) if dates else f"{begin:.10g}" for begin in begins]
-    return begins, names, of_document.reshape(-1)
+    return width_slices(times, span, "span")
 
 
 def quantiles(weights: Floats, buckets: int) -> Floats:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
-from xml.sax.saxutils import escape
+from xml.sax import saxutils
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,15 @@ _WORD_DIAGNOSTICS = ("word-length", "coherence", "uniform_dist", "corpus_dist", 
 TITLE_WORDS, TITLE_PHRASES, TITLES = 19, 20, 10
 UNRELIABLE, PHRASE_WEIGHT = 20, 100
 """A phrase has to occur more often than this to be a title, and then counts so many times."""
+
+
+NOT_IN_XML = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)), "\ufffd")
+"""Characters that no XML has, escaped or not."""
+
+
+def escape(text: str, entities: dict[str, str] | None = None) -> str:
+    """A text as XML has it."""
+    return saxutils.escape(text.translate(NOT_IN_XML), entities or {})
 
 
 # -- diagnostics ---------------------------------------------------------------------------------------------------

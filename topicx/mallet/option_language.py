@@ -228,12 +228,18 @@ def _read_config(parsed: Parsed, path: str) -> None:
             raise InputError(f"{path}: {error}") from None
 
 
+LONGEST_CONFIG = 1 << 20
+
+
 def read_java_properties(path: str) -> dict[str, str]:
     """The pairs of a file of Java properties: lines of Latin-1, or XML where the name ends in .xml."""
     try:
-        data = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            data = file.read(LONGEST_CONFIG + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if len(data) > LONGEST_CONFIG:
+        raise InputError(f"{path}: is longer than {LONGEST_CONFIG:,} bytes: no file of options")
     return _from_xml(path, data) if path.endswith(".xml") else _from_lines(path, data.decode("latin-1"))
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.time_texts import told_time
+from topicx.corpus.slices import even_slices
+from topicx.corpus.table import Times
 from topicx.declare import choice_option, positive_option, whole_option
 from topicx.errors import InputError
 from topicx.files.file_kinds import COUNT, FINITE, HIGHEST, LOWEST
@@ -145,25 +146,11 @@ def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
 
 def spans_of(corpus: Corpus, number: int) -> tuple[NDArray[np.uint32], list[str]]:
     """Spans of time with about as many documents each; documents of one time are together."""
-    known = np.isfinite(corpus.time) if len(corpus.time) else np.zeros(0, bool)
-    if not known.any():
+    times = corpus.table.get("time")
+    if not isinstance(times, Times) or not np.isfinite(times.values).any():
         raise InputError("spans: no document of the corpus has a time; import it with --time-field")
-    times, counts = np.unique(corpus.time[known], return_counts=True)
-    if number > len(times):
-        raise InputError(f"spans: {number} spans of {len(times)} different times; there can be at most {len(times)}")
-    # A time belongs where the middle of its documents falls; a span that none falls into takes the next.
-    span = np.minimum(((np.cumsum(counts) - counts / 2) * number / counts.sum()).astype(np.int64), number - 1)
-    span = np.unique(span, return_inverse=True)[1]
-    date = corpus.meta.get("time") == "date"
-    names = [_span_name(times[span == s], date) for s in range(int(span.max()) + 1)]
-    groups = np.full(corpus.n_documents, -1, np.int64)
-    groups[known] = span[np.searchsorted(times, corpus.time[known])]
-    return _with_the_rest(groups, names)
-
-
-def _span_name(times: NDArray[np.float64], date: bool) -> str:
-    ends = [str(told_time(float(t), date)) for t in (times[0], times[-1])]
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}" if date else f"{ends[0]}-{ends[1]}"
+    found = even_slices(times, number, "spans")
+    return _with_the_rest(found.of_documents(corpus.n_documents), found.names)
 
 
 def _with_the_rest(groups: NDArray[np.int64], names: list[str]) -> tuple[NDArray[np.uint32], list[str]]:
@@ -175,10 +162,11 @@ def _with_the_rest(groups: NDArray[np.int64], names: list[str]) -> tuple[NDArray
 
 def mean_times(corpus: Corpus, groups: NDArray[np.uint32], number: int) -> NDArray[np.float64]:
     """The mean time of each group's documents, NaN where none has one."""
-    if not len(corpus.time):
+    times = corpus.table.get("time")
+    if not isinstance(times, Times):
         return np.full(number, np.nan)
-    known = np.isfinite(corpus.time)
+    known = np.isfinite(times.values)
     counts = np.bincount(groups[known], minlength=number)
-    sums = np.bincount(groups[known], corpus.time[known], number)
+    sums = np.bincount(groups[known], times.values[known], number)
     result: NDArray[np.float64] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     return result

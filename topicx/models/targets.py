@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.table import SNIPPET, Names, Numbers, Times
 from topicx.corpus.time_texts import told_number
 from topicx.errors import InputError
 from topicx.strings import Strings
@@ -77,30 +78,20 @@ def read_targets(corpus: Corpus, task: str, column: str | None, classes: Sequenc
 
 
 def told_targets(corpus: Corpus, column: str | None) -> list[Any]:
-    """What the corpus says of each document: a list of labels, a number, or None."""
+    """What the corpus says of each document: a list of labels, a number, a text, or None."""
+    table = corpus.table
     if column is None:
-        return [corpus.labels(document) for document in range(corpus.n_documents)]
-    if column == "time" and len(corpus.time):
-        return [None if np.isnan(value) else float(value) for value in corpus.time]
-    if column == "label":
-        return [
-            _number_or_text(each[0]) if len(each := corpus.labels(document)) == 1 else None
-            for document in range(corpus.n_documents)
-        ]
-    if column == "collection" and len(corpus.collection):
-        return [corpus.collection_of(document) for document in range(corpus.n_documents)]
-    if column not in corpus.columns:
-        there: dict[str, NDArray[Any]] = {
-            "label": corpus.label_offsets, "collection": corpus.collection, "time": corpus.time,
-        }  # fmt: skip
-        names = ", ".join(
-            sorted({*(name for name, values in there.items() if len(values)), *corpus.columns} - {"snippet"})
-        )
+        return table.told("label") if "label" in table else [[] for _ in range(corpus.n_documents)]
+    if column not in table:
+        names = ", ".join(sorted(table.without(SNIPPET)))
         raise InputError(f"target: the corpus has no column {column!r}; it has {names or 'none'}")
-    values = corpus.columns[column]
-    if isinstance(values, Strings):
-        return [_number_or_text(value) if value else None for value in values]
-    return [None if np.isnan(value) else float(value) for value in values]
+    found = table[column]
+    if isinstance(found, Numbers | Times):
+        return [None if np.isnan(value) else float(value) for value in found.values]
+    if isinstance(found, Names):
+        return found.told()
+    values = [value[0] if len(value) == 1 else None for value in found.told()] if column == "label" else found.told()
+    return [None if value is None else _number_or_text(value) for value in values]
 
 
 def guess_task(values: Sequence[Any]) -> str:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import Column, columns_of
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.table import SNIPPET
+from topicx.corpus.table import SNIPPET, Column, Numbers, Table, Texts, Times
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import theta_rows
@@ -54,7 +53,7 @@ class CollectedDocuments:
     source: str
     """state, corpus or table."""
     ids: Strings
-    columns: dict[str, Column]
+    columns: Table
     lengths: NDArray[np.int64]
     """Counted words of each."""
     texts: Strings
@@ -166,8 +165,8 @@ def _of_state(
     if why is not None:
         raise InputError(f"--state: it is not of the model's run: {why}")
     held = follow_model_edits(held, model)
-    columns = {name: column for name, column in held.columns.items() if name != SNIPPET}
-    documents = CollectedDocuments("state", held.ids, columns, held.lengths, held.snippets, state=held)
+    columns, texts = _parted(held.table)
+    documents = CollectedDocuments("state", held.ids, columns, held.lengths, texts, state=held)
     return documents, theta_rows(held, threads=threads)
 
 
@@ -175,23 +174,25 @@ def _of_corpus(
     model: Model, corpus: str | os.PathLike[str] | Corpus, seed: int, threads: int | Engine
 ) -> tuple[CollectedDocuments, Batches]:  # fmt: skip
     held = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
-    columns = columns_of(held, snippets=True)
-    texts = columns.pop(SNIPPET, None)
+    columns, texts = _parted(held.table)
     theta, lengths = inferred_rows(model, held, seed, threads)
-    texts = texts if isinstance(texts, Strings) else Strings.of([])
     return CollectedDocuments("corpus", held.ids, columns, lengths, texts), theta
 
 
 def _of_table(model: Model, path: str) -> tuple[CollectedDocuments, Batches]:
     table = read_theta(path, model.called or [str(k) for k in range(model.n_topics)])
-    columns = dict(table.columns)
-    texts = columns.pop(SNIPPET, None)
-    texts = texts if isinstance(texts, Strings) else Strings.of([])
+    columns, texts = _parted(table.columns)
     documents = CollectedDocuments("table", table.ids, columns, table.lengths, texts, whole=table.whole)
     return documents, [(0, table.theta)]
 
 
-def _groups(columns: dict[str, Column], by: Sequence[str], unit: str | None) -> list[tuple[str, Groups]]:
+def _parted(table: Table) -> tuple[Table, Strings]:
+    """What documents carry, and apart from it the beginnings of their texts."""
+    texts = table.get(SNIPPET)
+    return table.without(SNIPPET), texts.strings if isinstance(texts, Texts) else Strings.of([])
+
+
+def _groups(columns: Table, by: Sequence[str], unit: str | None) -> list[tuple[str, Groups]]:
     """The columns that are asked for; if none is: time, collection and label, where they have few values."""
     found: list[tuple[str, Groups]] = []
     for name in dict.fromkeys(by):
@@ -208,9 +209,9 @@ def _groups(columns: dict[str, Column], by: Sequence[str], unit: str | None) -> 
     return found
 
 
-def _grouped(columns: dict[str, Column], name: str, unit: str | None) -> Groups:
+def _grouped(columns: Table, name: str, unit: str | None) -> Groups:
     """Spans of a column of times or of many numbers, each value of another."""
-    spans = unit if name in columns and (name == "time" or not isinstance(columns[name], Strings)) else None
+    spans = unit if name in columns and (name == "time" or isinstance(columns[name], Numbers)) else None
     found = groups_of(columns, name, spans)
     if len(found.names) > MOST_GROUPS:
         raise InputError(f"--by {name}: {len(found.names):,} groups are too many for a report: --bins makes them wider")
@@ -219,4 +220,6 @@ def _grouped(columns: dict[str, Column], name: str, unit: str | None) -> Groups:
 
 def _any(column: Column) -> bool:
     """Whether any document has a value there."""
-    return bool(len(column.data)) if isinstance(column, Strings) else bool(np.isfinite(column).any())
+    if isinstance(column, Numbers | Times):
+        return bool(np.isfinite(column.values).any())
+    return any(value not in (None, []) for value in column.told())

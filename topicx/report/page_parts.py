@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import SEPARATOR
+from topicx.corpus.table import Column, Numbers, Times
 from topicx.model import Model
 from topicx.report.collected_documents import CollectedDocuments
 from topicx.report.marked_texts import Marks, TextMarker, counted_words
@@ -151,14 +151,14 @@ def documents_part(contents: ReportContents, limits: SizeLimits, kept: KeptDocum
     titles = contents.options.titles or (TITLE if TITLE in documents.columns else None)
     described: list[dict[str, Any]] = []
     for name, column in documents.columns.items():
-        if name == titles and isinstance(column, Strings):
-            texts = column if everything else column.take(rows)
-            part.add_strings("titles", shortened(texts, limits.title))
-        elif isinstance(column, Strings):
-            described.append(_add_text_column(part, name, column, rows, everything, limits))
-        else:
-            part.add(f"column.{name}", column[rows])
+        column = column if everything else column.take(rows)
+        if isinstance(column, Numbers) or (isinstance(column, Times) and not column.dates):
+            part.add(f"column.{name}", column.values)
             described.append({"name": name, "kind": "number"})
+        elif name == titles:
+            part.add_strings("titles", shortened(_texts(column), limits.title))
+        else:
+            described.append(_add_text_column(part, name, _texts(column), limits))
     part.add_json("columns", described)
     for view in contents.columns:
         if view.ordered:
@@ -170,11 +170,13 @@ def documents_part(contents: ReportContents, limits: SizeLimits, kept: KeptDocum
     return part
 
 
-def _add_text_column(
-    part: PackedPart, name: str, column: Strings, rows: NDArray[np.int64], everything: bool, limits: SizeLimits
-) -> dict[str, Any]:  # fmt: skip
+def _texts(column: Column) -> list[str]:
+    """A text for each document: several labels with commas between, an empty one where there is no value."""
+    return [", ".join(value) if isinstance(value, list) else value or "" for value in column.told()]
+
+
+def _add_text_column(part: PackedPart, name: str, values: list[str], limits: SizeLimits) -> dict[str, Any]:
     """A column of texts: by the numbers of its different values, where there are few."""
-    values = [text.replace(SEPARATOR, ", ") for text in (column if everything else column.take(rows))]
     different = sorted(set(values))
     if len(different) > min(65535, max(len(values) // 2, 100)):
         part.add_strings(f"column.{name}", shortened(values, limits.title))

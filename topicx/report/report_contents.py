@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.corpus.table import Numbers, Times
 from topicx.model import Model
 from topicx.report.collected_documents import CollectedDocuments, GroupedShares
 from topicx.report.figures import bin_name, count, percent, plural, singular
@@ -35,7 +36,6 @@ from topicx.report.trend_sentences import (
     spans_of,
     trend_sentence,
 )
-from topicx.strings import Strings
 
 LISTED = 10
 """Words of a topic in a list."""
@@ -182,10 +182,11 @@ def _partial(shares: GroupedShares, documents: CollectedDocuments) -> str:
     last = [name for name in shares.groups.names if re.fullmatch(r"\d{4}-\d{4}", name)][-1:]
     if not last or column is None or not len(column):
         return ""
-    if isinstance(column, Strings):
-        latest = max((int(text[:4]) for text in set(column) if re.match(r"\d{4}", text)), default=0)
+    if isinstance(column, Numbers | Times) and not (isinstance(column, Times) and column.dates):
+        latest = int(np.nanmax(column.values))
     else:
-        latest = int(np.nanmax(column))
+        texts = {value for value in column.told() if isinstance(value, str)}
+        latest = max((int(text[:4]) for text in texts if re.match(r"\d{4}", text)), default=0)
     first, end = map(int, last[0].split("-"))
     if not first <= latest < end:
         return ""

@@ -17,8 +17,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import SEPARATOR, Column
 from topicx.corpus.formats.compressed import compression_of, open_decompressed
+from topicx.corpus.table import Column, Labels, Names, Numbers, Table, Texts, Times
 from topicx.errors import InputError
 from topicx.strings import Strings
 from topicx.tables.theta_writers import format_of
@@ -35,7 +35,7 @@ class ThetaTable:
     """The documents of a table."""
 
     ids: Strings
-    columns: dict[str, Column]
+    columns: Table
     lengths: NDArray[np.int64]
     theta: NDArray[np.float32]
     whole: bool
@@ -113,37 +113,40 @@ def _gather_rows(path: str, topics: Topics, names: Sequence[str], whole: bool, r
     theta = np.concatenate(parts)[: len(lengths)] if parts else np.zeros((0, topics.number), np.float32)
     if not np.isfinite(theta).all() or (theta < 0).any() or (theta > 1.001).any():
         raise InputError(f"{path}: a share of a topic is not from 0 to 1")
-    columns = {
-        name: _make_column(_split_label_cells(column) if name == "label" else column)
-        for name, column in zip(names, values, strict=True)
-    }
-    return ThetaTable(Strings.of(ids), columns, np.array(lengths, np.int64), theta, whole)
+    columns = {name: _make_column(name, column) for name, column in zip(names, values, strict=True)}
+    return ThetaTable(Strings.of(ids), Table(columns), np.array(lengths, np.int64), theta, whole)
 
 
-def _split_label_cells(labels: list[Any]) -> list[Any]:
-    """Several labels of a document, which text has with commas between."""
-    return [[one.strip() for one in cell.split(",")] if isinstance(cell, str) and cell else cell for cell in labels]
+def _make_column(name: str, values: list[Any]) -> Column:
+    """Labels and collections by their names; else numbers, if all values that there are look as a table writes numbers;
+    else times, if they are ISO dates; else texts."""
+    if name == "label":
+        return Labels.of([_label_names(value) for value in values])
+    told = ["" if value is None else str(value) for value in values]
+    if name == "collection":
+        return Names.of(told)
+    numbers = _as_numbers(told)
+    if numbers is not None:
+        return Times(numbers, False) if name == "time" else Numbers(numbers)
+    return Times.unpacked(Strings.of(told)) if name == "time" else Texts(Strings.of(told))
 
 
-def _make_column(values: list[Any]) -> Column:
-    """Numbers, if all values that there are look as a table writes numbers; else texts."""
-    told = [_value_as_text(value) for value in values]
+def _as_numbers(told: list[str]) -> NDArray[np.float64] | None:
     try:
         numbers = [float(text) if text else np.nan for text in told]
     except ValueError:
-        return Strings.of(told)
+        return None
     plain = all(
         not text or text in (f"{number:.17g}", repr(number), f"{number:.7g}") for text, number in zip(told, numbers)
     )
-    return np.array(numbers) if plain and any(told) else Strings.of(told)
+    return np.array(numbers) if plain and any(told) else None
 
 
-def _value_as_text(value: Any) -> str:
-    if value is None:
-        return ""
+def _label_names(value: Any) -> list[str]:
+    """The labels of a document, which text has with commas between."""
     if isinstance(value, list | tuple | np.ndarray):
-        return SEPARATOR.join(map(str, value))
-    return str(value)
+        return [str(one) for one in value]
+    return [one.strip() for one in str(value).split(",")] if value not in (None, "") else []
 
 
 # -- the formats -----------------------------------------------------------------------------------------------------

@@ -18,9 +18,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import Column, chosen, kinds_of, values_of
-from topicx.corpus.columns import part as part_of
-from topicx.corpus.table import SNIPPET, Digits, Kinds
+from topicx.corpus.columns import chosen
+from topicx.corpus.table import Digits, Kinds
 from topicx.errors import InputError
 from topicx.files import container
 from topicx.state import State
@@ -54,11 +53,15 @@ def format_of(path: str, chosen: str | None) -> str:
     return _ENDINGS.get(ending, "tsv")
 
 
+FORMULA_MARKS = ("=", "+", "-", "@")
+"""What a cell begins with that a spreadsheet computes."""
+
+
 class Selection:
     """Which shares are written: all (dense), those from a threshold on, the largest few."""
 
-    def __init__(self, threshold: float = 0.0, top: int = 0) -> None:
-        self.threshold, self.top = threshold, top
+    def __init__(self, threshold: float = 0.0, top: int = 0, escape_formulas: bool = False) -> None:
+        self.threshold, self.top, self.escape_formulas = threshold, top, escape_formulas
         self.names: list[str] = []
         """What the topics are called; empty: they are numbers."""
         self.key = "topics"
@@ -118,8 +121,8 @@ def state_writer(
     lengths, known = state.lengths, np.zeros(state.n_documents, np.int64)
     with contextlib.ExitStack() as open_things:
         selection, names = Selection(threshold, most or 0), names_of(state)
-        kinds = chosen(metadata, carried_kinds(state), COLUMNS if join_chunks else ())
-        columns = columns_with_free_names(kinds, state.n_topics, names)
+        kinds = chosen(metadata, state.table.kinds(), COLUMNS if join_chunks else ())
+        table, columns = state.table.only(kinds), columns_with_free_names(kinds, state.n_topics, names)
         add = open_things.enter_context(
             open_theta_writer(path, format_of(path, None), state.n_topics, selection, columns, names=names)
         )
@@ -128,19 +131,11 @@ def state_writer(
 
         def write(begin: int, rows: NDArray[np.float64]) -> None:
             part = slice(begin, begin + len(rows))
-            values = [values_of(name, part_of(_column_of_state(state, name), begin, part.stop)) for name in kinds]
+            carried = table.part(begin, part.stop)
+            values = [carried.told(name) for name in kinds]
             add(state.ids[part], lengths[part], known[part], rows.astype(np.float32), values)
 
         yield write
-
-
-def carried_kinds(state: State) -> Kinds:
-    """What a state's documents carry."""
-    return kinds_of(state.columns) | ({SNIPPET: str} if len(state.snippets) else {})
-
-
-def _column_of_state(state: State, name: str) -> Column:
-    return state.columns.get(name, state.snippets)
 
 
 def columns_with_free_names(kinds: Kinds, topics: int, names: Sequence[str] = (), further: Iterable[str] = ()) -> Kinds:
@@ -176,6 +171,11 @@ class _Tsv:
         """A cell that holds no mark but its own."""
         return cell
 
+    def text_cell(self, cell: str, kind: type = str) -> str:
+        """A quoted cell; a text, where that is wanted, so that no spreadsheet takes it for a formula."""
+        formula = self.selection.escape_formulas and kind in (str, list) and cell.startswith(FORMULA_MARKS)
+        return self.quoted(f"'{cell}" if formula else cell)
+
     def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         if self.selection.dense:
             rows = [row.tobytes() for row in share_digits(theta, self.mark)]
@@ -188,7 +188,7 @@ class _Tsv:
             rows = [(self.mark + cell).encode() for cell in cells]
         mark = self.mark
         lines = [
-            f"{self.quoted(_printable_name(name))}{mark}{n}{mark}{u}{more}".encode("utf-8", "replace") + row + b"\n"
+            f"{self.text_cell(_printable_name(name))}{mark}{n}{mark}{u}{more}".encode("utf-8", "replace") + row + b"\n"
             for name, n, u, more, row in zip(ids, tokens.tolist(), unknown.tolist(), self.cells(values, len(ids)), rows)
         ]
         self.stream.write(b"".join(lines))
@@ -199,7 +199,10 @@ class _Tsv:
             return [""] * rows
         kinds = list(self.columns.values())
         return [
-            "".join(self.mark + self.quoted(_cell_text(value, kind)) for value, kind in zip(row, kinds, strict=True))
+            "".join(
+                self.mark + self.text_cell(_cell_text(value, kind), kind)
+                for value, kind in zip(row, kinds, strict=True)
+            )
             for row in zip(*values, strict=True)
         ]
 
@@ -377,7 +380,9 @@ def _cell_text(value: Any, kind: type = float) -> str:
         return ",".join(map(_cell_text, value))
     if isinstance(value, str):
         return _printable_name(value)
-    return f"{value:.7g}" if isinstance(value, float) and kind is not Digits else str(value)
+    if isinstance(value, float) and kind is not Digits:
+        return repr(float(value)).removesuffix(".0")  # as many digits as tell it from all others
+    return str(value)
 
 
 def _plain_numbers(column: Sequence[Any]) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from topicx.errors import InputError
 from topicx.files.atomic_output import atomic_output
+from topicx.strings import one_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,8 +29,14 @@ def check_plot(path: str | os.PathLike[str]) -> str:
     return kind
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 120) -> None:
-    """Write a figure as the picture that the file's name asks for."""
+def write_picture(figure: Figure, path: str | os.PathLike[str], dpi: int = 120) -> None:
+    """Write a figure as the picture that the name asks for. Control characters in its texts (words may have them) are
+    marked, for no SVG has them."""
     kind = check_plot(path)
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and not text.get_text().isprintable():
+            text.set_text("\n".join(map(one_line, text.get_text().split("\n"))))
     with atomic_output(path) as out:
         figure.savefig(out, format=kind, dpi=dpi)

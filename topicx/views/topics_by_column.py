@@ -18,9 +18,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import SEPARATOR, Column, columns_of
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.time_texts import parse_time
+from topicx.corpus.slices import column_slices, times_of
+from topicx.corpus.table import SNIPPET, Table
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import theta_rows
@@ -28,18 +28,14 @@ from topicx.estimate.topic_edits import follow_model_edits
 from topicx.model import Model
 from topicx.predict.topic_rows import match_vocabulary
 from topicx.state import State
-from topicx.strings import Strings
 from topicx.tables.theta_reader import read_theta
 from topicx.views.group_mixtures import Mixtures
-from topicx.views.time_bins import MOST, Bins, bins
 
 NONE = "(none)"
 """The group of documents that carry nothing there."""
 LENT = 5
 """Degrees of freedom that the variance within all groups lends to each: of 2 to 12, with what groups of 5 to 30
 documents came nearest to nine of ten, whatever the shares' skewness (docs/topics.md has figures)."""
-FEW = 100
-"""Different numbers of a column that are groups of their own; of more there are bins."""
 
 
 @dataclass(frozen=True)
@@ -57,57 +53,26 @@ class Groups:
     """Whether all shares of the documents are known; else the largest, and the others count as nothing."""
 
 
-def groups_of(columns: dict[str, Column], by: str, unit: str | None = None, every: int | None = None) -> Groups:
-    """The groups by one of the columns."""
-    if by not in columns:
-        known = ", ".join(columns) or "nothing beside their words"
-        hint = " (--bins takes years from any of them; import has --time-field)" if by == "time" and columns else ""
+def groups_of(table: Table, by: str, unit: str | None = None, every: int | None = None) -> Groups:
+    """The groups by one of the columns; documents that carry nothing there are a group of their own."""
+    if by not in table:
+        known = ", ".join(table.without(SNIPPET)) or "nothing beside their words"
+        hint = " (--bins takes years from any of them; import has --time-field)" if by == "time" and table else ""
         raise InputError(f"--by {by}: the documents do not carry it; they carry {known}{hint}")
-    column = columns[by]
-    if by == "time" or unit or every:
-        return _binned(bins(*_times(column, by), unit, every))
-    if isinstance(column, Strings):
-        several = [text.split(SEPARATOR) if text else [NONE] for text in column]
-        names = sorted({name for each in several for name in each} - {NONE}) + [NONE] * any(
-            each == [NONE] for each in several
-        )
-    else:
-        different = np.unique(column[np.isfinite(column)])
-        if len(different) > FEW:
-            return _binned(bins(column, False))
-        several = [[f"{value:.15g}" if np.isfinite(value) else NONE] for value in column.tolist()]
-        names = [f"{value:.15g}" for value in different] + [NONE] * (not np.isfinite(column).all())
-    if len(names) > MOST:
-        raise InputError(f"--by {by}: it has {len(names):,} different values; there can be {MOST:,}")
-    place = {name: number for number, name in enumerate(names)}
-    lengths = np.fromiter(map(len, several), np.int64, len(several))
-    members = np.array([place[name] for each in several for name in each], np.int64)
-    return Groups(names, np.repeat(np.arange(len(several)), lengths), members, np.full(len(names), np.nan), False)
-
-
-def _times(column: Column, by: str) -> tuple[NDArray[np.float64], bool]:
-    """The times of a column, and whether they are dates (days since 1970)."""
-    if not isinstance(column, Strings):
-        return column, False
-    parsed: dict[str, tuple[str, float]] = {"": ("", np.nan)}
-    for text in column:
-        if text not in parsed:
-            try:
-                parsed[text] = parse_time(text)
-            except ValueError:
-                raise InputError(f"--by {by}: {text[:40]!r} is neither a number nor an ISO date") from None
-    kinds = {kind for kind, _ in parsed.values()} - {""}
-    if len(kinds) > 1:
-        raise InputError(f"--by {by}: some values are dates, others numbers")
-    return np.array([parsed[text][1] for text in column]), kinds == {"date"}
-
-
-def _binned(found: Bins) -> Groups:
-    names, index, times = list(found.names), found.index, found.middles
-    if (index < 0).any():
-        index = np.where(index < 0, len(names), index)
-        names, times = [*names, NONE], np.append(times, np.nan)
-    return Groups(names, np.arange(len(index)), index, times, True)
+    column = table[by]
+    column = times_of(column, f"--by {by}") if by == "time" else column
+    found = column_slices(column, f"--by {by}", unit, every)
+    names, documents, members = found.names, found.documents, found.slices
+    times = found.middles if found.ordered else np.full(len(names), np.nan)
+    others = np.setdiff1d(np.arange(len(column)), documents)
+    if len(others):
+        last = names.index(NONE) if NONE in names else len(names)
+        names = names if NONE in names else [*names, NONE]
+        times = np.append(times, [np.nan] * (len(names) - len(times)))
+        members = np.append(members, np.full(len(others), last))
+        order = np.argsort(documents := np.append(documents, others), kind="stable")
+        documents, members = documents[order], members[order]
+    return Groups(names, documents, members, times, found.ordered)
 
 
 class MixtureSums:
@@ -169,7 +134,7 @@ def by_documents(
     model knows."""
     if corpus is not None:
         loaded = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
-        groups = groups_of(columns_of(loaded), by, unit, every)
+        groups = groups_of(loaded.table, by, unit, every)
         shares: Iterable[tuple[int, NDArray[Any]]]
         shares, lengths = inferred_rows(model, loaded, seed, threads)
     elif theta is not None:
@@ -183,7 +148,7 @@ def by_documents(
         if why is not None:
             raise InputError(f"the state: it is not of the model's run: {why}")
         held = follow_model_edits(held, model)
-        groups = groups_of(held.columns, by, unit, every)
+        groups = groups_of(held.table, by, unit, every)
         shares, lengths = theta_rows(held, threads=threads), held.lengths
     found = mixtures_of(groups, shares, lengths, share)
     return found, groups, int((lengths == 0).sum())

@@ -179,6 +179,10 @@ class SpooledTimes:
         return final
 
 
+def _is_finite_number(text: str) -> bool:
+    return bool(NUMBER.fullmatch(text)) and math.isfinite(float(text))
+
+
 class SpooledColumn:
     """A further column: numbers if all values are numbers, else strings."""
 
@@ -194,7 +198,7 @@ class SpooledColumn:
     def add(self, values: Sequence[Any]) -> None:
         texts = [field_as_text(value) for value in values]
         if self._numeric:
-            self._numeric = all(not text or NUMBER.fullmatch(text) for text in texts)
+            self._numeric = all(not text or _is_finite_number(text) for text in texts)
         self._texts.add(texts)
 
     def arrays(self, name: str, mask: Mask) -> dict[str, Any]:

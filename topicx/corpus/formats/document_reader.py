@@ -170,6 +170,12 @@ class DocumentReader:
         if self._plan is None:
             self._plan = self._planned()
 
+    def planned_formats(self) -> list[str] | None:
+        """The formats of all inputs; None where one is told only when it is opened (a pipe)."""
+        self.check()
+        formats = [one.format for one in self._plan or []]
+        return None if None in formats else [one for one in formats if one is not None]
+
     def __iter__(self) -> Iterator[Batch]:
         self.check()
         assert self._plan is not None

@@ -40,7 +40,7 @@ def _one_by_one(source: Source, first: int, lines: list[str], fields: Fields, op
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line, parse_int=_whole_number)
         except (ValueError, RecursionError) as error:
             reason = "nested too deeply"
             if isinstance(error, json.JSONDecodeError):
@@ -54,6 +54,14 @@ def _one_by_one(source: Source, first: int, lines: list[str], fields: Fields, op
         numbers.append(number)
         rows.append(row)
     yield from from_rows(source.shown, numbers, rows, fields, options)
+
+
+LONGEST_NUMBER = 4000
+"""Digits from which on a whole number is a text: Python reads no more than 4,300."""
+
+
+def _whole_number(digits: str) -> int | str:
+    return int(digits) if len(digits) <= LONGEST_NUMBER else digits
 
 
 def _required_fields(fields: Fields, options: ReadOptions) -> list[str]:

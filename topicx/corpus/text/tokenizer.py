@@ -58,6 +58,8 @@ PATTERNS = {
 tokenised text."""
 
 TIMEOUT = 20.0
+MOST_REPEATS = 65_535
+_repeats = re.compile(r"(?<=[{,\s])[0-9]+(?=\s*[,}])")
 """Seconds after which a pattern is given up on one text (a pattern can take for ever)."""
 
 _JOINERS = "'’\u200c\u200d"
@@ -197,6 +199,11 @@ class Tokenizer:
         if self.stem is not None:
             make_stemmer(self.stem)
         if self.pattern not in PATTERNS:
+            large = [number for number in _repeats.findall(self.pattern) if int(number[:9]) > MOST_REPEATS]
+            if large:  # regex hears no timeout while it counts
+                raise InputError(
+                    f"token pattern {self.pattern!r}: repeats {large[0]} times, of {MOST_REPEATS:,} at most"
+                )
             try:
                 self.compiled()
             except (regex.error, ValueError, OverflowError) as error:
