@@ -183,7 +183,7 @@ def by_clusters(asked: Question) -> dict[str, Any]:
 
 
 def by_agreement(asked: Question) -> dict[str, Any]:
-    """Of all tokens, of each topic with its top words, and of each document."""
+    """Measure the agreement of paths over all tokens, of each topic with its top words, and of each document."""
     from topicx.evaluate.path_agreement import measure_agreement
 
     if asked.state is None:
@@ -225,9 +225,7 @@ def by_time(asked: Question) -> dict[str, Any]:
     how = {"span": options["span"], "buckets": options["buckets"], "path": path}
     found = time_concentration(asked.model, asked.fit, times, **how, **asked.sampled)
     if options["plot"]:
-        from topicx.views.concentration_figures import draw_concentration
-
-        picture_files.write_picture(draw_concentration(asked.model, {"": found}), options["plot"])
+        time_concentration_view.plot_concentration(asked.model, {"": found}, options["plot"])
     return time_concentration_view.describe_concentration(asked.model, found, options["top"] or 10)
 
 

@@ -121,6 +121,20 @@ class Compound(Definition):
             return [Maximise(options.optimize_interval, options.optimize_burn_in, what)]
         return [KINDS[self.own.pi](self.own.pi_alpha, self.own.pi_burn_in), LearnScale.of(options)]
 
+    def pooled_side(
+        self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
+    ) -> dict[str, NDArray[Any]]:
+        """The mean of π and γ, and the draws of all states."""
+        pairs = list(zip(sides, orders, strict=True))
+        found = dict(sides[0])
+        found["pi"] = np.mean([side["pi"][:, order] for side, order in pairs], axis=0)
+        found["scale"] = np.mean([side["scale"] for side in sides], axis=0)
+        if all(len(side.get("pi_draws", ())) for side in sides):
+            found["pi_draws"] = np.concatenate([side["pi_draws"][:, :, order] for side, order in pairs])
+        else:
+            found.pop("pi_draws", None)
+        return found
+
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         """α of the model is γ times the mean of π over the draws that the chain kept."""
         super().finish(state, model, samples)

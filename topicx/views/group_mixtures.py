@@ -6,6 +6,7 @@ in others.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from scipy.special import stdtrit
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.state import State
+from topicx.views.picture_files import check_plot, write_picture
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +38,7 @@ class Trend:
 
     @property
     def sign(self) -> str:
-        """rises or falls, where the interval says so."""
+        """Direction, rises or falls, where the interval says so."""
         return "rises" if self.low > 0 else "falls" if self.high < 0 else ""
 
 
@@ -116,7 +118,22 @@ def student_quantile(freedom: NDArray[Any], share: float) -> Floats:
 
 
 def mixtures_of_model(model: Model, by: str = "collection", share: float = 0.9) -> Mixtures:
-    """The collections of a model, as the file has them, or (by="time") in the order of their mean times."""
+    """Topic proportions of the collections of a compound model.
+
+    Parameters
+    ----------
+    model : Model
+        A compound model.
+    by : str, default "collection"
+        Order: "collection" as in the file, or "time" by the collections' mean times.
+    share : float, default 0.9
+        Mass of the intervals.
+
+    Returns
+    -------
+    Mixtures
+        Means, intervals and trends.
+    """
     if model.meta.get("model") != "compound" or "pi" not in model.side:
         raise InputError("the model has no collections: train it with --model compound on a corpus that has them")
     groups = len(model.side["pi"])
@@ -137,7 +154,26 @@ def mixtures_of_model(model: Model, by: str = "collection", share: float = 0.9) 
 def describe_mixtures(
     model: Model, found: Mixtures, topics: int, words: int, chosen: Sequence[int] = ()
 ) -> list[dict[str, Any]]:
-    """Each group's foremost topics (or those chosen) as plain data."""
+    """Each group's largest topics as plain data.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    found : Mixtures
+        Topic proportions of groups.
+    topics : int
+        Topics of each group.
+    words : int
+        Words of each topic.
+    chosen : sequence of int, optional
+        Topics to tell instead of the largest.
+
+    Returns
+    -------
+    list of dict
+        A dictionary a group.
+    """
     low, high = found.intervals()
     top = [[word for word, _ in row] for row in model.top_words(words)]
     rows = []
@@ -195,8 +231,24 @@ def _rounded_or_none(value: float) -> float | None:
 
 
 def contrast_words(model: Model, state: State, words: int = 10) -> list[list[list[tuple[str, float]]]]:
-    """For each topic and collection, the words that its tokens there have more than its tokens elsewhere, and z-scores:
-    log-odds ratios under a Dirichlet prior of the topic's own shares (Monroe, Colaresi & Quinn 2008)."""
+    """Words that a topic has more often in one collection than elsewhere.
+
+    Log-odds ratios under a Dirichlet prior of the topic's own shares (Monroe, Colaresi & Quinn 2008).
+
+    Parameters
+    ----------
+    model : Model
+        A compound model.
+    state : State
+        The state that it was made of.
+    words : int, default 10
+        Words for each topic and collection.
+
+    Returns
+    -------
+    list of list of list of (str, float)
+        For each topic and collection the words and their z-scores.
+    """
     if state.n_topics != model.n_topics or state.n_words != model.n_words:
         raise InputError(
             f"the state has {state.n_topics} topics and {state.n_words:,} words, the model {model.n_topics} and "
@@ -219,14 +271,15 @@ def contrast_words(model: Model, state: State, words: int = 10) -> list[list[lis
         z = log_odds(table)
         rows = []
         for j in range(groups):
-            best = [w for w in np.argsort(-z[j], kind="stable")[:words] if z[j, w] > 0]
+            own = np.where(table[j] > 0, z[j], 0)  # a collection without tokens of the topic has no words of it
+            best = [w for w in np.argsort(-own, kind="stable")[:words] if own[w] > 0]
             rows.append([(state.vocabulary[int(names[w])], float(z[j, w])) for w in best])
         result.append(rows)
     return result
 
 
 def log_odds(table: Floats) -> Floats:
-    """z-scores of each row's words against all other rows together."""
+    """Scores (z) of each row's words against all other rows together."""
     total = table.sum(axis=0)
     prior = PRIOR * total / max(total.sum(), 1.0)
     rest = total - table
@@ -236,3 +289,32 @@ def log_odds(table: Floats) -> Floats:
         difference = np.log(own / own_rest) - np.log(other / other_rest)
         z = difference / np.sqrt(1 / own + 1 / other)
     return np.nan_to_num(z, nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def plot_mixtures(
+    model: Model, found: Mixtures, path: str | os.PathLike[str], by_time: bool, topics: int, chosen: Sequence[int] = ()
+) -> None:
+    """Draw topic proportions of groups into a file.
+
+    Over time: lines of the topics that rise and fall most. Else: bars of each group's topics, or shades where there are
+    many groups.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    found : Mixtures
+        Topic proportions of groups.
+    path : str or path
+        File to write: .png, .svg or .pdf.
+    by_time : bool
+        Whether groups are spans of time.
+    topics : int
+        Topics that are drawn.
+    chosen : sequence of int, optional
+        Topics to draw instead of the largest.
+    """
+    check_plot(path)
+    from topicx.views.mixture_figures import draw_mixtures
+
+    write_picture(draw_mixtures(model, found, by_time, topics, chosen), path)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import Any
 
 from topicx.evaluate.time_concentration import TimeConcentration
 from topicx.model import Model
+from topicx.views.picture_files import check_plot, write_picture
 
 
 def describe_concentration(model: Model, found: TimeConcentration, words: int) -> dict[str, Any]:
@@ -35,3 +38,24 @@ def describe_concentration(model: Model, found: TimeConcentration, words: int) -
         ],
         "topics": topics,
     }  # fmt: skip
+
+
+def plot_concentration(model: Model, several: Mapping[str, TimeConcentration], path: str | os.PathLike[str]) -> None:
+    """Draw the concentration of topics in time into a file.
+
+    Weights of the most concentrated topics of the first model; of each model the entropies of spans, the lengths of
+    buckets, and the topics' weights in falling order.
+
+    Parameters
+    ----------
+    model : Model
+        The first model.
+    several : mapping of str to TimeConcentration
+        What was measured, by name.
+    path : str or path
+        File to write: .png, .svg or .pdf.
+    """
+    check_plot(path)
+    from topicx.views.concentration_figures import draw_concentration
+
+    write_picture(draw_concentration(model, several), path)
