@@ -46,7 +46,7 @@ def estimate_memory(state: State, theta: str, phi: str, documents: bool, max_ent
     return rows + BY_ENTRY * min(entries, tokens) + WORKING
 
 
-def _check(name: str, value: str) -> None:
+def _check_estimator(name: str, value: str) -> None:
     if value not in ESTIMATORS:
         raise InputError(f"{name}: {value!r} is not an estimator; there are {' and '.join(ESTIMATORS)}")
 
@@ -72,12 +72,12 @@ def estimate(
     `counts` are for a state without assignments (every z is 65535), whose counts a dump gives: cgsp then leaves no
     token's own count out, and cgs takes the dump's counts. `word_rows`: n_kw, where the caller has it.
     """
-    _check("theta", theta)
+    _check_estimator("theta", theta)
     phi = chosen_phi(phi, state)
-    _check("phi", phi)
+    _check_estimator("phi", phi)
     if max_entries < 1:
         raise InputError(f"max_entries: {max_entries} must be at least 1")
-    soft = conditionals(state, threads, counts) if phi == "cgsp" else None
+    soft = make_conditionals(state, threads, counts) if phi == "cgsp" else None
     if documents is not None:
         if theta == "cgs":
             batches = count_rows(state, counts)
@@ -136,7 +136,7 @@ def theta_rows(
     int, ndarray of shape (documents of the batch, topics)
         Number of the first document, and θ of the documents from there on.
     """
-    _check("estimator", estimator)
+    _check_estimator("estimator", estimator)
     if path is not None and not 0 <= path < state.paths:
         raise InputError(f"path: {path} is not one of the state's {state.paths}, which are counted from 0")
     if estimator == "cgsp":
@@ -151,7 +151,7 @@ def soft_rows(
 ) -> Iterator[ThetaRows]:  # fmt: skip
     """θ^p in batches of documents. A plain state is taken in parts: what a part needs of the others are n_kw alone."""
     if state.allowed is not None or state.paths > 1 or counts is not None or state.n_tokens <= PART:
-        yield from conditionals(state, threads, counts, path=path).documents(for_words=False)
+        yield from make_conditionals(state, threads, counts, path=path).documents(for_words=False)
         return
     words = word_rows or state.word_topics()
     for first, last in document_batches(state.offsets, PART):
@@ -160,7 +160,7 @@ def soft_rows(
             yield first + begin, rows
 
 
-def conditionals(
+def make_conditionals(
     state: State, threads: int | Engine, counts: DumpCounts | None = None, *, path: int | None = None
 ) -> Conditionals | RestrictedConditionals:
     """The full conditionals of a state; those of one whose documents have topics of their own keep to these."""
