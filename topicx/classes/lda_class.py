@@ -106,8 +106,8 @@ class LDA:
         Estimator of φ: "auto", "cgsp" or "cgs".
     seed_words : mapping of int to iterable of str, optional
         Words that a topic should have.
-    seed_weight : int, default 50
-        Tokens that each seed word counts for.
+    seed_weight : int, optional
+        How many tokens each of these words counts for; None: as many as it has in the corpus, 50 at least.
     word_prior : mapping of str to float, optional
         β of single words.
     verbose : bool, optional
