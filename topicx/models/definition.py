@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_all, check_positive, check_whole
 from topicx.errors import InputError
+from topicx.estimate.estimators import Estimator, TokenMixture
 from topicx.files.schema import Array
 from topicx.predict.reader import Admixture, Reader
 from topicx.sampling.method import Update
@@ -144,6 +145,17 @@ class Definition:
     def joined(self, before: Model, chains: int, model: Model) -> Model:
         """The model of so many chains, and that of another chain beside it: for definitions that join."""
         raise NotImplementedError(f"models of {self.name} do not stand side by side")
+
+    def estimator(self, state: State) -> Estimator:
+        """What makes θ and φ of a state: the shares of documents' tokens, unless θ means something else."""
+        return TokenMixture()
+
+    def merged_side(self, side: Mapping[str, NDArray[Any]], target: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
+        """The side arrays of a state or a model whose topics were merged, each into its `target`; InputError where they
+        know topics by number and can't follow."""
+        if side:
+            raise InputError(f"merge: a model {self.name} knows its topics by number ({min(side)})")
+        return {}
 
     # -- new documents -----------------------------------------------------------------------------------------
 
