@@ -98,8 +98,8 @@ class MedldaOptions:
     weight_lag: int = whole_option(1, 1, help="Sweeps from one of these draws to the next.")
 
     def precision(self, loss: str, weight: float) -> float:
-        """ν for this λ. Without one: that of weights of precision 1 and a margin of λ / 1.6, as in the paper's runs; the
-        logistic loss has no margin, and wants larger scores."""
+        """ν for this λ. Without one: that of weights of precision 1 and a margin of λ / 1.6, as in the paper;
+        the logistic loss has no margin, and wants larger scores."""
         if self.nu is not None:
             return self.nu
         return weight / 2 if loss == "logistic" else (weight / 1.6) ** 2
