@@ -82,7 +82,7 @@ class TrainingReporter(ChainListener):
         self.log, self.show_topics = log, show_topics
 
     def begin_chain(self, series: ChainSeries) -> None:
-        from topicx.corpus.columns import chosen
+        from topicx.corpus.table import chosen_kinds
         from topicx.corpus.text.chunks import parent_of_chunk
 
         run, wanted = series.run, self.wanted
@@ -93,7 +93,7 @@ class TrainingReporter(ChainListener):
         if wanted.join_chunks:
             parent_of_chunk(run.chain.state.ids[0])  # before hours of work: are there chunks?
         if wanted.doc_topics:
-            chosen(wanted.metadata, run.chain.state.table.kinds())
+            chosen_kinds(wanted.metadata, run.chain.state.table.kinds())
         run.chain.notes = series.notes()
 
     def train_chain(self, series: ChainSeries) -> bool:

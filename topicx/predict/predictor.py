@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry
-from topicx.corpus.columns import part
+from topicx.corpus.text.tokenizer import Tokenizer
 from topicx.engines.threads import Engine, engine_of
 from topicx.model import Model
-from topicx.predict.documents import Documents
+from topicx.predict.documents import Documents, Source, WordNumbers, document_runs
 from topicx.predict.reader import Read, Reader
 from topicx.predict.sampling_plan import Sampling, Streams
 
@@ -64,6 +65,15 @@ class Predictor:
         if group is not None:
             self.reader.group_prior(group, 0)  # InputError where there is none
 
+    @cached_property
+    def words(self) -> WordNumbers:
+        """The model's words, by which documents are read."""
+        return WordNumbers(self.model.vocabulary, Tokenizer.from_meta(self.model.meta.get("tokenizer")))
+
+    def documents(self, source: Source, columns: Iterable[str] = ()) -> Iterator[Documents]:
+        """The documents of a source by the model's words, with these columns and those that the reader wants."""
+        return source.documents(self.words, tuple(dict.fromkeys((*self.reader.wants, *columns))))
+
     def run(self, documents: Documents) -> Read:
         """One batch, on this thread."""
         if self.group is not None:
@@ -86,16 +96,6 @@ def most_documents(reader: Reader) -> int:
     return max(min(BATCH_DOCUMENTS, THETA_ENTRIES // reader.n_topics), 1)
 
 
-def runs(offsets: NDArray[np.int64], tokens: int, documents: int) -> Iterator[tuple[int, int]]:
-    """Runs of at most this many documents and tokens (or of one longer document)."""
-    begin, last = 0, len(offsets) - 1
-    while begin < last:
-        end = int(np.searchsorted(offsets, offsets[begin] + tokens, side="right")) - 1
-        end = min(max(end, begin + 1), last, begin + documents)
-        yield begin, end
-        begin = end
-
-
 def in_batches(
     work: Callable[[int, int], Result],
     offsets: NDArray[np.int64],
@@ -106,7 +106,7 @@ def in_batches(
     """work(begin, end) over batches of documents, in order, on some threads (0: all cores) or an engine."""
     engine = engine_of(threads)
     tokens = reader.room(engine.threads) or tokens or BATCH_TOKENS
-    yield from engine.stream(lambda job: work(*job), runs(offsets, tokens, most_documents(reader)))
+    yield from engine.stream(lambda job: work(*job), document_runs(offsets, tokens, most_documents(reader)))
 
 
 def _pieces(documents: Documents, tokens: int, most: int) -> Iterator[Documents]:
@@ -114,12 +114,5 @@ def _pieces(documents: Documents, tokens: int, most: int) -> Iterator[Documents]
         if len(documents):
             yield documents
         return
-    for begin, end in runs(documents.offsets, tokens, most):
-        first, last = documents.offsets[begin], documents.offsets[end]
-        yield Documents(
-            part(documents.ids, begin, end),
-            documents.words[first:last],
-            documents.offsets[begin : end + 1] - first,
-            documents.unknown[begin:end],
-            {name: column[begin:end] for name, column in documents.carried.items()},
-        )
+    for begin, end in document_runs(documents.offsets, tokens, most):
+        yield documents.part(begin, end)
