@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +154,7 @@ def _from_states(
 
     format = settings.pop("format")
     made: list[Model] = []
+    sides: list[dict[str, NDArray[Any]]] = []
     orders: list[NDArray[np.int64]] = []
     first: State | None = None
     total: NDArray[np.float64] | None = None
@@ -174,6 +175,7 @@ def _from_states(
         if len(made) > 1 and not models.of_meta(state.meta).numbered_alike:  # labels are the same in every chain
             order = order_of(made[0], made[-1], (names[0], name), align=align)
         orders.append(order)
+        sides.append(state.side)
         if writer:
             if not (np.array_equal(state.offsets, first.offsets) and np.array_equal(state.words, first.words)):
                 raise InputError(f"{name} and {names[0]} hold different documents: their θ has no average")
@@ -185,7 +187,8 @@ def _from_states(
         if each.name.startswith("example_"):
             setattr(model, each.name, getattr(made[0], each.name))
     model.parents = {f"state {at}": m.parents["state"] for at, m in enumerate(made, 1) if "state" in m.parents}
-    models.of_meta(first.meta).finish(first, model, [first])
+    definition = models.of_meta(first.meta)
+    definition.finish(replace(first, side=definition.pooled_side(sides, orders)), model, [first])
     if writer and total is not None:
         with writer(first) as write:
             write(0, total / len(names))

@@ -25,9 +25,19 @@ if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.views.group_mixtures import Mixtures
 
+
+def _one_column(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """The column of --by; two of them are a mistake, of which no one may win."""
+    from topicx.errors import InputError
+
+    if len(values) > 1:
+        raise InputError(f"--by {' --by '.join(values)}: topics are shown by one column at a time")
+    return values[0] if values else None
+
+
 options = stack_options(
     option(
-        "--by", default=None, metavar="COLUMN", show_default=False,
+        "--by", default=None, metavar="COLUMN", show_default=False, multiple=True, callback=_one_column,
         help="The topics of each label, collection, time, or value of a further column of the documents, which "
         "--corpus, --doc-topics or --state gives; compound models know their own collections (collection, or time: in "
         "that order).",
@@ -88,12 +98,10 @@ def show_groups(
                 "--by: give the documents: --corpus FILE (any), --doc-topics FILE (that infer "
                 "or train wrote), or --state FILE (those of the training)"
             )
-        found, ordered = group_mixtures.mixtures_of_model(model, by), True
-        unit = "unit of time" if by == "time" else "collection"
+        found, ordered, unit = group_mixtures.mixtures_of_model(model, by), by == "time", "unit of time"
     result: dict[str, Any] = {"groups": group_mixtures.describe_mixtures(model, found, top, words, chosen)}
-    by_time = unit != "collection"
     if ordered and len(found.names) > 1:
-        result["trends"] = group_mixtures.describe_trends(model, found, by_time, top, words, chosen)
+        result["trends"] = group_mixtures.describe_trends(model, found, True, top, words, chosen)
     if contrast:
         of_run = State.load(contrast)
         check_state(model, of_run, contrast)
@@ -106,7 +114,7 @@ def show_groups(
             for k, rows in enumerate(several) if not chosen or k in chosen for j, row in enumerate(rows)
         ]  # fmt: skip
     if plot_file:
-        group_mixtures.plot_mixtures(model, found, plot_file, ordered and by_time, top, chosen)
+        group_mixtures.plot_mixtures(model, found, plot_file, ordered, top, chosen)
     if table:
         write_table(table, group_mixtures.rows_of(model, found, by))
     if as_json:
@@ -130,7 +138,7 @@ def _of_documents(
         print_note(f"note: {empty:,} documents without a word that the model knows are left out")
     if not groups.whole:
         print_note("note: the table has the largest shares of each document alone: the others count as nothing")
-    return found, groups.ordered, "unit of time"
+    return found, groups.ordered, "year" if groups.dates else f"unit of {by}"
 
 
 def _print_groups(result: dict[str, Any], unit: str, chosen: bool) -> None:
@@ -150,10 +158,9 @@ def _print_groups(result: dict[str, Any], unit: str, chosen: bool) -> None:
             for topic in row["topics"] if row["documents"] or "tokens" not in row else ():
                 lines.print_hanging(f"  {_format_share(topic)}  {topic['topic']:>4}  ", " ".join(topic["words"]))
     if result.get("trends"):
-        article = "a " if unit else ""
-        click.echo(f"rising and falling, change of share {article}{unit}:")
+        click.echo(f"rising and falling, percentage points a {unit}:")
     for row in result.get("trends", ()):
-        share = f"{row['slope']:+7.3%}{_format_interval(row['low'], row['high'], sign=True)}"
+        share = f"{100 * row['slope']:+7.3f}{_format_interval(row['low'], row['high'], sign=True)}"
         lines.print_hanging(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  ", " ".join(row["words"]))
     if "contrasts" in result:
         click.echo("words of a topic that one collection has more than the others:")
@@ -174,4 +181,4 @@ def _format_interval(low: float | None, high: float | None, sign: bool = False) 
     """The part between the 5th and the 95th percentile."""
     if low is None or high is None:
         return ""
-    return f" ({low:+.3%} to {high:+.3%})" if sign else f" ({low:.2%} to {high:.2%})"
+    return f" ({100 * low:+.3f} to {100 * high:+.3f})" if sign else f" ({low:.2%} to {high:.2%})"

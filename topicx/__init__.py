@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from topicx.moved_names import install_finder
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from topicx.evaluate.search import search as search
     from topicx.hmm.hmm_class import HMM as HMM
     from topicx.model import Model as Model
+    from topicx.regression.effects import effects as effects
     from topicx.state import State as State
 
 # Names are resolved on first use, so that `topicx --help` does not pay for numpy and scipy.
@@ -43,6 +46,7 @@ _HOME = {
     "Model": "topicx.model",
     "State": "topicx.state",
     "TopicxError": "topicx.errors",
+    "effects": "topicx.regression.effects",
     "search": "topicx.evaluate.search",
 }
 
@@ -51,6 +55,9 @@ _PACKAGES = ("datasets", "evaluate", "interop", "plots")
 _EXTRAS = ("sklearn",)  # what it needs may be missing, and then it says so
 
 __all__ = [*_HOME, *_PACKAGES, "__version__"]
+
+
+install_finder()
 
 
 def __dir__() -> list[str]:

@@ -22,9 +22,10 @@ HOMES: dict[str, str] = {
     "compound": "topicx.models.compound:Compound",
     "dmr": "topicx.models.dmr:DirichletMultinomialRegression",
     "hdp": "topicx.models.hdp:HierarchicalDirichletProcess",
+    "mixture": "topicx.models.mixture:Mixture",
     "medlda": "topicx.models.medlda:MedldaDefinition",
 }
-"""name → module:class."""
+"""Home of each model: name → module:class."""
 
 
 def model_names() -> list[str]:

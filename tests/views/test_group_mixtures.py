@@ -14,7 +14,9 @@ from tests.conftest import run_topicx
 from tests.models.test_compound import corpus_of, train
 from tests.places import ROOT, SHARED
 from topicx.errors import InputError
+from topicx.estimate import estimate
 from topicx.models.compound import mean_times, spans_of
+from topicx.state import State
 from topicx.strings import Strings
 from topicx.views.group_mixtures import contrast_words, log_odds, mixtures_of_model
 
@@ -82,7 +84,8 @@ def test_topics_by_collection_on_the_command_line(tmp_path: Path) -> None:
     shown = run_topicx(
         "topics", place["model"], "--by", "collection", "--top", "2", "-n", "3", "--plot", place["a.png"]
     )
-    assert shown.stdout.startswith("c0  (30 documents)\n") and "rising and falling" in shown.stdout
+    assert shown.stdout.startswith("c0  (30 documents)\n")
+    assert "rising and falling" not in shown.stdout  # collections have no order but by time
     assert Path(place["a.png"]).read_bytes().startswith(b"\x89PNG")
     shown = run_topicx("topics", place["model"], "--by", "time", "--json", "--contrast", place["state"],
                        "--plot", place["b.svg"])  # fmt: skip
@@ -137,3 +140,24 @@ def test_the_reproductions_run(tmp_path: Path, script: str, part: str) -> None:
         assert done.returncode == 0, done.stderr[-2000:]
         cells.append([path.read_text() for path in sorted(tmp_path.glob("*.jsonl"))])
     assert cells[0] == cells[1] and cells[0][0]
+
+
+def test_a_collection_without_a_topic_s_tokens_has_no_words_of_it(tmp_path: Path) -> None:
+    """Topic 0 is nowhere in the second and third collection: no words are made up for them; nor do collections, which
+    have no order, rise and fall."""
+    from topicx.strings import Strings
+
+    groups = 3
+    words = np.tile(np.arange(4, dtype=np.uint32), 6)
+    offsets = np.arange(0, 25, 4)
+    z = np.ones(24, np.uint16)
+    z[:8] = 0
+    state = State(
+        words, offsets, z, np.full((groups, 2), 0.1), np.full(4, 0.1), Strings.of(["a", "b", "c", "d"]),
+        Strings.of([str(d) for d in range(6)]), groups=np.repeat(np.arange(3), 2).astype(np.uint32),
+    )  # fmt: skip
+    model = estimate(state)
+    found = contrast_words(model, state)
+    assert found[0][1] == [] and found[0][2] == [] and found[1][0] == []
+    state.words[0] = 1  # not all words alike: the first collection has some more
+    assert contrast_words(model, state)[0][1:] == [[], []]

@@ -224,3 +224,51 @@ def test_tables_of_other_models_are_refused(run: Run) -> None:  # noqa: F811
     ):  # fmt: skip
         status, _, err = run("topics", "4", "--by", "party", "--doc-topics", name)
         assert status == 2 and message in err and len(err.splitlines()) == 1, (name, err)
+
+
+def said(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    from topicx.cli import main
+
+    capfd.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main([*map(str, arguments)])
+    told = capfd.readouterr()
+    return int(stop.value.code or 0), told.out, told.err
+
+
+def test_trends_are_told_in_the_column_s_own_unit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Percentage points a year for dates, a unit of the rating for ratings; a group that has no document is none."""
+    from tests.conftest import lda_corpus
+
+    corpus = lda_corpus(documents=80)
+    years = [f"{1990 + d % 4}-03-01" if corpus.lengths[d] else None for d in range(80)]
+    lines = [
+        json.dumps(
+            {"text": " ".join(corpus.document(d)), "time": years[d], "rating": d % 150 + 0.5, "year": 1990 + d % 4}
+        )
+        for d in range(80)
+    ]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines) + "\n")
+    place = {name: tmp_path / f"d.{name}" for name in ("jsonl", "corpus", "model", "state")}
+    assert (
+        said(capfd, "import", place["jsonl"], "-o", place["corpus"], "--column", "rating", "--column", "year")[0] == 0
+    )
+    train = ("-k", 3, "--iterations", 5, "-o", place["model"], "--state", place["state"], "-q")
+    assert said(capfd, "train", place["corpus"], *train)[0] == 0
+    for by, told in (
+        (["time"], "a year"),
+        (["rating", "--every", "20"], "a unit of rating"),
+        (["year", "--bins", "year"], "a year"),
+    ):
+        status, out, _ = said(capfd, "topics", place["model"], "--by", *by, "--state", place["state"])
+        trends = out[out.index("rising and falling") :].splitlines()
+        assert (
+            status == 0 and trends[0] == f"rising and falling, percentage points {told}:" and "%" not in "".join(trends)
+        )
+        assert "(none)" not in out
+    status, out, _ = said(capfd, "topics", place["model"], "--by", "time", "--state", place["state"], "--json")
+    first = json.loads(out)["trends"][0]
+    status, out, _ = said(capfd, "topics", place["model"], "--by", "time", "--state", place["state"])
+    assert f"{100 * first['slope']:+7.3f} ({100 * first['low']:+.3f} to" in out
+    status, _, err = said(capfd, "topics", place["model"], "--by", "time", "--by", "year", "--state", place["state"])
+    assert status == 2 and "--by time --by year: topics are shown by one column at a time" in err

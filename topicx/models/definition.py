@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_all, check_positive, check_whole
 from topicx.errors import InputError
+from topicx.estimate.estimators import Estimator, TokenMixture
 from topicx.files.schema import Array
 from topicx.predict.reader import Admixture, Reader
 from topicx.sampling.method import Update
@@ -38,8 +39,8 @@ class Priors:
 
     seed_words: Mapping[int, Iterable[str]] = field(default_factory=dict)
     """Words that a topic shall have."""
-    seed_weight: int = 50
-    """The tokens that a seed word counts as."""
+    seed_weight: int | None = None
+    """The tokens that a seed word counts as; None: as many as it has in the corpus, LEAST_SEED_WEIGHT at least."""
     word_prior: Mapping[str, float] = field(default_factory=dict)
     """β of single words."""
 
@@ -114,6 +115,13 @@ class Definition:
         """The state that results are made of, without what only the chain needed; the chain's own stays as it is."""
         return state
 
+    def pooled_side(
+        self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
+    ) -> dict[str, NDArray[Any]]:
+        """The side arrays of several states of the same documents as those of one, which `finish` takes; topic k is
+        topic orders[i][k] of state i. Here: what is no topic's is alike in all."""
+        return dict(sides[0])
+
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         """What the model of a finished run keeps beside counts and priors: side arrays, names of groups and topics.
 
@@ -122,8 +130,8 @@ class Definition:
         model.group_names = state.group_names
 
     def parts(self, state: State) -> int:
-        """Of how many parts a model is made, each trained by chains of its own: more than one only where they can stand
-        side by side (`joins`)."""
+        """Number of parts of which a model is made, each trained by chains of its own: more than one only where they
+        can stand side by side (`joins`)."""
         return 1
 
     def of_part(self, state: State, part: int) -> State:
@@ -133,6 +141,17 @@ class Definition:
     def joined(self, before: Model, chains: int, model: Model) -> Model:
         """The model of so many chains, and that of another chain beside it: for definitions that join."""
         raise NotImplementedError(f"models of {self.name} do not stand side by side")
+
+    def estimator(self, state: State) -> Estimator:
+        """What makes θ and φ of a state: the shares of documents' tokens, unless θ means something else."""
+        return TokenMixture()
+
+    def merged_side(self, side: Mapping[str, NDArray[Any]], target: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
+        """The side arrays of a state or a model whose topics were merged, each into its `target`; InputError where they
+        know topics by number and can't follow."""
+        if side:
+            raise InputError(f"merge: a model {self.name} knows its topics by number ({min(side)})")
+        return {}
 
     # -- new documents -----------------------------------------------------------------------------------------
 
@@ -161,7 +180,32 @@ def initial_state(
     allowed: tuple[NDArray[np.int64], NDArray[np.uint16]] | None = None,
     side: Mapping[str, NDArray[Any]] | None = None,
 ) -> State:
-    """The corpus with no token placed, and its priors. `alpha` (groups × topics) stands for that of the options."""
+    """A state of a corpus in which no token is placed, with the priors of a run.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents.
+    options : Options
+        Options of the run: number of topics, α, β.
+    priors : Priors, optional
+        Seed words and priors of single words.
+    alpha : ndarray of shape (groups, topics), optional
+        α in the place of that of the options.
+    groups : ndarray, optional
+        Row of `alpha` that each document uses.
+    group_names : iterable of str, optional
+        Names of the groups.
+    allowed : tuple of ndarray, optional
+        Topics that each document may have, as offsets and ascending topics.
+    side : mapping of str to ndarray, optional
+        Further arrays of the model.
+
+    Returns
+    -------
+    State
+        The state to train from.
+    """
     if corpus.n_tokens == 0:
         raise InputError("the corpus has no tokens: there is nothing to learn from")
     priors = priors or Priors()
@@ -186,16 +230,23 @@ def initial_state(
         group_names=Strings.of(group_names),
         allowed=allowed,
         side=dict(side or {}),
-        seeds=seeds_of(priors, index, alpha.shape[1]),
+        seeds=seeds_of(priors, index, alpha.shape[1], corpus),
         table=corpus.table,
         meta={key: corpus.meta[key] for key in ("tokenizer", "time") if key in corpus.meta},
         parents={"corpus": corpus.digest} if corpus.digest else {},
     )
 
 
-def seeds_of(priors: Priors, index: Mapping[str, int], topics: int) -> Seeds:
+LEAST_SEED_WEIGHT = 50
+"""Tokens that a seed word counts as at least, unless the caller says how many."""
+
+
+def seeds_of(priors: Priors, index: Mapping[str, int], topics: int, corpus: Corpus) -> Seeds:
     """Pseudo-counts for the seed words of each topic; a word that the corpus lacks is refused by name."""
-    check_whole("seed_weight", priors.seed_weight, 1, 1_000_000)
+    if priors.seed_weight is not None:
+        check_whole("seed_weight", priors.seed_weight, 1, 1_000_000)
+    if not isinstance(priors.seed_words, Mapping):
+        raise InputError(f"seed_words: {{topic: words}} is needed, not a {type(priors.seed_words).__name__}")
     entries: list[tuple[int, int, int]] = []
     for topic, words in priors.seed_words.items():
         if isinstance(words, str):
@@ -204,7 +255,8 @@ def seeds_of(priors: Priors, index: Mapping[str, int], topics: int) -> Seeds:
         for word in words:
             if word not in index:
                 raise InputError(f"seed words of topic {topic}: {word!r} is not in the vocabulary")
-            entries.append((index[word], topic, priors.seed_weight))
+            own = min(max(int(corpus.word_frequencies[index[word]]), LEAST_SEED_WEIGHT), 1_000_000)
+            entries.append((index[word], topic, priors.seed_weight or own))
     return Seeds.of(entries)
 
 

@@ -32,7 +32,7 @@ from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.predict.document_prior import DocumentPrior, single
 from topicx.predict.documents import Documents
-from topicx.predict.reader import Admixture
+from topicx.predict.reader import Admixture, Reader
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
 from topicx.sampling.sampler_registry import GROUPS, SAMPLES
@@ -59,9 +59,9 @@ INTERCEPT = "Intercept"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Where predicted priors of a column of numbers are told."""
 BY_GROUP = ("alias", "tree")
-"""Samplers that look at every group's prior in every cell,"""
+"""Samplers that look at every group's prior in every cell."""
 MOST_NUMBERS = 1 << 24
-"""and how many numbers these may be."""
+"""How many numbers all groups' priors may be for these samplers."""
 ROWS_A_PIECE = 4096
 """Rows of the design whose priors are in memory at once, where their mean is taken."""
 
@@ -106,13 +106,16 @@ class DirichletMultinomialRegression(Definition):
     # -- training ----------------------------------------------------------------------------------------------
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
+        return self.regressed_state(corpus, options, priors, options.alpha_vector())
+
+    def regressed_state(self, corpus: Corpus, options: Options, priors: Priors, alpha: Floats) -> State:
+        """The corpus with a prior for each row of the design, all of which begin with this one."""
         columns = corpus.table
         design = Design.fit(self.own.formula, columns)
         found = design.rows(columns, corpus.n_documents)
         raw, groups = with_mean_row(found)
         centres, scales = measures(raw, groups, design)
         rows = (raw - centres) / scales
-        alpha = options.alpha_vector()
         coefficients = log(alpha)[:, None] * constant_weights(rows, design)
         state = initial_state(
             corpus, options, priors, alpha=np.tile(alpha, (len(rows), 1)),
@@ -191,7 +194,19 @@ class DirichletMultinomialRegression(Definition):
         if len(state.alpha) > 1:
             model.alpha = np.maximum(mean_prior(side["design"], inside, state.groups), LEAST)[None, :]
 
-    def reader(self, model: Model) -> RegressedReader:
+    def pooled_side(
+        self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
+    ) -> dict[str, NDArray[Any]]:
+        """The mean of λ, and the draws of all states."""
+        pairs = list(zip(sides, orders, strict=True))
+        found = dict(sides[0])
+        found["coefficients"] = np.mean([side["coefficients"][order] for side, order in pairs], axis=0)
+        found.pop("coefficient_draws", None)
+        if all(len(side.get("coefficient_draws", ())) for side in sides):
+            found["coefficient_draws"] = np.concatenate([side["coefficient_draws"][:, order] for side, order in pairs])
+        return found
+
+    def reader(self, model: Model) -> Reader:
         return RegressedReader(model)
 
     @staticmethod
@@ -321,7 +336,7 @@ def mean_prior(rows: Floats, coefficients: Floats, groups: NDArray[np.uint32]) -
 
 
 def told_values(design: Design, columns: Columns) -> dict[str, dict[str, Any]]:
-    """Of each column that the design takes the values at which predictions are told, and its usual one: levels and the
+    """Values of each column of the design at which predictions are told, and its usual one: levels and the
     most frequent; quantiles and the median."""
     values: dict[str, Any] = {}
     usual: dict[str, Any] = {}

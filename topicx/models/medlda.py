@@ -69,7 +69,10 @@ class MedldaOptions:
         None, optional=True, shown="(λ / 1.6)²; logistic: λ / 2",
         help="ν: the precision of a weight's prior; larger keeps weights smaller.",
     )  # fmt: skip
-    epsilon: float = number_option(0.001, 0, help="Errors up to here cost nothing (epsilon), in the target's own unit.")
+    epsilon: float | None = number_option(
+        None, 0, optional=True, shown="0.001 standard deviations of the targets",
+        help="Errors up to here cost nothing (epsilon), in the target's own unit.",
+    )  # fmt: skip
     gibbs_steps: int = whole_option(2, 1, 1000, help="Rounds over the weights between two sweeps (sampler light).")
     proposals: str = choice_option(
         "mixture", ("mixture", "cycle", "doc", "word", "exp"),
@@ -206,9 +209,20 @@ class MedldaDefinition(Definition):
             positive = np.maximum((targets[known > 0] > 0).sum(axis=0), 1)
             up, down = total / (2 * positive), total / (2 * np.maximum(total - positive, 1))
         return Tasks(
-            targets, known, own.loss_of(task), own.lambda_, up, down, own.epsilon / float(side["scale"][1]),
+            targets, known, own.loss_of(task), own.lambda_, up, down, self._epsilon(task, float(side["scale"][1])),
             own.precision(own.loss_of(task)), self._biased(side), own.gibbs_steps, sampler.name == "dense",
         )  # fmt: skip
+
+    def _epsilon(self, task: str, spread: float) -> float:
+        """Errors that cost nothing, in standard deviations of the targets."""
+        if self.own.epsilon is None:
+            return 0.001
+        if task == "regression" and self.own.epsilon >= spread:
+            raise InputError(
+                f"epsilon: {self.own.epsilon:g} is as much as the targets' standard deviation, {spread:.3g}: "
+                "nothing would be learnt"
+            )
+        return float(self.own.epsilon) / spread
 
     def _biased(self, side: Mapping[str, NDArray[Any]]) -> bool:
         """Whether classifiers have a bias. Where many classes share topics each is rare, and the best that topics which
@@ -239,6 +253,19 @@ class MedldaDefinition(Definition):
         )
         keep = range(options.iterations, 0, -own.weight_lag)[: own.weight_samples]
         return [LearnPriors.of(options), Classifier(self.tasks(state, options), frozenset(keep))]
+
+    def pooled_side(
+        self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
+    ) -> dict[str, NDArray[Any]]:
+        """The draws of the weights of all states (their last ones, where none were kept), as those of one."""
+        found = dict(sides[0])
+        for name, power in (("eta_sum", 1), ("eta_squares", 2)):
+            found[name] = np.sum([
+                (side[name] if side["eta_kept"][0] else side["eta"] ** power)[np.append(order, len(order))]
+                for side, order in zip(sides, orders, strict=True)
+            ], axis=0)  # fmt: skip
+        found["eta_kept"] = np.array([sum(max(int(side["eta_kept"][0]), 1) for side in sides)], np.int64)
+        return found
 
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         super().finish(state, model, samples)
@@ -309,7 +336,7 @@ class MedldaReader(SideBySide):
         self.model = model
 
     def columns(self) -> dict[str, type]:
-        """class and score; labels and scores; or value."""
+        """Columns of a prediction: class and score; labels and scores; or value."""
         task = str(self.model.meta["task"])
         if task == "regression":
             return {"value": float}
@@ -324,7 +351,7 @@ def predicted(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[Any
     """What the model predicts of documents with these topic shares: the values of each of the reader's columns."""
     task, scores, names = str(model.meta["task"]), decision_scores(model, theta), classes_of(model.side)
     if task == "regression":
-        return [scores[:, 0].round(6).tolist()]
+        return [scores[:, 0].tolist()]
     if task == "multilabel":
         chosen = labels_of(scores)
         labels = [[names[label] for label in ranked] for ranked in chosen]

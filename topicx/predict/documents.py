@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,7 +67,8 @@ class WordNumbers:
     def __init__(self, vocabulary: Strings, tokenizer: Tokenizer) -> None:
         self.vocabulary, self.tokenizer = vocabulary, tokenizer
 
-    def new_encoder(self) -> Encoder:
+    @cached_property
+    def encoder(self) -> Encoder:
         """What makes numbers of words of texts."""
         return Encoder(self.tokenizer, self.vocabulary)
 
@@ -159,7 +161,7 @@ class BatchSource:
         others = [name for name in columns if name not in known]
         last: tuple[Any, NDArray[np.int64]] | None = None
         number = 0
-        for batch in whole_documents(self._batches, words.new_encoder()):
+        for batch in whole_documents(self._batches, words.encoder):
             if batch.counts is None:
                 tokens, lengths, missing = batch.encoded
             else:

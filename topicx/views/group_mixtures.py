@@ -22,8 +22,6 @@ from topicx.views.picture_files import check_plot, write_picture
 
 Floats = NDArray[np.float64]
 
-MANY = 12
-"""Groups, from which on a picture has shades instead of bars."""
 PRIOR = 500.0
 """The tokens that a topic's own word shares count as, beside those of a collection, in contrasts."""
 
@@ -40,7 +38,7 @@ class Trend:
 
     @property
     def sign(self) -> str:
-        """rises or falls, where the interval says so."""
+        """Direction, rises or falls, where the interval says so."""
         return "rises" if self.low > 0 else "falls" if self.high < 0 else ""
 
 
@@ -120,7 +118,22 @@ def student_quantile(freedom: NDArray[Any], share: float) -> Floats:
 
 
 def mixtures_of_model(model: Model, by: str = "collection", share: float = 0.9) -> Mixtures:
-    """The collections of a model, as the file has them, or (by="time") in the order of their mean times."""
+    """Topic proportions of the collections of a compound model.
+
+    Parameters
+    ----------
+    model : Model
+        A compound model.
+    by : str, default "collection"
+        Order: "collection" as in the file, or "time" by the collections' mean times.
+    share : float, default 0.9
+        Mass of the intervals.
+
+    Returns
+    -------
+    Mixtures
+        Means, intervals and trends.
+    """
     if model.meta.get("model") != "compound" or "pi" not in model.side:
         raise InputError("the model has no collections: train it with --model compound on a corpus that has them")
     groups = len(model.side["pi"])
@@ -141,7 +154,26 @@ def mixtures_of_model(model: Model, by: str = "collection", share: float = 0.9) 
 def describe_mixtures(
     model: Model, found: Mixtures, topics: int, words: int, chosen: Sequence[int] = ()
 ) -> list[dict[str, Any]]:
-    """Each group's foremost topics (or those chosen) as plain data."""
+    """Each group's largest topics as plain data.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    found : Mixtures
+        Topic proportions of groups.
+    topics : int
+        Topics of each group.
+    words : int
+        Words of each topic.
+    chosen : sequence of int, optional
+        Topics to tell instead of the largest.
+
+    Returns
+    -------
+    list of dict
+        A dictionary a group.
+    """
     low, high = found.intervals()
     top = [[word for word, _ in row] for row in model.top_words(words)]
     rows = []
@@ -199,8 +231,24 @@ def _rounded_or_none(value: float) -> float | None:
 
 
 def contrast_words(model: Model, state: State, words: int = 10) -> list[list[list[tuple[str, float]]]]:
-    """For each topic and collection, the words that its tokens there have more than its tokens elsewhere, and z-scores:
-    log-odds ratios under a Dirichlet prior of the topic's own shares (Monroe, Colaresi & Quinn 2008)."""
+    """Words that a topic has more often in one collection than elsewhere.
+
+    Log-odds ratios under a Dirichlet prior of the topic's own shares (Monroe, Colaresi & Quinn 2008).
+
+    Parameters
+    ----------
+    model : Model
+        A compound model.
+    state : State
+        The state that it was made of.
+    words : int, default 10
+        Words for each topic and collection.
+
+    Returns
+    -------
+    list of list of list of (str, float)
+        For each topic and collection the words and their z-scores.
+    """
     if state.n_topics != model.n_topics or state.n_words != model.n_words:
         raise InputError(
             f"the state has {state.n_topics} topics and {state.n_words:,} words, the model {model.n_topics} and "
@@ -223,14 +271,15 @@ def contrast_words(model: Model, state: State, words: int = 10) -> list[list[lis
         z = log_odds(table)
         rows = []
         for j in range(groups):
-            best = [w for w in np.argsort(-z[j], kind="stable")[:words] if z[j, w] > 0]
+            own = np.where(table[j] > 0, z[j], 0)  # a collection without tokens of the topic has no words of it
+            best = [w for w in np.argsort(-own, kind="stable")[:words] if own[w] > 0]
             rows.append([(state.vocabulary[int(names[w])], float(z[j, w])) for w in best])
         result.append(rows)
     return result
 
 
 def log_odds(table: Floats) -> Floats:
-    """z-scores of each row's words against all other rows together."""
+    """Scores (z) of each row's words against all other rows together."""
     total = table.sum(axis=0)
     prior = PRIOR * total / max(total.sum(), 1.0)
     rest = total - table
@@ -245,36 +294,27 @@ def log_odds(table: Floats) -> Floats:
 def plot_mixtures(
     model: Model, found: Mixtures, path: str | os.PathLike[str], by_time: bool, topics: int, chosen: Sequence[int] = ()
 ) -> None:
-    """Lines over time of the topics that rise and fall most (or those chosen); else bars of each group's topics, or
-    shades where there are many groups."""
-    kind = check_plot(path)
-    from matplotlib.figure import Figure
+    """Draw topic proportions of groups into a file.
 
-    from topicx.views import topic_pictures
+    Over time: lines of the topics that rise and fall most. Else: bars of each group's topics, or shades where there are
+    many groups.
 
-    names = topic_pictures.topic_names(model)
-    if by_time and len(found.names) > 1:
-        some = [list(chosen)]
-        if not chosen:
-            trends = [trend for trend in found.trends(True) if model.shown[trend.topic]]
-            some = [[t.topic for t in trends[:topics]], [t.topic for t in trends[::-1][:topics]]]
-        figure = Figure(figsize=(5.5 * len(some) + 1, 4.5), layout="constrained")
-        panels = figure.subplots(1, len(some), squeeze=False, sharey=True)[0]
-        for panel, title, each in zip(panels, ("rising", "falling") if not chosen else ("",), some, strict=True):
-            topic_pictures.draw_lines(panel, found, each, names)
-            panel.set_title(title)
-    elif len(found.names) > MANY:
-        figure = Figure(figsize=(9, 0.22 * len(found.names) + 2.5), layout="constrained")
-        topic_pictures.draw_shades(
-            figure.subplots(), found, list(chosen) or topic_pictures.largest_topics(model, found, 12), names
-        )
-    else:
-        rows = len(found.names)
-        figure = Figure(figsize=(max(6, 0.18 * found.mean.shape[1] + 3), 1.6 * rows + 0.8), layout="constrained")
-        panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-        for j, panel in enumerate(panels):
-            topic_pictures.draw_bars(
-                panel, found, j, names, min(topics, 3), chosen or np.flatnonzero(model.shown).tolist()
-            )
-        panels[-1].set_xlabel("topic")
-    write_picture(figure, path, kind)
+    Parameters
+    ----------
+    model : Model
+        The model.
+    found : Mixtures
+        Topic proportions of groups.
+    path : str or path
+        File to write: .png, .svg or .pdf.
+    by_time : bool
+        Whether groups are spans of time.
+    topics : int
+        Topics that are drawn.
+    chosen : sequence of int, optional
+        Topics to draw instead of the largest.
+    """
+    check_plot(path)
+    from topicx.views.mixture_figures import draw_mixtures
+
+    write_picture(draw_mixtures(model, found, by_time, topics, chosen), path)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.slices import column_slices, times_of
-from topicx.corpus.table import SNIPPET, Table
+from topicx.corpus.table import SNIPPET, Table, Times
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import theta_rows
@@ -49,6 +49,8 @@ class Groups:
     """The middle of each, where they are spans of time; else NaN."""
     ordered: bool
     """Whether they are one after another, so that topics can rise and fall."""
+    dates: bool = False
+    """Whether the times are years, from dates."""
     whole: bool = True
     """Whether all shares of the documents are known; else the largest, and the others count as nothing."""
 
@@ -72,7 +74,8 @@ def groups_of(table: Table, by: str, unit: str | None = None, every: int | None 
         members = np.append(members, np.full(len(others), last))
         order = np.argsort(documents := np.append(documents, others), kind="stable")
         documents, members = documents[order], members[order]
-    return Groups(names, documents, members, times, found.ordered)
+    dates = found.ordered and (unit is not None or (isinstance(column, Times) and column.dates))
+    return Groups(names, documents, members, times, found.ordered, dates)
 
 
 class MixtureSums:
@@ -108,10 +111,12 @@ class MixtureSums:
             freedom = np.where(n > 1, own + lent, np.nan)
             errors = np.sqrt((squares + lent * within) / freedom / n)
         tokens = np.bincount(self.members, self.lengths[self.documents], number).astype(np.int64)
-        nothing = np.zeros((0, *mean.shape), np.float32)
+        idle = self.groups.names[-1:] == [NONE] and not counts[-1]  # all documents without a value have no words
+        some = slice(number - 1 if idle else number)
         return Mixtures(
-            self.groups.names, counts, self.groups.times, mean, nothing, share, tokens, errors, freedom[:, 0]
-        )
+            self.groups.names[some], counts[some], self.groups.times[some], mean[some],
+            np.zeros((0, *mean[some].shape), np.float32), share, tokens[some], errors[some], freedom[some, 0],
+        )  # fmt: skip
 
 
 def mixtures_of(
@@ -129,9 +134,36 @@ def by_documents(
     theta: str | None = None, unit: str | None = None, every: int | None = None, share: float = 0.9, seed: int = 1,
     threads: int | Engine = 0,
 ) -> tuple[Mixtures, Groups, int]:  # fmt: skip
-    """Topics by a column of these documents: a corpus (θ is inferred), the state that the model was made of (θ by
-    CGS_p), or a table of θ that `infer` or `train` wrote. Also the groups, and how many documents have no word that the
-    model knows."""
+    """Topic proportions of groups of documents by a column.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    by : str
+        Column: "time", "label", "collection" or a further one.
+    corpus : str or Corpus, optional
+        Documents, whose θ is inferred.
+    state : str or State, optional
+        The state that the model was made of, which gives θ.
+    theta : str, optional
+        A table of θ that `infer` or `train` has written.
+    unit : str, optional
+        Unit of the calendar, for times: "year", "decade", "month" …
+    every : int, optional
+        So many units a group.
+    share : float, default 0.9
+        Mass of the intervals.
+    seed : int, default 1
+        Seed of the inference.
+    threads : int or Engine, default 0
+        Threads; 0: all cores. No result depends on it.
+
+    Returns
+    -------
+    Mixtures, Groups, int
+        Means and intervals, the groups, and the number of documents without a word that the model knows.
+    """
     if corpus is not None:
         loaded = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
         groups = groups_of(loaded.table, by, unit, every)
