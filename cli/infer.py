@@ -179,7 +179,7 @@ def _write_results(
 ) -> Seen:  # fmt: skip
     """Infer the documents, batch by batch, and write what is wanted of each."""
     from topicx import progress
-    from topicx.corpus.table import chosen_kinds
+    from topicx.corpus.table import choose_columns
     from topicx.corpus.text.chunks import COLUMNS, join_chunks
     from topicx.errors import InputError
     from topicx.predict.label_reader import LabelReader
@@ -190,7 +190,7 @@ def _write_results(
     topics, selection, columns, *named = labels.table_layout(model, labeller, table.selection, table.ranking, columns)
     if table.join_chunks and columns:
         raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
-    carried = chosen_kinds(table.metadata, source.kinds(), COLUMNS if table.join_chunks else ())
+    carried = choose_columns(table.metadata, source.kinds(), COLUMNS if table.join_chunks else ())
     written = columns_with_free_names(carried, topics, named[0], columns) | columns
     add = open_things.enter_context(open_theta_writer(table.path, table.format, topics, selection, written, *named))
     if table.join_chunks:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.table import Column, Kinds, Labels, Names, Packed, Table, Times, unpacked
+from topicx.corpus.table import Column, Kinds, Labels, Names, Packed, Table, Times, unpack_column
 from topicx.files import container
 from topicx.files.file_kinds import CORPUS
 from topicx.strings import Strings
@@ -61,7 +61,7 @@ class StoredCorpus:
     def table(self, first: int, last: int) -> Table:
         """What these documents carry beside their words."""
         file = self.file
-        found: dict[str, Column] = {name: unpacked(name, one) for name, one in self._further(first, last).items()}
+        found: dict[str, Column] = {name: unpack_column(name, one) for name, one in self._further(first, last).items()}
         if file.shape("label_offsets")[0]:
             places = file.slice("label_offsets", first, last + 1)
             ids = file.slice("label_ids", int(places[0]), int(places[-1]))

@@ -112,7 +112,7 @@ class CorpusSource:
     def documents(self, words: WordNumbers, columns: Collection[str] = ()) -> Iterator[Documents]:
         corpus, match = self.corpus, words.match(self.corpus.vocabulary)
         table = _chosen(corpus.table, columns)
-        for begin, end in document_runs(corpus.offsets, _TOKENS, _DOCUMENTS):
+        for begin, end in runs_of_documents(corpus.offsets, _TOKENS, _DOCUMENTS):
             bounds = corpus.offsets[begin : end + 1]
             known = _known(corpus.words[bounds[0] : bounds[-1]], bounds, match)
             yield Documents(corpus.ids.part(begin, end), *known, table.part(begin, end))
@@ -134,7 +134,7 @@ class StoredSource:
             last = min(first + _DOCUMENTS, corpus.n_documents)
             offsets, ids = corpus.offsets(first, last), corpus.ids(first, last)
             table = _chosen(corpus.table(first, last), columns) if columns else Table()
-            for begin, end in document_runs(offsets, _TOKENS, _DOCUMENTS):
+            for begin, end in runs_of_documents(offsets, _TOKENS, _DOCUMENTS):
                 bounds = offsets[begin : end + 1]
                 known = _known(corpus.words(int(bounds[0]), int(bounds[-1])), bounds, match)
                 yield Documents(ids.part(begin, end), *known, table.part(begin, end))
@@ -210,7 +210,7 @@ def source_of(documents: Any, vocabulary: Strings, text: str = "text") -> Source
     return BatchSource(batches, number)
 
 
-def document_runs(offsets: NDArray[np.int64], tokens: int, documents: int) -> Iterator[tuple[int, int]]:
+def runs_of_documents(offsets: NDArray[np.int64], tokens: int, documents: int) -> Iterator[tuple[int, int]]:
     """Runs of at most this many documents and tokens (or of one longer document)."""
     begin, last = 0, len(offsets) - 1
     while begin < last:

@@ -14,7 +14,7 @@ from topicx import model_registry
 from topicx.corpus.text.tokenizer import Encoder, Tokenizer
 from topicx.engines.threads import Engine, engine_of
 from topicx.model import Model
-from topicx.predict.documents import Documents, Source, WordNumbers, document_runs
+from topicx.predict.documents import Documents, Source, WordNumbers, runs_of_documents
 from topicx.predict.reader import Read, Reader
 from topicx.predict.sampling_plan import Sampling, Streams
 from topicx.strings import Strings
@@ -161,7 +161,7 @@ class Predictor:
         """Batch after batch, in order; a few at a time are in memory."""
         tokens = self.reader.room(self.engine.threads) or BATCH_TOKENS
         most = most_documents(self.reader)
-        pieces = (piece for batch in batches for piece in _pieces(batch, tokens, most))
+        pieces = (piece for batch in batches for piece in _pieces_of_documents(batch, tokens, most))
         yield from self.engine.stream(self.run, pieces)
 
 
@@ -180,13 +180,13 @@ def in_batches(
     """work(begin, end) over batches of documents, in order, on some threads (0: all cores) or an engine."""
     engine = engine_of(threads)
     tokens = reader.room(engine.threads) or tokens or BATCH_TOKENS
-    yield from engine.stream(lambda job: work(*job), document_runs(offsets, tokens, most_documents(reader)))
+    yield from engine.stream(lambda job: work(*job), runs_of_documents(offsets, tokens, most_documents(reader)))
 
 
-def _pieces(documents: Documents, tokens: int, most: int) -> Iterator[Documents]:
+def _pieces_of_documents(documents: Documents, tokens: int, most: int) -> Iterator[Documents]:
     if len(documents) <= most and len(documents.words) <= tokens:
         if len(documents):
             yield documents
         return
-    for begin, end in document_runs(documents.offsets, tokens, most):
+    for begin, end in runs_of_documents(documents.offsets, tokens, most):
         yield documents.part(begin, end)
