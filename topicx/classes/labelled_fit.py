@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self, Unpack
+from typing import Any, Self, Unpack, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class FitsLabels(LDA):
         documents carry. The rest is as in `LDA.fit` (whose callbacks may also stand in the place of `y`).
         """
         if callable(y) or (isinstance(y, list | tuple) and len(y) > 0 and all(map(callable, y))):
-            y, callbacks = None, y
+            callbacks, y = cast(Sequence[Callback], y), None
         corpus = as_corpus(documents, **reading)
         if y is not None:
             corpus = corpus.with_labels([_told_label(value) for value in y])
