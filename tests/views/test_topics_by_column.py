@@ -183,7 +183,9 @@ def test_a_table_of_topics_tells_the_same(run: Run, name: str) -> None:  # noqa:
     assert run("infer", "m", "c", "-o", name, "-q")[0] == 0
     for by, further in (("time", ["--bins", "decade"]), ("party", [])):
         told = ["topics", "m", "--by", by, *further, "--json", "--top", "4"]
-        one, two = (run(*told, *source) for source in (("--corpus", "c"), ("--doc-topics", name)))
+        one, two = (
+            run(*told, *source) for source in (("--corpus", "c", "--shares", "plug-in"), ("--doc-topics", name))
+        )
         assert one[0] == two[0] == 0, two[2]
         first, second = json.loads(one[1])["groups"], json.loads(two[1])["groups"]
         for a, b in zip(first, second, strict=True):
