@@ -74,7 +74,7 @@ def command(
 
     check_outputs([output], [model, state, corpus, doc_topics, edits, about])
     asked = ReportOptions(
-        title=title or "", max_size=int(max_size), command=_called(), about=_text(about),
+        title=title or "", max_size=int(max_size), command=_command_line(), about=_read_text(about),
         **{**options, "by": tuple(options["by"])},
     )  # fmt: skip
     loaded = Model.load(model)
@@ -87,7 +87,7 @@ def command(
         edits=edits,
         threads=threads,
     )
-    chosen = form or _form(output)
+    chosen = form or _form_of_output(output)
     size = write_report(output, chosen, contents)
     if output != "-":
         print_note(
@@ -96,13 +96,13 @@ def command(
         )
 
 
-def _form(output: str) -> str:
+def _form_of_output(output: str) -> str:
     """The format by the output's name."""
     ending = Path(output.removesuffix(".gz")).suffix.lower()
     return {".md": "md", ".json": "json"}.get(ending, "html")
 
 
-def _text(path: str | None) -> str:
+def _read_text(path: str | None) -> str:
     from topicx.errors import InputError
 
     if path is None:
@@ -113,7 +113,7 @@ def _text(path: str | None) -> str:
         raise InputError(f"{path}: cannot be read as text: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _called() -> str:
+def _command_line() -> str:
     """The command line, without the folders that files stand in: they are nobody's business."""
     words = [word if word.startswith("-") else Path(word).name or word for word in sys.argv[1:]]
     return shlex.join(["topicx", *words])

@@ -87,8 +87,10 @@ def command(
         return
     if coefficients:
         refuse_given(("sort", "probabilities", "documents"), "does not go with --coefficients")
-        _coefficients(loaded, words, as_json, chosen)
+        _print_coefficients(loaded, words, as_json, chosen)
         return
+    from topicx.views.topic_descriptions import describe_topics
+
     rows = describe_topics(loaded, words, documents, metadata)
     rows = [row for row in rows if (row["topic"] in chosen if chosen else loaded.shown[row["topic"]])]
     if sort == "weight":
@@ -112,35 +114,6 @@ def command(
 
 def _as_text(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
-
-
-def describe_topics(model: Model, words: int = 10, documents: int = 3, metadata: str = "all") -> list[dict[str, Any]]:
-    """Each topic as plain data: what every report prints."""
-    from topicx.views.example_columns import carried_by_examples
-
-    top = model.top_words(words)
-    weights = model.topic_weights
-    carries = carried_by_examples(model, metadata) if documents else []
-    rows: list[dict[str, Any]] = []
-    for topic in range(model.n_topics):
-        examples: list[dict[str, Any]] = []
-        for rank in range(min(documents, model.example_documents.shape[1])):
-            if model.example_documents[topic, rank] < 0:
-                break
-            flat = topic * model.example_documents.shape[1] + rank
-            snippet = model.example_snippets[flat] if len(model.example_snippets) else ""
-            carried = {"metadata": carries[flat]} if carries else {}
-            weight = round(float(model.example_weights[topic, rank]), 6)
-            examples.append({"id": model.example_ids[flat], "weight": weight, **carried, "snippet": snippet})
-        rows.append({
-            "topic": topic,
-            **({"name": model.topic_names[topic]} if len(model.topic_names) and model.topic_names[topic] else {}),
-            "weight": round(float(weights[topic]), 8),
-            "alpha": float(model.alpha[0, topic]),
-            "words": [{"word": word, "probability": round(value, 8)} for word, value in top[topic]],
-            "documents": examples,
-        })  # fmt: skip
-    return rows
 
 
 def _label_topics(model: Model, number: int, probabilities: bool, as_json: bool) -> None:
@@ -178,7 +151,7 @@ def _print_weights(model: Model, words: int, as_json: bool) -> None:
             print_hanging(f"  {weight} topic {each['topic']:>4}  ", " ".join(each["words"]))
 
 
-def _coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
+def _print_coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
     """Each topic's coefficients, a line a term, and the share of its prior by the values of each column."""
     from topicx.views.prior_coefficients import coefficient_rows
 
@@ -197,11 +170,11 @@ def _coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ..
             click.echo(f"    {one['term']:<{width}}  {one['estimate']:>+9.4g} ± {one['spread']:<9.3g}".rstrip())
         for column in dict.fromkeys(one["column"] for one in row["priors"]):
             shares = [one for one in row["priors"] if one["column"] == column]
-            told = "  ".join(f"{_level(one['value'])} {one['share']:.1%}" for one in shares)
+            told = "  ".join(f"{_format_level(one['value'])} {one['share']:.1%}" for one in shares)
             print_hanging(f"    {column}:  ", told, colour=None)
 
 
-def _level(value: str | float) -> str:
+def _format_level(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:.6g}"
 
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from topicx.report.figures import count
+from topicx.report.figures import format_count
 from topicx.report.front_table import front_page, text_of
 from topicx.report.packed_arrays import PackedPart
 from topicx.report.page import page_script, page_style
@@ -34,39 +34,39 @@ def html_report(contents: ReportContents) -> bytes:
     steps = smaller_limits(contents.options.snippets == "full")
     cache: dict[tuple[object, ...], bytes] = {}
     for limits in steps:
-        page = _page(contents, limits, cache)
+        page = _make_page(contents, limits, cache)
         if len(page) <= contents.options.max_size:
             break
     return page
 
 
-def _page(contents: ReportContents, limits: SizeLimits, cache: dict[tuple[object, ...], bytes]) -> bytes:
+def _make_page(contents: ReportContents, limits: SizeLimits, cache: dict[tuple[object, ...], bytes]) -> bytes:
     """The page under these limits."""
     documents = contents.documents
     kept = kept_documents(documents, contents.typical, limits.documents) if documents else None
     said = ["Left out here", "; ".join(limits.said) or _nothing_left_out(contents)]
     contents.about = [row for row in contents.about if row[0] != said[0]]
-    contents.about.insert(_place(contents), (said[0], said[1]))
+    contents.about.insert(_place_of_about(contents), (said[0], said[1]))
     parts = [core_part(contents, limits, kept)]
     if documents and kept is not None:
         parts.append(documents_part(contents, limits, kept))
         if contents.options.snippets == "full" and limits.text:
             parts += text_parts(contents, limits, kept)
-    return _assembled(contents, parts, kept)
+    return _assemble_page(contents, parts, kept)
 
 
-def _place(contents: ReportContents) -> int:
+def _place_of_about(contents: ReportContents) -> int:
     """Before the rows of about that end it."""
     return max(len(contents.about) - 3, 0)
 
 
 def _nothing_left_out(contents: ReportContents) -> str:
     left = contents.words.left_out
-    words = f" {count(left)} rarer words have no page of their own." if left else ""
+    words = f" {format_count(left)} rarer words have no page of their own." if left else ""
     return f"Nothing: all topics and all documents are in this file.{words}"
 
 
-def _assembled(contents: ReportContents, parts: Sequence[PackedPart], kept: KeptDocuments | None) -> bytes:
+def _assemble_page(contents: ReportContents, parts: Sequence[PackedPart], kept: KeptDocuments | None) -> bytes:
     options = contents.options
     style, script = page_style(), page_script()
     head = {
