@@ -80,7 +80,7 @@ class MoodReader(Admixture):
     def prior(self, documents: Documents) -> DocumentPrior:
         if "mood" not in documents.carried:
             raise InputError("the model by-mood wants to know each document's mood")
-        return DocumentPrior.of_each(priors_of(documents.carried["mood"]))
+        return DocumentPrior.of_each(priors_of(documents.told("mood")))
 
 
 def moody() -> Corpus:

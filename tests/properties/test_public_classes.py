@@ -221,7 +221,7 @@ def test_predictions_go_into_the_table() -> None:
     model = MedLDA(topics=4, iterations=5, threads=1).fit(corpus.with_labels(names)).model
     frame = model.infer([text.text for text in embedded_texts()][:5]).to_dataframe()
     assert isinstance(frame, pandas.DataFrame) and len(frame) == 5
-    assert {"id", "main_topic", "share", "topic0", "topic3"} | set(frame.columns) == set(frame.columns)
+    assert {"id", "main_topic", "share", "topic_0", "topic_3"} | set(frame.columns) == set(frame.columns)
     assert {"class", "score"} <= set(frame.columns)
 
 
@@ -267,6 +267,15 @@ def test_the_help_imports_nothing_of_what_commands_do() -> None:
         "assert not {'numpy', 'topicx.mallet', 'topicx.run', 'topicx.model'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_training_needs_no_scipy() -> None:
+    """Which takes longer to import than all of topicx: what needs it imports it then."""
+    code = (
+        "import sys, topicx; from topicx.cli import train; "
+        "topicx.LDA(2, iterations=2, verbose=False).fit([['a', 'b'], ['a', 'c']]); assert 'scipy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # -- stopping --------------------------------------------------------------------------------------------------------
