@@ -42,8 +42,8 @@ function topicHeadline(k) { return facts.sentences[k]; }
 function turns(k) {
   const order = listOrder(), at = order.indexOf(k), before = order[at - 1], after = order[at + 1];
   return h("nav", {class: "turn", "aria-label": "Other topics"},
-    before == null ? null : h("a", {href: topicAddress(before), "aria-label": `Previous: ${called(before)}`}, "← " + before),
-    after == null ? null : h("a", {href: topicAddress(after), "aria-label": `Next: ${called(after)}`}, after + " →"));
+    before == null ? null : h("a", {href: topicAddress(before)}, "← " + before, h("span", {class: "hidden"}, ` ${called(before)}, the topic before`)),
+    after == null ? null : h("a", {href: topicAddress(after)}, after + " →", h("span", {class: "hidden"}, ` ${called(after)}, the next topic`)));
 }
 
 function listOrder() { return lastOrder || frontOrder(timeView() ? "when" : "share"); }
