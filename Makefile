@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard topicx/_kernels/*/*.pyx topicx/_kernels/*/*.pxd topicx/_kernels/*/*.h) setup.py pyproject.toml
 
-.PHONY: help demo test test-installed test-kernels-debug lint bench clean check-tools
+.PHONY: help demo wheels test test-installed test-kernels-debug lint bench clean check-tools
 
 help:
 	@echo "make demo    build, install and run the main job on the embedded corpus"
 	@echo "make test    build, install and run all tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   speed and quality beside tomotopy, lda, gensim and scikit-learn"
+	@echo "make wheels  wheels for Linux, macOS and Windows in dist/, made here with zig, and checked"
 	@echo "make clean   remove what the other targets made"
 
 check-tools:
@@ -70,6 +71,16 @@ bench: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[peers,plot]"
 	$(BIN)/topicx datasets make zipf -o $(VENV)/bench.corpus --seed 1
 	$(BIN)/topicx bench $(VENV)/bench.corpus
+
+# See packaging/README.md. A wheel for Windows needs clang's headers for it, which zig has.
+wheels: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang wheel auditwheel abi3audit check-wheel-contents twine
+	$(BIN)/python packaging/build_wheels.py -o dist
+	for wheel in dist/*linux*.whl; do $(BIN)/auditwheel show $$wheel; done
+	for wheel in dist/*.whl; do $(BIN)/abi3audit --strict $$wheel; done
+	$(BIN)/check-wheel-contents dist
+	$(BIN)/twine check dist/*.whl
+	$(BIN)/python packaging/check_wheel.py dist/*manylinux*$$(uname -m)*.whl
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info topicx-demo

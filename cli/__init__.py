@@ -122,33 +122,33 @@ def main(arguments: list[str] | None = None) -> None:
         command = error.ctx.command_path if error.ctx else "topicx"
         said = None
         if isinstance(error, click.NoSuchOption):
-            from topicx.cli.elsewhere import hint
+            from topicx.cli.elsewhere import hint_for_option
 
-            said = hint(command.split()[-1], error.option_name)
-        _fail(f"{said or error.format_message()} (see '{command} --help')", 2)
+            said = hint_for_option(command.split()[-1], error.option_name)
+        _exit_with_message(f"{said or error.format_message()} (see '{command} --help')", 2)
     except click.ClickException as error:
-        _fail(error.format_message(), 2)
+        _exit_with_message(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted", 130)
+        _exit_with_message("interrupted", 130)
     except TopicxError as error:
-        _fail(spelt(str(error)), error.exit_status)
+        _exit_with_message(spell_options(str(error)), error.exit_status)
     except (BrokenPipeError, _ReaderLeft):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(128 + signal.SIGPIPE)
     except MemoryError as error:
-        _fail(f"out of memory: {error}" if str(error) else "out of memory", 1)
+        _exit_with_message(f"out of memory: {error}" if str(error) else "out of memory", 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         if not where and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
             where = "standard output: "  # all other outputs name themselves
-        _fail(f"{where}{error.strerror or error}", 1)
+        _exit_with_message(f"{where}{error.strerror or error}", 1)
     except Exception as error:
         if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
-            _fail("the system gives no more threads (ulimit -u, -v): --threads 1 needs the fewest", 1)
+            _exit_with_message("the system gives no more threads (ulimit -u, -v): --threads 1 needs the fewest", 1)
         if os.environ.get("TOPICX_TRACEBACK"):
             raise
         kind = type(error).__name__
-        _fail(f"unexpected {kind}: {error} (a defect of topicx: TOPICX_TRACEBACK=1 shows where)", 1)
+        _exit_with_message(f"unexpected {kind}: {error} (a defect of topicx: TOPICX_TRACEBACK=1 shows where)", 1)
 
 
 def _line_for_bus_errors(name: str) -> None:
@@ -199,7 +199,7 @@ def _open_standard_streams() -> None:
         sys.stderr = io.TextIOWrapper(_Messages(2, "w", closefd=False), *form, line_buffering=True)
 
 
-def spelt(message: str) -> str:
+def spell_options(message: str) -> str:
     """Python's names of training options as the command line spells them."""
     from topicx.declare import declared_options
     from topicx.sampling.run_options import Options
@@ -210,7 +210,7 @@ def spelt(message: str) -> str:
     return re.sub(rf"(?<![\w./-])({'|'.join(names)})(?![\w./=])", lambda m: "--" + m[0].replace("_", "-"), message)
 
 
-def _fail(message: str, status: int) -> None:
+def _exit_with_message(message: str, status: int) -> None:
     if sys.stderr is not None:
         from topicx.strings import one_line
 

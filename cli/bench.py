@@ -7,7 +7,17 @@ from pathlib import Path
 
 import click
 
-from topicx.cli.common import Number, check_outputs, json_output, option, positive, print_json, quiet, say, seed
+from topicx.cli.common import (
+    Number,
+    above_zero,
+    check_outputs,
+    json_output,
+    option,
+    print_json,
+    print_note,
+    quiet,
+    seed,
+)
 
 
 @click.command()
@@ -28,10 +38,10 @@ from topicx.cli.common import Number, check_outputs, json_output, option, positi
 @option("--topics", "-k", type=click.IntRange(1, 65535), default=100, help="Number of topics.")
 @option("--iterations", type=click.IntRange(1), default=200, help="Sweeps over the corpus.")
 @option("--held-out", type=Number(above=0), default=0.1, help="Share of the documents kept for measuring perplexity.")
-@option("--alpha", type=positive(), default=0.1, help="α of each topic.")
-@option("--beta", type=positive(), default=0.01, help="β of each word.")
+@option("--alpha", type=above_zero(), default=0.1, help="α of each topic.")
+@option("--beta", type=above_zero(), default=0.01, help="β of each word.")
 @option("--threads", type=click.IntRange(1), default=1, help="Threads for each program (lda has one only).")
-@option("--limit", type=positive(), default=300.0, help="Seconds of training after which a program is stopped.")
+@option("--limit", type=above_zero(), default=300.0, help="Seconds of training after which a program is stopped.")
 @option(
     "--clock",
     type=click.Choice(["wall", "cpu"]),
@@ -73,11 +83,11 @@ def command(
     from topicx.files.container import atomic_output
     from topicx.views import picture_files
 
-    others = [{"scikit-learn": "sklearn"}.get(name, name) for name in names(peers) if name != "none"]
+    others = [{"scikit-learn": "sklearn"}.get(name, name) for name in split_names(peers) if name != "none"]
     for name in others:
         if name not in PEERS:
             raise InputError(f"--peers: {name!r} is not one of {', '.join(PEERS)}")
-    own = names(samplers)
+    own = split_names(samplers)
     for name in own:
         if bench_runs.parse_program(name)[0] in PEERS:
             raise InputError(f"--samplers: {name!r} is another library: name it in --peers")
@@ -95,7 +105,7 @@ def command(
     loaded = Corpus.load(corpus)
     result = bench_runs.compare_programs(
         loaded, [*own, *others], settings, reference={"scikit-learn": "sklearn"}.get(reference, reference),
-        about={"file": Path(corpus).name, "digest": loaded.digest}, say=lambda text: say(text, quiet=quiet),
+        about={"file": Path(corpus).name, "digest": loaded.digest}, say=lambda text: print_note(text, quiet=quiet),
     )  # fmt: skip
     if not any(run.rows for run in result.runs):
         raise TopicxError(f"no program ran: {result.runs[0].problem}")
@@ -115,9 +125,9 @@ def command(
         if picture_files.can_plot():
             comparison_views.plot_comparison(result, folder / "bench.png")
         else:
-            say("bench.png is not written: plots need matplotlib (pip install 'topicx[plot]')", quiet=quiet)
+            print_note("bench.png is not written: plots need matplotlib (pip install 'topicx[plot]')", quiet=quiet)
 
 
-def names(text: str) -> list[str]:
+def split_names(text: str) -> list[str]:
     """A list of names with commas between."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -77,7 +77,7 @@ class Size(click.ParamType):
             self.fail(str(error).removeprefix("memory: "), param, ctx)
 
 
-def positive() -> Number:
+def above_zero() -> Number:
     return Number(above=0)
 
 
@@ -120,7 +120,7 @@ def check_state(model: Model, state: State, name: str, anyway: bool | None = Non
         raise InputError(f"{name}: is not a state of this model: {why}{hint}")
 
 
-def stack(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:
+def stack_options(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:
     """Several option decorators as one, in the order in which the help lists them."""
 
     def decorate(function: Function) -> Function:
@@ -181,7 +181,7 @@ def on_command_line(context: click.Context) -> list[str]:
     ]  # fmt: skip
 
 
-def refuse(names: Sequence[str], why: str) -> None:
+def refuse_given(names: Sequence[str], why: str) -> None:
     """InputError if one of these parameters stands on the command line, where it would be ignored."""
     from topicx.errors import InputError
 
@@ -202,7 +202,7 @@ def check_fit(context: click.Context, uses: Mapping[str, Sequence[str]], option:
             raise InputError(f"{spellings[name]}: is for {option} {', '.join(uses[name])}; not for {', '.join(chosen)}")
 
 
-def say(text: str, *, quiet: bool = False) -> None:
+def print_note(text: str, *, quiet: bool = False) -> None:
     """A message to the person at the terminal (standard error)."""
     if not quiet:
         print(text, file=sys.stderr, flush=True)

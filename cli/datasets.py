@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from topicx.cli.common import Number, force_output, json_output, option, print_json, quiet, say, seed
+from topicx.cli.common import Number, force_output, json_output, option, print_json, print_note, quiet, seed
 from topicx.datasets.generators import GENERATORS, SIZES
 from topicx.errors import InputError, TopicxError
 
@@ -29,7 +29,7 @@ def command() -> None:
 
 @command.command("list")
 @json_output
-def list_(as_json: bool) -> None:
+def list_datasets(as_json: bool) -> None:
     """List the synthetic datasets with their options and defaults."""
     if as_json:
         print_json(
@@ -37,15 +37,15 @@ def list_(as_json: bool) -> None:
         )
         return
     for generator in GENERATORS.values():
-        sizes = " ".join(f"--{name} {_short(value)}" for name, value in generator.sizes.items())
+        sizes = " ".join(f"--{name} {_short_value(value)}" for name, value in generator.sizes.items())
         click.echo(f"{generator.name}\n    {generator.summary}\n    from {generator.source}\n    {sizes}")
 
 
-def _short(value: float) -> str:
+def _short_value(value: float) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _sizes(function: Callable[..., Any]) -> Callable[..., Any]:
+def _size_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for name, size in reversed(SIZES.items()):
         whole = size.kind is int
         kind: Any = click.IntRange(int(size.low), int(size.high)) if whole else Number(size.low, size.high)
@@ -55,13 +55,13 @@ def _sizes(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@command.command()
+@command.command("make")
 @click.argument("name", metavar="NAME")
 @force_output
 @seed
-@_sizes
+@_size_options
 @quiet
-def make(name: str, output: str, seed: int, quiet: bool, **sizes: Any) -> None:
+def make_dataset(name: str, output: str, seed: int, quiet: bool, **sizes: Any) -> None:
     """Make the synthetic corpus NAME, its true parameters with it.
 
     Each dataset takes some of the options and has its own defaults: see 'topicx datasets list'. The same
@@ -72,14 +72,14 @@ def make(name: str, output: str, seed: int, quiet: bool, **sizes: Any) -> None:
     corpus = datasets.make(name, seed, **{key: value for key, value in sizes.items() if value is not None})
     corpus.save(output)
     truth = ", ".join(sorted(corpus.truth))
-    say(
+    print_note(
         f"{output}: {corpus.n_documents:,} documents, {corpus.n_tokens:,} tokens, {corpus.n_words:,} words; "
         f"its truth: {truth}",
         quiet=quiet,
     )
 
 
-@command.command()
+@command.command("texts")
 @force_output
 @option(
     "--format",
@@ -91,7 +91,7 @@ def make(name: str, output: str, seed: int, quiet: bool, **sizes: Any) -> None:
     "names); dir: a folder with a file a text, YEAR/ID.txt.",
 )
 @quiet
-def texts(output: str, format_: str | None, quiet: bool) -> None:
+def write_texts(output: str, format_: str | None, quiet: bool) -> None:
     """Write the embedded texts to a file, as something to import and play with."""
     from topicx import datasets
     from topicx.files.container import atomic_output
@@ -102,7 +102,7 @@ def texts(output: str, format_: str | None, quiet: bool) -> None:
         if name.endswith((".csv", ".parquet", ".json", ".xlsx")):
             raise InputError(f"--output {output}: the texts are written as tsv or jsonl; --format says which")
     if format_ == "dir":
-        say(f"{output}: {_write_folder(Path(output))} texts", quiet=quiet)
+        print_note(f"{output}: {_write_folder(Path(output))} texts", quiet=quiet)
         return
     count = 0
     with atomic_output(output, binary=False) as out:
@@ -114,7 +114,7 @@ def texts(output: str, format_: str | None, quiet: bool) -> None:
             else:
                 out.write(json.dumps(text._asdict(), ensure_ascii=False) + "\n")
             count += 1
-    say(f"{output}: {count} texts", quiet=quiet)
+    print_note(f"{output}: {count} texts", quiet=quiet)
 
 
 def _write_folder(folder: Path) -> int:

@@ -57,11 +57,11 @@ def click_type(declared: Declared) -> Any:
     return str
 
 
-def spelling(name: str, declared: Declared) -> tuple[str, ...]:
+def option_spelling(name: str, declared: Declared) -> tuple[str, ...]:
     return (*declared.flags, name) if declared.flags else ("--" + name.replace("_", "-"), name)
 
 
-def one(name: str, declared: Declared, default: Any, **more: Any) -> Callable[[Function], Function]:
+def click_option(name: str, declared: Declared, default: Any, **more: Any) -> Callable[[Function], Function]:
     """The click option of a declaration."""
     settings: dict[str, Any] = {"help": declared.help, "default": default, "metavar": declared.metavar} | more
     if declared.shown is not None:
@@ -70,13 +70,13 @@ def one(name: str, declared: Declared, default: Any, **more: Any) -> Callable[[F
         settings |= {"is_flag": True, "show_default": declared.shown or False}
     else:
         settings["type"] = click_type(declared)
-    return option(*spelling(name, declared), cls=Headed, **settings)
+    return option(*option_spelling(name, declared), cls=Headed, **settings)
 
 
-def of(options: type) -> list[Callable[[Function], Function]]:
+def click_options(options: type) -> list[Callable[[Function], Function]]:
     """Click options for every declared field, in their order."""
     return [
-        one(name, declared, default)
+        click_option(name, declared, default)
         for name, (declared, default) in declared_options(options).items()
         if not declared.hidden
     ]  # fmt: skip
@@ -93,11 +93,13 @@ def of_models(owns: Mapping[str, type]) -> list[Callable[[Function], Function]]:
     for name, models in takers.items():
         declared, default = declared_options(owns[models[0]])[name]
         shown = declared.shown or (False if default is None or declared.kind is bool else str(default))
-        found.append(one(name, declared, None, show_default=shown, heading=f"Options of the model {', '.join(models)}"))
+        found.append(
+            click_option(name, declared, None, show_default=shown, heading=f"Options of the model {', '.join(models)}")
+        )
     return found
 
 
-def own(owns: Mapping[str, type], settings: dict[str, Any], given: list[str]) -> dict[str, Any]:
+def take_own_options(owns: Mapping[str, type], settings: dict[str, Any], given: list[str]) -> dict[str, Any]:
     """Takes the options that models have of their own out of the settings; those of the model at hand that were given.
     Those of others are refused."""
     model = settings["model"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from topicx.cli.common import option, quiet, say, threads
+from topicx.cli.common import option, print_note, quiet, threads
 
 STEPS = (
     ("Write the embedded texts as a table: id, label, collection, year, text.", "datasets texts -o texts.tsv"),
@@ -46,10 +46,10 @@ def command(output: str, threads: int, quiet: bool) -> None:
     except OSError as error:
         raise InputError(f"{output}: cannot be made a folder: {error.strerror}") from None
     for what, line in STEPS:
-        say(f"\n# {what}\n$ topicx {line}", quiet=quiet)
-        cli.main(arguments(line, folder, threads, quiet), prog_name="topicx", standalone_mode=False)
+        print_note(f"\n# {what}\n$ topicx {line}", quiet=quiet)
+        cli.main(step_arguments(line, folder, threads, quiet), prog_name="topicx", standalone_mode=False)
     called = "topicx" if shutil.which("topicx") else sys.argv[0]  # .venv/bin/topicx, after `make demo`
-    say(
+    print_note(
         f"\nThe files are in {output}/. Go on with, for example:\n"
         f"  {called} topics {output}/texts.model --by time --corpus {output}/texts.corpus\n"
         f"  {called} evaluate {output}/texts.model {output}/texts.corpus --method coherence\n"
@@ -60,7 +60,7 @@ def command(output: str, threads: int, quiet: bool) -> None:
     )
 
 
-def arguments(line: str, folder: Path, threads: int, quiet: bool) -> list[str]:
+def step_arguments(line: str, folder: Path, threads: int, quiet: bool) -> list[str]:
     """A step's command line as it is run: its files in the folder, with these threads."""
     words = [str(folder / word) if word.startswith("texts.") else word for word in shlex.split(line)]
     if words[0] == "train":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from topicx.cli.common import check_outputs, on_command_line, option, refuse, say, stack
+from topicx.cli.common import check_outputs, on_command_line, option, print_note, refuse_given, stack_options
 
-options = stack(
+options = stack_options(
     option("--merge", multiple=True, metavar="N,N,…", show_default=False,
            help="Make these topics one, which has the first one's number (repeatable; needs --output). FILE may be a "
            "state, too."),
@@ -20,10 +20,12 @@ options = stack(
 NAMES = ("merge", "names", "hide")
 
 
-def asked(path: str, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple[str, ...], output: str | None) -> bool:
+def edit_if_asked(
+    path: str, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple[str, ...], output: str | None
+) -> bool:
     """Whether there is something to edit: then it has been done."""
     if not (merge or names or hide):
-        refuse(("output",), "is for --merge, --name and --hide")
+        refuse_given(("output",), "is for --merge, --name and --hide")
         return False
     from topicx import model_registry as models
     from topicx.errors import InputError
@@ -34,13 +36,13 @@ def asked(path: str, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple
 
     context = click.get_current_context()
     further = [name for name in on_command_line(context) if name not in (*NAMES, "output", "model")]
-    refuse(further, "does not go with --merge, --name and --hide")
+    refuse_given(further, "does not go with --merge, --name and --hide")
     if output is None:
         raise InputError("--merge, --name, --hide: give the file to write: --output FILE")
     check_outputs([output], [path])
-    groups = [_numbers("--merge", text) for text in merge]
-    called = dict(_named(text) for text in names)
-    away = [topic for text in hide for topic in _numbers("--hide", text)]
+    groups = [_parse_topic_numbers("--merge", text) for text in merge]
+    called = dict(_parse_topic_name(text) for text in names)
+    away = [topic for text in hide for topic in _parse_topic_numbers("--hide", text)]
     if path != "-" and container.is_topicx(path) and container.kind_of(path) == "state":
         if called or away:
             raise InputError("--name, --hide: are for a model; the topics of a state have numbers alone")
@@ -49,17 +51,17 @@ def asked(path: str, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple
         changed = topic_edits.merged_state(state, topic_edits.targets_of(groups, state.n_topics))
         changed.parents = dict(state.parents) | {"state": state.digest}
         changed.save(output)
-        say(f"wrote the state with {len(groups):,} merged topics to {output}")
+        print_note(f"wrote the state with {len(groups):,} merged topics to {output}")
         return True
     found = Model.load(path)
     models.of_meta(found.meta).verify(found)
     model = topic_edits.edit_topics(found, groups, called, away)
     model.save(output)
-    say(f"wrote {output}: {int(model.shown.sum())} topics of {model.n_topics} are shown")
+    print_note(f"wrote {output}: {int(model.shown.sum())} topics of {model.n_topics} are shown")
     return True
 
 
-def _numbers(name: str, text: str) -> list[int]:
+def _parse_topic_numbers(name: str, text: str) -> list[int]:
     from topicx.errors import InputError
 
     try:
@@ -68,7 +70,7 @@ def _numbers(name: str, text: str) -> list[int]:
         raise InputError(f"{name} {text!r}: is not a list of topics' numbers with commas between") from None
 
 
-def _named(text: str) -> tuple[int, str]:
+def _parse_topic_name(text: str) -> tuple[int, str]:
     from topicx.errors import InputError
 
     number, mark, name = text.partition("=")
@@ -77,4 +79,4 @@ def _named(text: str) -> tuple[int, str]:
     return int(number), name
 
 
-__all__ = ["NAMES", "asked", "options"]
+__all__ = ["NAMES", "edit_if_asked", "options"]

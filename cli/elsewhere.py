@@ -25,7 +25,7 @@ OPTIONS = {
 """By command: MALLET's options, and what does it here."""
 
 
-def hint(command: str, option: str) -> str | None:
+def hint_for_option(command: str, option: str) -> str | None:
     """What to give instead of another program's option; None: it is nobody's."""
     found = OPTIONS.get(command, {}).get(option)
     return f"there is no option {option}, which is MALLET's: here it is {found}" if found else None

@@ -13,15 +13,15 @@ import click
 
 from topicx.cli.common import (
     Number,
+    above_zero,
     check_outputs,
     json_output,
     metadata,
     option,
-    positive,
     print_json,
+    print_note,
     quiet,
-    refuse,
-    say,
+    refuse_given,
     threads,
 )
 from topicx.errors import InputError
@@ -52,8 +52,8 @@ ESTIMATOR = click.Choice(["cgs", "cgsp"])
 @option("--phi", type=ESTIMATOR, default=None, show_default="cgsp", help="Estimator of the topics' words.")
 @option("--align", is_flag=True, show_default=False, help="Of several states, renumber the topics before averaging.")
 @option("--input-format", type=click.Choice(READ), default=None, show_default="found by itself", help="Its program.")
-@option("--alpha", type=positive(), default=None, show_default="0.1", help="α of each topic (LightLDA has none).")
-@option("--beta", type=positive(), default=None, show_default="0.01", help="β of each word (LightLDA has none).")
+@option("--alpha", type=above_zero(), default=None, show_default="0.1", help="α of each topic (LightLDA has none).")
+@option("--beta", type=above_zero(), default=None, show_default="0.01", help="β of each word (LightLDA has none).")
 @option("--topics", "-k", type=click.IntRange(1, 65535), default=None, help="Number of topics (LightLDA).")
 @option("--corpus", default=None, metavar="CORPUS", show_default=False, help="The documents of LightLDA's count dumps.")
 @option(
@@ -87,11 +87,11 @@ def command(
         raise InputError("--output -: standard output can take one thing only")
     check_outputs([output, doc_topics], states)
     if len(states) == 1:
-        refuse(("align",), "is for several states")
+        refuse_given(("align",), "is for several states")
     if not doc_topics:
-        refuse(("doc_topics_threshold", "doc_topics_max", "metadata"), "is for --doc-topics")
+        refuse_given(("doc_topics_threshold", "doc_topics_max", "metadata"), "is for --doc-topics")
     if (phi or estimator) == "cgs":
-        refuse(("phi_entries",), "is for φ by cgsp")
+        refuse_given(("phi_entries",), "is for φ by cgsp")
     chosen = {"theta": theta or estimator, "phi": phi or estimator}
     shares: dict[str, Any] = {"threshold": doc_topics_threshold, "most": doc_topics_max, "metadata": metadata}
     writer = functools.partial(state_writer, doc_topics, **shares) if doc_topics else None
@@ -111,10 +111,10 @@ def command(
         )
     model.save(output)
     for note in notes:
-        say(f"note: {note}", quiet=quiet)
+        print_note(f"note: {note}", quiet=quiet)
     about = f"{model.n_topics} topics, {model.n_words:,} words, {model.meta['documents']:,} documents"
-    say(f"wrote {output}: {about}, θ by {model.meta['estimator']['theta']}, φ by {model.meta['estimator']['phi']}",
-        quiet=quiet)  # fmt: skip
+    used = model.meta["estimator"]
+    print_note(f"wrote {output}: {about}, θ by {used['theta']}, φ by {used['phi']}", quiet=quiet)
     if as_json:
         print_json({
             "model": output, "topics": model.n_topics, "words": model.n_words, "documents": model.meta["documents"],
@@ -124,7 +124,7 @@ def command(
         })  # fmt: skip
 
 
-def _estimated(
+def _estimate_and_write(
     state: State, estimators: dict[str, str], writer: Callable[[State], Any] | None, **options: Any
 ) -> Model:
     """The model of a state, θ written in the same pass."""
@@ -147,9 +147,9 @@ def _from_states(
     settings = dict(settings)
     if len(names) == 1:
         state = read_state(names[0], settings.pop("format"), **settings)
-        model = _estimated(state, estimators, writer, threads=threads, max_entries=phi_entries)
+        model = _estimate_and_write(state, estimators, writer, threads=threads, max_entries=phi_entries)
         models.of_meta(state.meta).finish(state, model, [state])
-        return model, _notes(state)
+        return model, _notes_on_state(state)
     import numpy as np
 
     format = settings.pop("format")
@@ -169,7 +169,7 @@ def _from_states(
             )
         )  # fmt: skip
         if first is None:
-            first, notes = state, _notes(state)
+            first, notes = state, _notes_on_state(state)
         order = np.arange(made[0].n_topics)
         if len(made) > 1 and not models.of_meta(state.meta).numbered_alike:  # labels are the same in every chain
             order = order_of(made[0], made[-1], (names[0], name), align=align)
@@ -192,7 +192,7 @@ def _from_states(
     return model, notes
 
 
-def _notes(state: State) -> list[str]:
+def _notes_on_state(state: State) -> list[str]:
     notes = list(state.meta.pop("notes", []))
     if state.meta.get("types_without_tokens"):
         notes.append(
@@ -242,6 +242,6 @@ def _from_dump(
         )
     else:
         notes.append("counts without assignments and documents give the standard estimators (cgs); cgsp takes --corpus")
-    model = _estimated(state, estimators, writer, threads=threads, max_entries=phi_entries, counts=counts)
+    model = _estimate_and_write(state, estimators, writer, threads=threads, max_entries=phi_entries, counts=counts)
     model.meta |= {"tokens": int(dump.totals.sum())}
     return model, notes

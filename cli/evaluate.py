@@ -9,21 +9,21 @@ import click
 
 from topicx.cli import labels
 from topicx.cli.common import (
+    above_zero,
     any_state,
     check_fit,
     check_state,
     json_output,
     option,
-    positive,
     print_json,
+    print_note,
     quiet,
-    say,
     seed,
-    stack,
+    stack_options,
     threads,
 )
 from topicx.cli.declared import Grouped
-from topicx.cli.reading import NAMES, is_corpus, read_corpus, reading
+from topicx.cli.reading import NAMES, is_corpus, read_corpus, reading_options
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
@@ -77,7 +77,7 @@ class Span(click.ParamType):
         if value in ("day", "month", "year"):
             return str(value)
         try:
-            return positive().convert(value, param, ctx)
+            return above_zero().convert(value, param, ctx)
         except click.BadParameter:
             self.fail(f"{value!r} is neither day, month or year nor a number above 0", param, ctx)
 
@@ -96,7 +96,7 @@ HEADINGS = {
 @click.command(cls=Grouped, headings=HEADINGS)
 @click.argument("model")
 @click.argument("inputs", nargs=-1, required=True, metavar="CORPUS...")
-@stack(
+@stack_options(
     option("--method", "-m", "methods", type=click.Choice(METHODS), multiple=True, default=("completion",),
            help="What to measure (may be repeated; see above).", show_default="completion"),
     option("--share", type=Share(), default="half", metavar="half|NUMBER",
@@ -133,7 +133,7 @@ HEADINGS = {
            help="time: of a state with several paths, this one."),
     option("--plot", metavar="FILE", default=None, help="time: draw it (png, svg or pdf)."),
 )  # fmt: skip
-@reading("--input-format", "corpus")
+@reading_options("--input-format", "corpus")
 @labels.evaluate_options
 @any_state
 @json_output
@@ -170,7 +170,7 @@ def command(
       topicx evaluate news.model news.state -m likelihood -m diagnostics
     """
     from topicx.cli.measures import METHODS as MEASURED
-    from topicx.cli.measures import Question, Watched, show
+    from topicx.cli.measures import Question, Watched, show_likelihood
     from topicx.errors import InputError
     from topicx.model import Model
     from topicx.progress import for_terminal
@@ -179,13 +179,13 @@ def command(
         raise InputError("MODEL and CORPUS: only one of them can be standard input")
     check_fit(context, USES, "--method", methods)
     loaded = Model.load(model)
-    documents, state = _load(inputs, loaded, options, quiet)
+    documents, state = _load_documents(inputs, loaded, options, quiet)
     if state is not None and set(methods) - {"predictive"}:  # which takes φ of the states themselves
         check_state(loaded, state, inputs[0], any_state)
     if state is None and any_state:
         raise InputError(f"--any-state: is for states, and {inputs[0]} is none")
     asked = Question(
-        loaded, documents, state, inputs[0], options, lambda name: _load((name,), loaded, options, quiet)[0]
+        loaded, documents, state, inputs[0], options, lambda name: _load_documents((name,), loaded, options, quiet)[0]
     )
     if state is not None and asked.chosen and not {"completion", "chib"} & set(methods):
         stray = next(iter(asked.chosen)).replace("_", "-")
@@ -196,16 +196,16 @@ def command(
             asked.engine = Watched(options["threads"], bar)
             results[method] = MEASURED[method](asked)
         if not as_json:
-            show(method, results[method])
+            show_likelihood(method, results[method])
     if as_json:
         print_json(results)
     unknown = next((r["unknown"] for r in results.values() if isinstance(r, dict) and "unknown" in r), 0)
     unknown += documents.meta.get("counts", {}).get("unknown_tokens", 0) if documents.meta.get("inputs_read") else 0
     if unknown:
-        say(f"{unknown:,} tokens are words that the model does not know: they were left out", quiet=quiet)
+        print_note(f"{unknown:,} tokens are words that the model does not know: they were left out", quiet=quiet)
 
 
-def _load(
+def _load_documents(
     inputs: tuple[str, ...], model: Model, reading_options: dict[str, Any], quiet: bool
 ) -> tuple[Corpus, State | None]:
     """A corpus, or a state and its documents as a corpus; texts become a corpus with the model's words."""

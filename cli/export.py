@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from topicx.cli.common import Number, any_state, check_fit, check_outputs, check_state, option, quiet, say, threads
+from topicx.cli.common import (
+    Number,
+    any_state,
+    check_fit,
+    check_outputs,
+    check_state,
+    option,
+    print_note,
+    quiet,
+    threads,
+)
 from topicx.errors import InputError
 from topicx.interop.format_names import MODEL, STATE
 
@@ -88,14 +98,14 @@ def command(
     written = [output] if format != "warplda" else [f"{output}.{end}" for end in ("z.estimate", "model", "vocab")]
     inputs = [file, *(f"{file.removesuffix(end)}{other}" for end in WARP for other in WARP if file.endswith(end))]
     check_outputs(written, [*inputs, state_path])
-    written = _export(
+    written = _export_one(
         file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, documents, threads,
         path, any_state,
     )  # fmt: skip
-    say(f"wrote {', '.join(written)}", quiet=quiet or output == "-")
+    print_note(f"wrote {', '.join(written)}", quiet=quiet or output == "-")
 
 
-def _export(
+def _export_one(
     file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None, threshold: float,
     most: int | None, words: int, documents: int, threads: int, path: int | None, any_state: bool,
 ) -> list[str]:  # fmt: skip
@@ -104,12 +114,12 @@ def _export(
         from topicx.corpus.formats.corpus_writers import export_corpus
 
         return export_corpus(Corpus.load(file), output, format)
-    kind = _kind(file)
+    kind = _kind_of_file(file)
     if kind == "corpus":
         raise InputError(f"--format {format}: writes a state or a model, and {file} is a corpus")
     from topicx.interop import model_export
 
-    model, state = _load(file, kind, state_path, phi, threads, path, any_state)
+    model, state = _load_file(file, kind, state_path, phi, threads, path, any_state)
     if format in TOKENS:
         if kind == "model" and state_path is None:
             raise InputError(f"--format {format}: needs every token's topic, and {file} is a model; give its state")
@@ -118,7 +128,9 @@ def _export(
             model_export.mallet_state(state, output)
             lost = int((state.lengths[::-1] > 0).argmax()) if state.lengths.any() else state.n_documents
             if lost:
-                say(f"the last {lost:,} documents are empty, which MALLET's state cannot say: it has lines for tokens")
+                print_note(
+                    f"the last {lost:,} documents are empty, which MALLET's state cannot say: it has lines for tokens"
+                )
         elif format == "warplda":
             return model_export.warplda.write(state, output)
         elif format == "mallet-topic-docs":
@@ -151,7 +163,7 @@ def _export(
     return [output]
 
 
-def _kind(file: str) -> str:
+def _kind_of_file(file: str) -> str:
     """corpus, model, or state (other programs' files are states)."""
     from topicx.files import container
 
@@ -163,7 +175,7 @@ def _kind(file: str) -> str:
     return kind
 
 
-def _load(
+def _load_file(
     file: str, kind: str, state_path: str | None, phi: str | None, threads: int, path: int | None, any_state: bool
 ) -> tuple[Model | None, State | None]:
     from topicx.estimate import estimate
@@ -173,7 +185,7 @@ def _load(
     if kind == "state":
         if state_path is not None:
             raise InputError(f"--state: {file} is a state itself")
-        state = _one(read_state(file), file, path)
+        state = _one_path(read_state(file), file, path)
         return estimate(state, theta="cgs", phi=phi or "cgs", threads=threads, examples=0), state
     from topicx.model import Model
 
@@ -188,10 +200,10 @@ def _load(
     if (state.n_topics, state.vocabulary) != (model.n_topics, model.vocabulary):
         raise InputError(f"{state_path}: is not the state of {file} (its topics or its words are others)")
     check_state(model, state, state_path, any_state)
-    return model, follow_model_edits(_one(state, state_path, path), model)
+    return model, follow_model_edits(_one_path(state, state_path, path), model)
 
 
-def _one(state: State, name: str, path: int | None) -> State:
+def _one_path(state: State, name: str, path: int | None) -> State:
     """The assignment that was asked for (counted from 1), or all that there are."""
     if path is None:
         return state

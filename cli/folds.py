@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import option, refuse, stack
+from topicx.cli.common import option, refuse_given, stack_options
 from topicx.cli.log import Log
 from topicx.errors import InputError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
     from topicx.sampling.run_options import Options
 
-fold_options = stack(
+fold_options = stack_options(
     option("--folds", type=click.IntRange(0), default=0,
            help="medlda: choose among --try-topics and --try-lambda by cross-validation (0: do not)."),
     option("--try-topics", metavar="K,K,…", default=None, help="medlda, --folds: numbers of topics to try."),
@@ -23,15 +23,15 @@ fold_options = stack(
 )  # fmt: skip
 
 
-def check(folds: int, model: str, resume: str | None) -> None:
+def check_folds(folds: int, model: str, resume: str | None) -> None:
     """Refuse what would do nothing."""
     if not folds:
-        refuse(("try_topics", "try_lambda"), "is for --folds")
+        refuse_given(("try_topics", "try_lambda"), "is for --folds")
     elif model != "medlda" or resume:
         raise InputError("--folds is for a new run of --model medlda")
 
 
-def listed(name: str, text: str | None, kind: type) -> list[Any]:
+def parse_list(name: str, text: str | None, kind: type) -> list[Any]:
     """The numbers of an option, which commas separate."""
     try:
         return [kind(part) for part in text.split(",")] if text else []
@@ -39,7 +39,7 @@ def listed(name: str, text: str | None, kind: type) -> list[Any]:
         raise InputError(f"--{name}: {text!r} is not a list of numbers with commas between") from None
 
 
-def best(
+def best_by_folds(
     corpus: Corpus, options: Options, engine: Any, folds: int, try_topics: str | None, try_lambda: str | None,
     log: Log,
 ) -> Options:  # fmt: skip
@@ -54,8 +54,8 @@ def best(
                  **row)  # fmt: skip
 
     rows = cross_validate(
-        corpus, options, engine, folds=folds, topics=listed("try-topics", try_topics, int),
-        weights=listed("try-lambda", try_lambda, float), each=tell,
+        corpus, options, engine, folds=folds, topics=parse_list("try-topics", try_topics, int),
+        weights=parse_list("try-lambda", try_lambda, float), each=tell,
     )  # fmt: skip
     weight = rows[0]["lambda"]
     own = options.own if weight is None else options.own | {"lambda_": weight}

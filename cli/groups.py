@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli import show as lines
-from topicx.cli.common import check_outputs, check_state, option, print_json, refuse, say, seed, stack, threads
+from topicx.cli.common import (
+    check_outputs,
+    check_state,
+    option,
+    print_json,
+    print_note,
+    refuse_given,
+    seed,
+    stack_options,
+    threads,
+)
 from topicx.strings import one_line
 from topicx.views.time_bins import UNITS
 
@@ -15,7 +25,7 @@ if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.views.group_mixtures import Mixtures
 
-options = stack(
+options = stack_options(
     option(
         "--by", default=None, metavar="COLUMN", show_default=False,
         help="The topics of each label, collection, time, or value of a further column of the documents, which "
@@ -46,7 +56,7 @@ NAMES = ("corpus", "state", "doc_topics", "bins", "every", "top", "plot_file", "
 """The options that are for --by alone."""
 
 
-def show(
+def show_groups(
     model: Model, path: str, by: str, words: int, chosen: tuple[int, ...], as_json: bool, *, corpus: str | None,
     state: str | None, doc_topics: str | None, bins: str | None, every: int | None, top: int,
     plot_file: str | None, table: str | None, contrast: str | None, seed: int, threads: int,
@@ -68,19 +78,19 @@ def show(
     if sum(map(bool, given.values())) > 1:
         raise InputError("--by: the documents are those of --corpus, of --doc-topics or of --state, not of several")
     if not corpus:
-        refuse(("seed",), "is for --by with --corpus, whose documents' topics are inferred")
+        refuse_given(("seed",), "is for --by with --corpus, whose documents' topics are inferred")
     if any(given.values()):
         found, ordered, unit = _of_documents(model, by, bins, every, seed=seed, threads=threads, **given)
     else:
-        refuse(("bins", "every", "threads"), "is for --by with --corpus, --doc-topics or --state")
+        refuse_given(("bins", "every", "threads"), "is for --by with --corpus, --doc-topics or --state")
         if by not in ("collection", "time") or "pi" not in model.side:
             raise InputError(
                 "--by: give the documents: --corpus FILE (any), --doc-topics FILE (that infer "
                 "or train wrote), or --state FILE (those of the training)"
             )
-        found, ordered = group_mixtures.mixtures(model, by), True
+        found, ordered = group_mixtures.mixtures_of_model(model, by), True
         unit = "unit of time" if by == "time" else "collection"
-    result: dict[str, Any] = {"groups": group_mixtures.describe(model, found, top, words, chosen)}
+    result: dict[str, Any] = {"groups": group_mixtures.describe_mixtures(model, found, top, words, chosen)}
     by_time = unit != "collection"
     if ordered and len(found.names) > 1:
         result["trends"] = group_mixtures.describe_trends(model, found, by_time, top, words, chosen)
@@ -89,22 +99,24 @@ def show(
         check_state(model, of_run, contrast)
         if len(of_run.alpha) != len(model.alpha):
             raise InputError(f"{contrast}: is not a state of this model: it has {len(of_run.alpha)} collections")
-        several = group_mixtures.contrasts(model, follow_model_edits(of_run, model), words)
+        several = group_mixtures.contrast_words(model, follow_model_edits(of_run, model), words)
         names = list(model.group_names)
         result["contrasts"] = [
             {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
             for k, rows in enumerate(several) if not chosen or k in chosen for j, row in enumerate(rows)
         ]  # fmt: skip
     if plot_file:
-        group_mixtures.plot(model, found, plot_file, ordered and by_time, top, chosen)
+        group_mixtures.plot_mixtures(model, found, plot_file, ordered and by_time, top, chosen)
     if table:
         write_table(table, group_mixtures.rows_of(model, found, by))
     if as_json:
         print_json(result)
     else:
-        _print(result, unit, bool(chosen))
+        _print_groups(result, unit, bool(chosen))
         if not (len(found.draws) or len(found.errors)):
-            say("no intervals: the run kept no draws of the proportions (it needs more sweeps than --pi-burn-in)")
+            print_note(
+                "no intervals: the run kept no draws of the proportions (it needs more sweeps than --pi-burn-in)"
+            )
 
 
 def _of_documents(
@@ -115,48 +127,50 @@ def _of_documents(
 
     found, groups, empty = by_documents(model, by, unit=bins, every=every, **source)
     if empty:
-        say(f"note: {empty:,} documents without a word that the model knows are left out")
+        print_note(f"note: {empty:,} documents without a word that the model knows are left out")
     if not groups.whole:
-        say("note: the table has the largest shares of each document alone: the others count as nothing")
+        print_note("note: the table has the largest shares of each document alone: the others count as nothing")
     return found, groups.ordered, "unit of time"
 
 
-def _print(result: dict[str, Any], unit: str, chosen: bool) -> None:
+def _print_groups(result: dict[str, Any], unit: str, chosen: bool) -> None:
     groups = result["groups"]
     if chosen:  # a table a topic
         for place, topic in enumerate(groups[0]["topics"]):
-            lines.show(f"topic {topic['topic']}  ", " ".join(topic["words"]))
+            lines.print_hanging(f"topic {topic['topic']}  ", " ".join(topic["words"]))
             width = max(len(row["group"]) for row in groups)
             for row in groups:
                 each = row["topics"][place]
                 counts = f"{row['documents']:>7,} documents"
-                click.echo(one_line(f"  {row['group']:<{width}}  {counts}  {_share(each)}"))
+                click.echo(one_line(f"  {row['group']:<{width}}  {counts}  {_format_share(each)}"))
     else:
         for row in groups:
             tokens = f", {row['tokens']:,} tokens" if "tokens" in row else ""
             click.echo(one_line(f"{row['group']}  ({row['documents']:,} documents{tokens})"))
             for topic in row["topics"] if row["documents"] or "tokens" not in row else ():
-                lines.show(f"  {_share(topic)}  {topic['topic']:>4}  ", " ".join(topic["words"]))
+                lines.print_hanging(f"  {_format_share(topic)}  {topic['topic']:>4}  ", " ".join(topic["words"]))
     if result.get("trends"):
         article = "a " if unit else ""
         click.echo(f"rising and falling, change of share {article}{unit}:")
     for row in result.get("trends", ()):
-        share = f"{row['slope']:+7.3%}{_interval(row['low'], row['high'], sign=True)}"
-        lines.show(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  ", " ".join(row["words"]))
+        share = f"{row['slope']:+7.3%}{_format_interval(row['low'], row['high'], sign=True)}"
+        lines.print_hanging(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  ", " ".join(row["words"]))
     if "contrasts" in result:
         click.echo("words of a topic that one collection has more than the others:")
     for row in result.get("contrasts", ()):
         if row["words"]:
-            lines.show(f"  {row['topic']:>4}  {row['collection']}: ", " ".join(word["word"] for word in row["words"]))
+            lines.print_hanging(
+                f"  {row['topic']:>4}  {row['collection']}: ", " ".join(word["word"] for word in row["words"])
+            )
 
 
-def _share(topic: dict[str, Any]) -> str:
+def _format_share(topic: dict[str, Any]) -> str:
     if topic["share"] is None:
         return "     -"
-    return f"{topic['share']:6.2%}{_interval(topic['low'], topic['high'])}"
+    return f"{topic['share']:6.2%}{_format_interval(topic['low'], topic['high'])}"
 
 
-def _interval(low: float | None, high: float | None, sign: bool = False) -> str:
+def _format_interval(low: float | None, high: float | None, sign: bool = False) -> str:
     """The part between the 5th and the 95th percentile."""
     if low is None or high is None:
         return ""

@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, option, quiet, refuse, refuse_overwriting, say, stack, threads
+from topicx.cli.common import (
+    Number,
+    option,
+    print_note,
+    quiet,
+    refuse_given,
+    refuse_overwriting,
+    stack_options,
+    threads,
+)
 from topicx.cli.declared import Grouped
-from topicx.cli.reading import check_reading, open_reader, reading, say_faults
+from topicx.cli.reading import check_reading, open_reader, reading_options, say_faults
 
 if TYPE_CHECKING:
     from topicx.corpus.text.tokenizer import Tokenizer
 
-stop_options = stack(
+stop_options = stack_options(
     option("--remove-stopwords", is_flag=False, flag_value="en", multiple=True, metavar="[LANG]",
            help="Drop the stop words of a language: de, en, es, fr, it, nl (several with commas). [LANG: en]",
            show_default=False),
@@ -23,7 +32,7 @@ stop_options = stack(
            help="Drop these words, too (parted by commas, or the name of a file that has them)."),
 )  # fmt: skip
 
-tokenising = stack(
+tokenising = stack_options(
     option("--token-regex", default="words", metavar="REGEX",
            help="What a word is: a pattern of the regex package, or words (runs of letters, marks and digits, with "
                 "inner apostrophes), mallet (MALLET's pattern), whitespace (text that is tokenised already)."),
@@ -51,7 +60,7 @@ tokenising = stack(
            help="A joined pair has at least this normalised pointwise mutual information (-1 to 1)."),
 )  # fmt: skip
 
-limits = stack(
+limits = stack_options(
     option("--min-count", type=click.IntRange(1), default=1, help="Drop words with fewer tokens than this."),
     option("--min-doc-freq", type=click.IntRange(1), default=1, help="Drop words in fewer documents than this."),
     option("--max-doc-freq", type=Number(0, 1, above=0), default=1.0,
@@ -90,7 +99,7 @@ HEADINGS = {
 @click.command("import", cls=ImportCommand, headings=HEADINGS)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @option("--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output.")
-@reading("--format")
+@reading_options("--format")
 @tokenising
 @limits
 @option(
@@ -134,7 +143,7 @@ def command(
     from topicx.engines.threads import available_cores
 
     if not chosen["bigrams"]:
-        refuse(("bigram_min_count", "bigram_npmi"), "is for --bigrams")
+        refuse_given(("bigram_min_count", "bigram_npmi"), "is for --bigrams")
     vocabulary = None
     if like is not None:
         _refuse_with_like()
@@ -178,7 +187,7 @@ def command(
         if like is not None:
             meta["like"] = like
         meta = builder.save(output, meta)
-    _report(meta, output, time.monotonic() - began, like, quiet)
+    _print_report(meta, output, time.monotonic() - began, like, quiet)
     say_faults(reader.options.faults, quiet)
 
 
@@ -208,7 +217,7 @@ def make_tokenizer(chosen: dict[str, Any]) -> Tokenizer:
 def finds_stopwords(chosen: dict[str, Any]) -> bool:
     """Whether stop words of the texts' language are dropped without being asked for."""
     if chosen["keep_stopwords"]:
-        refuse(("remove_stopwords", "stoplist_file"), "cannot go with --keep-stopwords")
+        refuse_given(("remove_stopwords", "stoplist_file"), "cannot go with --keep-stopwords")
         return False
     asked = chosen["remove_stopwords"] or chosen["stoplist_file"]
     return chosen["token_regex"] == "words" and not asked
@@ -244,43 +253,43 @@ def load_like(path: str) -> tuple[Tokenizer, list[str]]:
         return Tokenizer.from_meta(file.meta.get("tokenizer")), list(file.strings("vocabulary"))
 
 
-def _report(meta: dict[str, Any], output: str, seconds: float, like: str | None, quiet: bool) -> None:
+def _print_report(meta: dict[str, Any], output: str, seconds: float, like: str | None, quiet: bool) -> None:
     counts = meta["counts"]
     kinds = ("tokens", "stopword_tokens", "noise_tokens", "unknown_tokens", "dropped_tokens")
     read = sum(counts[name] for name in kinds)
-    say(f"{output}: {many(counts['documents'], 'document')}, {many(counts['tokens'], 'token')}, "
-        f"{many(counts['words'], 'word')} "
+    print_note(f"{output}: {count_noun(counts['documents'], 'document')}, {count_noun(counts['tokens'], 'token')}, "
+        f"{count_noun(counts['words'], 'word')} "
         f"({seconds:.1f} s, {read / max(seconds, 1e-9) / 1e6:.1f} M tokens/s)", quiet=quiet)  # fmt: skip
     if like is not None:
         everything = counts["tokens"] + counts["unknown_tokens"]
         share = counts["unknown_tokens"] / everything if everything else 0.0
-        say(f"unknown to {like}: {many(counts['unknown_tokens'], 'token')} ({share:.1%})", quiet=quiet)
+        print_note(f"unknown to {like}: {count_noun(counts['unknown_tokens'], 'token')} ({share:.1%})", quiet=quiet)
     left_out = []
     if counts["stopword_tokens"]:
         found = f" (of {meta['stopwords_of']!r}: --keep-stopwords keeps them)" if "stopwords_of" in meta else ""
-        left_out.append(f"{many(counts['stopword_tokens'], 'token')} of stop words{found}")
+        left_out.append(f"{count_noun(counts['stopword_tokens'], 'token')} of stop words{found}")
     if counts["noise_tokens"]:
         rule = meta["tokenizer"] or {}
         forms = [f"of less than {rule.get('min_length')} letters"] * (rule.get("min_length", 1) > 1)
         forms += ["without a letter"] * (not rule.get("keep_numbers", True))
-        left_out.append(f"{many(counts['noise_tokens'], 'token')} {' or '.join(forms)}")
+        left_out.append(f"{count_noun(counts['noise_tokens'], 'token')} {' or '.join(forms)}")
     if counts["dropped_words"]:
-        tokens = many(counts["dropped_tokens"], "token")
-        left_out.append(f"{many(counts['dropped_words'], 'word')} ({tokens}) by the limits")
+        tokens = count_noun(counts["dropped_tokens"], "token")
+        left_out.append(f"{count_noun(counts['dropped_words'], 'word')} ({tokens}) by the limits")
     if counts["dropped_documents"]:
-        left_out.append(many(counts["dropped_documents"], "empty document"))
+        left_out.append(count_noun(counts["dropped_documents"], "empty document"))
     if left_out:
-        say(f"left out: {', '.join(left_out)}", quiet=quiet)
+        print_note(f"left out: {', '.join(left_out)}", quiet=quiet)
     if counts.get("doubled_ids"):
-        say(f"{many(counts['doubled_ids'], 'document')} with the name of another (the first: "
+        print_note(f"{count_noun(counts['doubled_ids'], 'document')} with the name of another (the first: "
             f"{meta['first_doubled_id']!r})", quiet=quiet)  # fmt: skip
     say_empty(counts["empty_documents"], quiet)
 
 
 def say_empty(count: int, quiet: bool) -> None:
     if count:
-        say(f"kept {many(count, 'empty document')} (--drop-empty drops them)", quiet=quiet)
+        print_note(f"kept {count_noun(count, 'empty document')} (--drop-empty drops them)", quiet=quiet)
 
 
-def many(count: int, noun: str) -> str:
+def count_noun(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

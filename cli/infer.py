@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli import labels
-from topicx.cli.common import Number, check_outputs, metadata, option, quiet, refuse, say, seed, stack, threads
+from topicx.cli.common import (
+    Number,
+    check_outputs,
+    metadata,
+    option,
+    print_note,
+    quiet,
+    refuse_given,
+    seed,
+    stack_options,
+    threads,
+)
 from topicx.cli.declared import Grouped
-from topicx.cli.reading import NAMES, check_reading, open_reader, reading, say_faults
+from topicx.cli.reading import NAMES, check_reading, open_reader, reading_options, say_faults
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +36,7 @@ if TYPE_CHECKING:
     from topicx.predict.state_writer import StateWriter
     from topicx.tables.theta_writers import Selection
 
-chain = stack(
+chain = stack_options(
     option("--iterations", type=click.IntRange(1), default=None, show_default="burn-in + (samples - 1) × lag",
            help="Sweeps over each document in all; settles whichever of the next two is left out."),
     option("--burn-in", type=click.IntRange(1), default=None, show_default="10; medlda: 20, cvb0: 10",
@@ -41,7 +52,7 @@ chain = stack(
 )  # fmt: skip
 
 
-output_options = stack(
+output_options = stack_options(
     option("--output", "-o", default="-", metavar="FILE", help="Where θ goes; - is standard output."),
     option("--format", "format_", type=click.Choice(["tsv", "csv", "jsonl", "npz", "parquet"]), default=None,
            show_default="by the output's ending; else tsv", help="Format of the output."),
@@ -51,12 +62,12 @@ output_options = stack(
     option("--state", metavar="FILE", help="Write the words and their last topics as a state file, too."),
 )  # fmt: skip
 
-input_options = stack(
+input_options = stack_options(
     option("--group", "--collection", "group", metavar="NAME", show_default="the document's collection; else the mean",
            help="Use this group's α (a collection or a number), where the model has several."),
     option("--join-chunks", is_flag=True, show_default=False,
            help="Write one row for each text that import or --chunk has cut up, by its chunks' lengths."),
-    reading("--input-format", "corpus"),
+    reading_options("--input-format", "corpus"),
 )  # fmt: skip
 
 
@@ -122,11 +133,11 @@ def command(
     labeller = labels.labeller_of(loaded, what, threshold, top, score)
     table = ThetaOutput(output, chosen, Selection(threshold, top), ranking, join_chunks)
     with contextlib.ExitStack() as open_things:
-        source, total, reader = _source(
+        source, total, reader = _open_source(
             inference, inputs, metadata, COLUMNS if join_chunks else (), reading_options, quiet, open_things
         )
         saved = _state_writer(inference, state, open_things) if state is not None else None
-        seen = _write(inference, source, total, labeller, table, saved, quiet, open_things)
+        seen = _write_results(inference, source, total, labeller, table, saved, quiet, open_things)
         if reader is not None:
             check_reading(reader)
             say_faults(reader.options.faults, quiet)
@@ -157,7 +168,7 @@ def _state_writer(
     return open_things.enter_context(contextlib.closing(writer))
 
 
-def _write(
+def _write_results(
     inference: Inference, source: Any, total: int | None, labeller: Any, table: ThetaOutput, saved: StateWriter | None,
     quiet: bool, open_things: contextlib.ExitStack,
 ) -> Seen:  # fmt: skip
@@ -170,7 +181,7 @@ def _write(
 
     model, reader = inference.model, inference.reader
     columns = {} if isinstance(reader, LabelReader) else reader.columns()  # labels have a table of their own
-    topics, selection, columns, *named = labels.layout(model, labeller, table.selection, table.ranking, columns)
+    topics, selection, columns, *named = labels.table_layout(model, labeller, table.selection, table.ranking, columns)
     if table.join_chunks and columns:
         raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
     written = columns_with_free_names(inference.carried, topics, named[0], columns) | columns
@@ -218,21 +229,23 @@ class Seen:
     def tell(self, inference: Inference, quiet: bool) -> None:
         seconds = max(time.monotonic() - self.started, 1e-9)
         share = self.unknown / max(self.tokens + self.unknown, 1)
-        say(
+        print_note(
             f"{self.documents:,} documents, {self.tokens:,} tokens, {self.unknown:,} unknown words left out "
             f"({share:.1%}); {seconds:.1f} s, {self.documents / seconds:,.0f} documents/s",
             quiet=quiet,
         )
         if self.unknown and not self.tokens:
             some = inference.model.vocabulary[0]
-            say(f"the model knows none of the words (it knows words such as {some!r})", quiet=quiet)
+            print_note(f"the model knows none of the words (it knows words such as {some!r})", quiet=quiet)
         if self.strangers:
-            say(f"{self.strangers:,} {inference.reader.stranger_note}", quiet=quiet)
+            print_note(f"{self.strangers:,} {inference.reader.stranger_note}", quiet=quiet)
         if self.empty:
-            say(f"{self.empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet)
+            print_note(
+                f"{self.empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet
+            )
 
 
-def _source(
+def _open_source(
     inference: Inference, inputs: tuple[str, ...], metadata: str, leave: Sequence[str],
     reading_options: dict[str, Any], quiet: bool, open_things: contextlib.ExitStack,
 ) -> tuple[Any, int | None, DocumentReader | None]:  # fmt: skip
@@ -250,7 +263,7 @@ def _source(
     input_format = reading_options["input_format"]
     if input_format == "corpus" or (input_format == "auto" and all(corpora)):
         opened = [open_things.enter_context(container.open_file(name, CORPUS)) for name in inputs]
-        refuse([name for name in NAMES if name != "input_format"], "is for text, not for corpus files")
+        refuse_given([name for name in NAMES if name != "input_format"], "is for text, not for corpus files")
         total = sum(file.sizes["documents"] for file in opened)
         kinds = {name: kind for file in opened for name, kind in StoredCorpus(file).kinds().items()}
         inference.carried = chosen(metadata, kinds, leave)

@@ -29,17 +29,17 @@ def command(files: tuple[str, ...], arrays: bool, as_json: bool) -> None:
       topicx info texts.corpus texts.model
       topicx info texts.model --json | jq .meta
     """
-    found = [describe(name) for name in files]
+    found = [describe_file(name) for name in files]
     if as_json:
         print_json(found[0] if len(found) == 1 else found)
         return
     for number, about in enumerate(found):
         if number:
             click.echo()
-        _show(about, arrays)
+        _print_lines(about, arrays)
 
 
-def describe(name: str) -> dict[str, Any]:
+def describe_file(name: str) -> dict[str, Any]:
     """Everything about a file as a dictionary for JSON."""
     from topicx.corpus.corpus_on_disk import StoredCorpus
     from topicx.files import container
@@ -47,7 +47,7 @@ def describe(name: str) -> dict[str, Any]:
 
     path = Path(name)
     if name != "-" and not container.is_topicx(name) and not (path.is_file() and path.suffix == ".topicx"):
-        return _foreign(name)
+        return _describe_foreign(name)
     with container.open_file(name, KINDS) as file:
         table = {one: {"dtype": str(file.dtype(one)), "shape": list(file.shape(one))} for one in file.names()}
         about: dict[str, Any] = {
@@ -60,13 +60,13 @@ def describe(name: str) -> dict[str, Any]:
             "bytes": path.stat().st_size if path.is_file() else None,
         }
         if file.kind == "corpus":
-            about["corpus"] = _corpus(StoredCorpus(file))
+            about["corpus"] = _describe_corpus(StoredCorpus(file))
         about["meta"] = file.meta
         about["arrays"] = table
     return about
 
 
-def _corpus(corpus: StoredCorpus) -> dict[str, Any]:
+def _describe_corpus(corpus: StoredCorpus) -> dict[str, Any]:
     """What a corpus holds, from its arrays."""
     import numpy as np
 
@@ -93,7 +93,7 @@ def _corpus(corpus: StoredCorpus) -> dict[str, Any]:
     return about
 
 
-def _foreign(name: str) -> dict[str, Any]:
+def _describe_foreign(name: str) -> dict[str, Any]:
     """What another program's file is."""
     from topicx.corpus.formats.document_reader import FORMATS, ReadOptions, detect_format
     from topicx.corpus.formats.input_bytes import Source
@@ -149,7 +149,7 @@ def _is_text(start: bytes) -> bool:
     return b"\0" not in start
 
 
-def _show(about: dict[str, Any], arrays: bool) -> None:
+def _print_lines(about: dict[str, Any], arrays: bool) -> None:
     """As lines for people."""
     click.echo(one_line(f"{about['file']}: ") + (about["what"] if "what" in about else f"a topicx {about['kind']}"))
     for key in ("created", "software", "digest", "bytes", "first_line"):
@@ -160,23 +160,23 @@ def _show(about: dict[str, Any], arrays: bool) -> None:
         click.echo(one_line(f"  made from the {role}: {digest}"))
     for key in ("corpus", "meta"):
         if about.get(key):
-            _tree(about[key], 1)
+            _print_tree(about[key], 1)
     if arrays:
         for name, array in about.get("arrays", {}).items():
             click.echo(one_line(f"  array {name}: {array['dtype']} {' × '.join(map(str, array['shape']))}"))
 
 
-def _tree(values: dict[str, Any], depth: int) -> None:
+def _print_tree(values: dict[str, Any], depth: int) -> None:
     for key, value in values.items():
         pad, title = "  " * depth, str(key).replace("_", " ")
         if isinstance(value, dict) and value:
             click.echo(one_line(f"{pad}{title}:"))
-            _tree(value, depth + 1)
+            _print_tree(value, depth + 1)
         else:
-            click.echo(one_line(f"{pad}{title}: {_short(value)}"))
+            click.echo(one_line(f"{pad}{title}: {_shorten_value(value)}"))
 
 
-def _short(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None or value == [] or value == {}:
@@ -186,7 +186,9 @@ def _short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list):
-        shown = ", ".join(_short(one) if not isinstance(one, list) else "+".join(map(str, one)) for one in value[:8])
+        shown = ", ".join(
+            _shorten_value(one) if not isinstance(one, list) else "+".join(map(str, one)) for one in value[:8]
+        )
         return shown + (f", … ({len(value):,})" if len(value) > 8 else "")
     text = " ".join(str(value).split())
     return text if len(text) <= 160 else text[:157] + "…"

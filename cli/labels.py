@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import option, refuse, stack
+from topicx.cli.common import option, refuse_given, stack_options
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
@@ -21,7 +21,7 @@ score = option(
     help="Models of labels: a label's score is the share of the document's words that it explains, or its θ.",
 )  # fmt: skip
 
-infer_options = stack(
+infer_options = stack_options(
     option(
         "--what", type=click.Choice(["labels", "topics"]), default=None, show_default="labels, if the model has them",
         help="labels: the labels of each document (as many as the model expects; --top and --threshold say otherwise) "
@@ -31,7 +31,7 @@ infer_options = stack(
     score,
 )  # fmt: skip
 
-evaluate_options = stack(
+evaluate_options = stack_options(
     score,
     option("--threshold", type=float, default=None, help="labels: predict all labels that score as much."),
     option("--chains", type=click.IntRange(1), default=1, help="labels: chains of each document, averaged."),
@@ -48,12 +48,12 @@ def labeller_of(model: Model, what: str | None, threshold: float, top: int, scor
 
     has = "topic_label" in model.side
     if what == "topics" or (what is None and not has):
-        refuse(("ranking", "score"), "is for the labels of models that have them")
+        refuse_given(("ranking", "score"), "is for the labels of models that have them")
         return None
     return label_reader(model, score=score, top=top, threshold=threshold or None)
 
 
-def layout(
+def table_layout(
     model: Model, labeller: LabelReader | None, selection: Selection, ranking: int, columns: dict[str, type]
 ) -> tuple[Any, ...]:
     """What a table of documents holds: the arguments of `report.theta_writers.writer` after the format."""
@@ -71,12 +71,12 @@ def rows_of(labeller: LabelReader, part: Read) -> tuple[Any, Any]:
     return found.scores, [labeller.labels(found.sets, found.scores)]
 
 
-def measured(
+def measure_labels(
     model: Model, documents: Corpus, other: str | None, top: int | None, settings: dict[str, Any],
     sampling: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """The method `labels` of `topicx evaluate`."""
-    from topicx.evaluate.label_measures import compare, measure_labels
+    from topicx.evaluate.label_measures import compare_f1, measure_labels
     from topicx.model import Model as Loaded
     from topicx.predict.label_reader import label_reader
 
@@ -86,11 +86,11 @@ def measured(
     result = of(model)
     if other is not None:
         reference = of(Loaded.load(other))
-        result |= {"reference": reference, "z_test": compare(result, reference)}
+        result |= {"reference": reference, "z_test": compare_f1(result, reference)}
     return result
 
 
-def show(result: dict[str, Any], echo: Callable[[str], object] = click.echo) -> None:
+def show_measures(result: dict[str, Any], echo: Callable[[str], object] = click.echo) -> None:
     """The measures as a table."""
     rows = [
         ("micro F1", "micro_f1"), ("macro F1", "macro_f1"), ("example F1", "example_f1"),

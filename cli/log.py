@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from topicx.cli.common import say
-from topicx.cli.show import columns, hanging
+from topicx.cli.common import print_note
+from topicx.cli.show import hang_text, terminal_width
 from topicx.errors import TopicxError
 from topicx.progress import Progress, for_terminal
 from topicx.sampling.sweep_loop import Event
@@ -27,7 +27,7 @@ class Log:
 
     def tell(self, text: str, event: str = "note", *, always: bool = False, **facts: Any) -> None:
         """A message: its text for people; what happened, and the facts of it, for programs. `always`: though quiet."""
-        say(text, quiet=self.quiet and not always)
+        print_note(text, quiet=self.quiet and not always)
 
     def progress(self, total: float) -> Progress:
         return for_terminal("training", total, "sweeps", quiet=self.quiet)
@@ -40,14 +40,14 @@ class Log:
             progress.message(f"sweep {event.step.sweep}: {objective} {event.score:.4f}, {seconds:.1f} s{figures}")
 
     def topics(self, progress: Progress, sweep: int, rows: list[dict[str, Any]]) -> None:
-        """The topics as they are after this sweep (see `topicx.cli.topics.describe`)."""
+        """The topics as they are after this sweep (see `topicx.cli.topics.describe_topics`)."""
         if self.quiet:
             return
         lines = [f"topics after {sweep} sweeps:"]
         for row in rows:
             head = f"{row.get('name', row['topic']):>{len(str(len(rows) - 1))}}  {row['weight']:6.2%}  "
             words = " ".join(word["word"] for word in row["words"])
-            lines += hanging(one_line(head), one_line(words), columns(sys.stderr))
+            lines += hang_text(one_line(head), one_line(words), terminal_width(sys.stderr))
         progress.message("\n".join(lines))
 
     @contextlib.contextmanager
@@ -86,9 +86,9 @@ class JsonLog(Log):
         try:
             yield
         except TopicxError as error:
-            from topicx.cli import spelt
+            from topicx.cli import spell_options
 
-            self._print({"event": "error", "text": spelt(str(error)), "status": error.exit_status})
+            self._print({"event": "error", "text": spell_options(str(error)), "status": error.exit_status})
             raise click.exceptions.Exit(error.exit_status) from None
 
     def _print(self, what: dict[str, Any]) -> None:

@@ -83,7 +83,7 @@ def by_completion(asked: Question) -> dict[str, Any]:
 
     share = asked.options["share"]
     found = completion(asked.model, None, asked.documents, share=share, **asked.chosen, **asked.usual)
-    return _figures(found.log_likelihood, found.tokens, found.unknown, asked.documents) | {"share": share}
+    return _likelihood_figures(found.log_likelihood, found.tokens, found.unknown, asked.documents) | {"share": share}
 
 
 def by_particles(asked: Question) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def by_particles(asked: Question) -> dict[str, Any]:
 
     how = {name: asked.options[name] for name in ("form", "particles")}
     found = left_to_right(asked.model, None, asked.documents, **how, **asked.usual)
-    figures = _figures(found.log_likelihood, found.tokens, found.unknown, asked.documents)
+    figures = _likelihood_figures(found.log_likelihood, found.tokens, found.unknown, asked.documents)
     forms = {name: float(values.sum()) / found.tokens for name, values in found.further.items()}
     return figures | how | {"forms": forms}
 
@@ -100,14 +100,14 @@ def by_chib(asked: Question) -> dict[str, Any]:
     from topicx.evaluate.chib import chib
 
     found = chib(asked.model, None, asked.documents, **asked.chosen, **asked.usual)
-    return _figures(found.log_likelihood, found.tokens, found.unknown, asked.documents)
+    return _likelihood_figures(found.log_likelihood, found.tokens, found.unknown, asked.documents)
 
 
 def by_likelihood(asked: Question) -> dict[str, Any]:
     from topicx.evaluate.model_likelihood import joint_log_likelihood, training_likelihood
 
     found = training_likelihood(asked.model, asked.fit, **asked.sampled)
-    figures = _figures(found.log_likelihood, found.tokens, found.unknown, asked.documents)
+    figures = _likelihood_figures(found.log_likelihood, found.tokens, found.unknown, asked.documents)
     return figures if asked.state is None else figures | {"joint_per_token": joint_log_likelihood(asked.state)}
 
 
@@ -136,15 +136,15 @@ def by_labels(asked: Question) -> Any:
     options = asked.options
     sets = {name: options[name] for name in ("score", "threshold")}
     sampling = asked.chosen | asked.usual | {name: options[name] for name in ("chains", "lag", "theta")}
-    return labels.measured(asked.model, asked.documents, options["compare"], options["top"], sets, sampling)
+    return labels.measure_labels(asked.model, asked.documents, options["compare"], options["top"], sets, sampling)
 
 
 def by_prediction(asked: Question) -> dict[str, Any]:
-    from topicx.evaluate.prediction_measures import predictions
+    from topicx.evaluate.prediction_measures import measure_predictions
 
     if asked.state is not None:
         raise InputError(f"prediction: {asked.name} is a state, which holds no targets; give a corpus")
-    return predictions(asked.model, asked.documents, asked.options["target"], **asked.chosen, **asked.usual)
+    return measure_predictions(asked.model, asked.documents, asked.options["target"], **asked.chosen, **asked.usual)
 
 
 def by_predictive(asked: Question) -> dict[str, Any]:
@@ -160,44 +160,45 @@ def by_predictive(asked: Question) -> dict[str, Any]:
         if list(state.ids) != list(rest.ids) or list(state.vocabulary) != list(rest.vocabulary):
             raise InputError(f"{name}: its documents and words are not those of --rest (see topicx split --halves)")
         judge.add(state)
-    return _figures(judge.log_likelihood, rest.n_tokens, 0, rest) | {"states": judge.states}
+    return _likelihood_figures(judge.log_likelihood, rest.n_tokens, 0, rest) | {"states": judge.states}
 
 
 def by_clusters(asked: Question) -> dict[str, Any]:
     """Quartiles of topics' sizes, and of silhouettes of topics and of documents by the number of clusters."""
     import numpy as np
 
-    from topicx.evaluate.silhouettes import silhouettes, thinned
+    from topicx.evaluate.silhouettes import measure_silhouettes, thin_documents
     from topicx.predict.inference import infer
 
     model, documents, numbers = asked.model, asked.documents, asked.options["clusters"]
-    chosen = documents.select(thinned(documents.n_documents))
+    chosen = documents.select(thin_documents(documents.n_documents))
     theta = infer(model, chosen, **asked.chosen, **asked.usual)
     result: dict[str, Any] = {"sizes": np.percentile(model.totals, [0, 25, 50, 75, 100]).tolist()}
     for what, rows in (("topics", model.topic_word), ("documents", theta)):
         fit = [number for number in sorted(set(numbers)) if number < len(rows)]
         if not fit and what == "topics":
             raise InputError(f"--clusters: the model has {len(rows)} topics; give a number below")
-        result[what] = {found.clusters: found.quartiles() for found in silhouettes(rows, fit)}
+        result[what] = {found.clusters: found.quartiles() for found in measure_silhouettes(rows, fit)}
     return result
 
 
 def by_agreement(asked: Question) -> dict[str, Any]:
     """Of all tokens, of each topic with its top words, and of each document."""
-    from topicx.evaluate.path_agreement import agreement
+    from topicx.evaluate.path_agreement import measure_agreement
 
     if asked.state is None:
         raise InputError(f"--method agreement: {asked.name} is a corpus; give a state that was trained with --paths")
     if asked.state.n_topics != asked.model.n_topics:
         raise InputError(f"the model has {asked.model.n_topics} topics, but the state has {asked.state.n_topics}")
-    found = agreement(asked.state)
+    found = measure_agreement(asked.state)
     top = asked.model.top_words(asked.options["top"] or 10)
     topics = [
-        {"topic": k, "agreement": _known(share), "words": [word for word, _ in words]}
+        {"topic": k, "agreement": _none_if_nan(share), "words": [word for word, _ in words]}
         for k, (share, words) in enumerate(zip(found.topics, top, strict=True))
     ]
     documents = [
-        {"id": name, "agreement": _known(share)} for name, share in zip(asked.state.ids, found.documents, strict=True)
+        {"id": name, "agreement": _none_if_nan(share)}
+        for name, share in zip(asked.state.ids, found.documents, strict=True)
     ]
     return {
         "paths": found.paths, "tokens": asked.state.n_tokens, "mean": found.mean, "unanimous": found.unanimous,
@@ -224,11 +225,11 @@ def by_time(asked: Question) -> dict[str, Any]:
     how = {"span": options["span"], "buckets": options["buckets"], "path": path}
     found = time_concentration(asked.model, asked.fit, times, **how, **asked.sampled)
     if options["plot"]:
-        time_concentration_view.plot(asked.model, {"": found}, options["plot"])
-    return time_concentration_view.describe(asked.model, found, options["top"] or 10)
+        time_concentration_view.plot_concentration(asked.model, {"": found}, options["plot"])
+    return time_concentration_view.describe_concentration(asked.model, found, options["top"] or 10)
 
 
-def _known(share: Any) -> float | None:
+def _none_if_nan(share: Any) -> float | None:
     return None if math.isnan(share) else float(share)
 
 
@@ -248,7 +249,7 @@ METHODS: dict[str, Callable[[Question], Any]] = {
 }
 
 
-def _figures(log_likelihood: float, tokens: int, unknown: int, documents: Corpus) -> dict[str, Any]:
+def _likelihood_figures(log_likelihood: float, tokens: int, unknown: int, documents: Corpus) -> dict[str, Any]:
     per_token = log_likelihood / tokens
     return {
         "perplexity": math.exp(-per_token), "log_likelihood_per_token": per_token, "log_likelihood": log_likelihood,
@@ -290,7 +291,7 @@ def show_agreement(found: dict[str, Any]) -> None:
     click.echo("topic  agreement  top words")
     rows = [row for row in found["topics"] if row["agreement"] is not None]
     for row in sorted(rows, key=lambda row: row["agreement"]):
-        lines.show(f"{row['topic']:>5} {row['agreement']:>10.3f}  ", " ".join(row["words"]))
+        lines.print_hanging(f"{row['topic']:>5} {row['agreement']:>10.3f}  ", " ".join(row["words"]))
 
 
 def show_time(found: dict[str, Any]) -> None:
@@ -314,7 +315,7 @@ def show_time(found: dict[str, Any]) -> None:
     for row in sorted(rows, key=lambda row: row["half"]["length"]):
         half = row["half"]
         within = f"{half['length']:7.2f}: {half['from']} to {half['to']}"
-        lines.show(f"{row['topic']:>5} {row['share']:>7.2%}  {within:<30}  ", " ".join(row["words"]))
+        lines.print_hanging(f"{row['topic']:>5} {row['share']:>7.2%}  {within:<30}  ", " ".join(row["words"]))
 
 
 def show_clusters(result: dict[str, Any]) -> None:
@@ -338,7 +339,7 @@ def show_diagnostics(result: list[dict[str, Any]]) -> None:
     click.echo("topic   tokens  coherence  exclusivity  eff_words  corpus_dist  rank_1  nearest        top words")
     for row in result:
         near = f"{row['nearest']['topic']} ({row['nearest']['cosine']:.2f})"
-        lines.show(
+        lines.print_hanging(
             f"{row['topic']:>5} {row['tokens']:>8.0f} {row['coherence']:>10.1f} {row['exclusivity']:>12.3f} "
             f"{row['eff_num_words']:>10.1f} {row['corpus_dist']:>12.3f} {row['rank_1_docs']:>7.3f}  "
             f"{near:<13}  ",
@@ -350,7 +351,7 @@ SHOWN: dict[str, Callable[[Any], None]] = {
     "prediction": show_prediction,
     "agreement": show_agreement,
     "time": show_time,
-    "labels": labels.show,
+    "labels": labels.show_measures,
     "clusters": show_clusters,
     "coherence": show_coherence,
     "diagnostics": show_diagnostics,
@@ -358,7 +359,7 @@ SHOWN: dict[str, Callable[[Any], None]] = {
 """Those that are not one line."""
 
 
-def show(method: str, result: Any) -> None:
+def show_likelihood(method: str, result: Any) -> None:
     if method in SHOWN:
         SHOWN[method](result)
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from topicx.cli.common import check_outputs, option, quiet, say
+from topicx.cli.common import check_outputs, option, print_note, quiet
 from topicx.cli.import_ import ImportCommand, limits, stop_options
 
 
@@ -52,15 +52,18 @@ def command(corpus: str, output: str, words: str | None, quiet: bool, **chosen: 
         return
     whole = Corpus.load(corpus)
     pruned = whole.prune(**limits)
-    _remember(pruned.meta, limits)
+    _remember_removed(pruned.meta, limits)
     pruned.save(output, {"corpus": whole.digest})
-    say(f"{output}: {pruned.n_documents:,} documents, {pruned.n_tokens:,} tokens, {pruned.n_words:,} words; left out "
-        f"{whole.n_words - pruned.n_words:,} words, {whole.n_tokens - pruned.n_tokens:,} tokens, "
-        f"{whole.n_documents - pruned.n_documents:,} documents", quiet=quiet)  # fmt: skip
+    print_note(
+        f"{output}: {pruned.n_documents:,} documents, {pruned.n_tokens:,} tokens, {pruned.n_words:,} words; "
+        f"left out {whole.n_words - pruned.n_words:,} words, {whole.n_tokens - pruned.n_tokens:,} tokens, "
+        f"{whole.n_documents - pruned.n_documents:,} documents",
+        quiet=quiet,
+    )
     say_empty(pruned.meta["counts"]["empty_documents"], quiet)
 
 
-def _remember(meta: dict[str, Any], limits: dict[str, Any]) -> None:
+def _remember_removed(meta: dict[str, Any], limits: dict[str, Any]) -> None:
     """New text that is read as this was loses the same words."""
     from dataclasses import replace
 
@@ -87,10 +90,10 @@ def _prune_state(path: str, output: str, limits: dict[str, Any], quiet: bool) ->
     whole = State.load(path)
     models.of_meta(whole.meta).verify_state(whole)
     left = pruned_state(whole, **limits)
-    _remember(left.meta, limits)
+    _remember_removed(left.meta, limits)
     left.parents = dict(whole.parents) | {"state": whole.digest}
     left.save(output)
-    say(
+    print_note(
         f"{output}: {left.n_documents:,} documents, {left.n_tokens:,} tokens, {left.n_words:,} words, with their "
         f"topics; left out {whole.n_words - left.n_words:,} words, {whole.n_tokens - left.n_tokens:,} tokens",
         quiet=quiet,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Function, check_fit, option, refuse, say, stack
+from topicx.cli.common import Function, check_fit, option, print_note, refuse_given, stack_options
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
@@ -21,7 +21,7 @@ GROUP = click.IntRange(0)
 FIELDS = ("jsonl", "csv", "tsv", "parquet")
 TEXTS = ("lines", "text", "dir", "files", *FIELDS)
 
-fields = stack(
+fields = stack_options(
     option("--encoding", default="utf-8",
            help="Encoding of the text; a byte order mark is left out, and tells UTF-16 and UTF-32."),
     option("--encoding-errors", type=click.Choice(["strict", "replace"]), default="strict",
@@ -72,9 +72,9 @@ fields = stack(
 )  # fmt: skip
 
 
-def reading(format_option: str = "--input-format", *further: str) -> Callable[[Function], Function]:
+def reading_options(format_option: str = "--input-format", *further: str) -> Callable[[Function], Function]:
     """The options of reading; import calls the format `--format`, others have an output's format of that name."""
-    return stack(
+    return stack_options(
         option(format_option, "input_format", type=click.Choice([*FORMATS, *further]), default="auto",
                help="Format of the inputs; auto looks at names and contents, and says what it found."),
         fields,
@@ -123,7 +123,7 @@ def open_reader(
     """A reader of these inputs, all of which have been looked into."""
     from topicx.corpus.formats.document_reader import read_documents
 
-    reader = read_documents(inputs, read_options(chosen, wanted), lambda text: say(text, quiet=quiet))
+    reader = read_documents(inputs, read_options(chosen, wanted), lambda text: print_note(text, quiet=quiet))
     reader.check()
     return reader
 
@@ -139,9 +139,9 @@ def say_faults(faults: Faults, quiet: bool) -> None:
         what = [f"{faults.skipped:,} left out"] * bool(faults.skipped) + [f"{faults.repaired:,} repaired"] * bool(
             faults.repaired
         )
-        say(f"bad documents: {', '.join(what)}; the first:", quiet=quiet)
+        print_note(f"bad documents: {', '.join(what)}; the first:", quiet=quiet)
         for message in faults.first:
-            say(f"  {message}", quiet=quiet)
+            print_note(f"  {message}", quiet=quiet)
 
 
 def is_corpus(inputs: tuple[str, ...]) -> bool:
@@ -162,7 +162,7 @@ def is_corpus(inputs: tuple[str, ...]) -> bool:
     if any(ours) and not all(ours):
         raise InputError(f"{inputs[ours.index(True)]}: is a topicx file; give corpus files and text in separate runs")
     if all(ours):
-        refuse(NAMES, "is for text, not for corpus files")
+        refuse_given(NAMES, "is for text, not for corpus files")
     return all(ours)
 
 

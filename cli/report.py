@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from topicx.cli.common import Size, check_outputs, force_output, option, quiet, say, seed, threads
+from topicx.cli.common import Size, check_outputs, force_output, option, print_note, quiet, seed, threads
 from topicx.cli.declared import Grouped
 from topicx.report.report_options import FORMATS, SNIPPETS
 from topicx.views.time_bins import UNITS
@@ -90,7 +90,7 @@ def command(
     chosen = form or _form(output)
     size = write_report(output, chosen, contents)
     if output != "-":
-        say(
+        print_note(
             f"wrote {output}: {size / 1e6:.1f} MB; open it in a browser" if form != "md" else f"wrote {output}",
             quiet=quiet,
         )

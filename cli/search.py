@@ -19,12 +19,12 @@ from topicx.cli.common import (
     on_command_line,
     option,
     print_json,
+    print_note,
     quiet,
-    say,
-    stack,
+    stack_options,
     threads,
 )  # fmt: skip
-from topicx.cli.folds import listed
+from topicx.cli.folds import parse_list
 from topicx.declare import declared_options
 from topicx.errors import InputError, TopicxError
 from topicx.sampling.run_options import Options
@@ -39,12 +39,16 @@ COLUMNS = {
     "cao_juan": ("cao-juan", 4, False, 8), "arun": ("arun", 3, False, 7), "seconds": ("seconds", 1, False, 7),
 }  # fmt: skip
 """How each measure is shown: title, digits, whether with the spread over chains, width."""
-OWN = {name: models.find(name).Own for name in models.names() if not models.find(name).elsewhere}
+OWN = {
+    name: models.find_definition(name).Own
+    for name in models.model_names()
+    if not models.find_definition(name).elsewhere
+}
 """The options of their own that the models have which are searched."""
-training = stack(
-    option("--model", type=click.Choice(models.names()), default="lda",
+training = stack_options(
+    option("--model", type=click.Choice(models.model_names()), default="lda",
            help=f"What is learnt ({', '.join(OWN)}; of others, a message says how their number of topics is found)."),
-    *(declared.one(name, one, default) for name, (one, default) in declared_options(Options).items()
+    *(declared.click_option(name, one, default) for name, (one, default) in declared_options(Options).items()
       if name not in APART and not one.hidden)
 )  # fmt: skip
 
@@ -59,7 +63,7 @@ training = stack(
         help="Keep finished rows in this file (JSON lines), and take from it those of the same search.")  # fmt: skip
 @option("--plot", "plot_file", default=None, metavar="FILE", show_default=False, help="Draw it (png, svg or pdf).")
 @training
-@stack(*declared.of_models(OWN))
+@stack_options(*declared.of_models(OWN))
 @json_output
 @threads
 @quiet
@@ -90,29 +94,29 @@ def command(
     check_outputs([plot_file, cells], [corpus])
     check_model(settings["model"])
     kind = check_plot(plot_file) if plot_file else ""
-    numbers = check_numbers(listed("topics", topics, int))
-    settings["alpha"] = priors.alpha(settings["alpha"], numbers[0])
+    numbers = check_numbers(parse_list("topics", topics, int))
+    settings["alpha"] = priors.parse_alpha(settings["alpha"], numbers[0])
     if not isinstance(settings["alpha"], float | int | None):
         raise InputError("--alpha: a number a topic does not go with several numbers of topics; give one number")
     given = [name for name in on_command_line(context) if name in settings]
-    settings["own"] = declared.own(OWN, settings, given)
+    settings["own"] = declared.take_own_options(OWN, settings, given)
     options = Options(topics=numbers[0], **settings)
-    check_fit(models.of(options), options)
+    check_fit(models.definition_of(options), options)
     if settings["sampler"] != "auto":
         options.check_sampler(sampler_registry.find_sampler(settings["sampler"]), given)
     loaded = Corpus.load(corpus)
     about = {"corpus": loaded.digest, "chains": chains, "held_out": held_out, "words": words, **settings}
-    known = _known(cells, about)
+    known = _finished_rows(cells, about)
     if not as_json:
         click.echo(" ".join(["topics", *(f"{title:>{width}}" for title, _, _, width in COLUMNS.values())]))
 
     def told(row: dict[str, Any]) -> None:
         if not as_json:
-            click.echo(_line(row))
+            click.echo(_format_row(row))
 
     def keep(row: dict[str, Any]) -> None:
         if cells:
-            _keep(cells, {"search": about, **row})
+            _append_row(cells, {"search": about, **row})
         told(row)
 
     for row in known:
@@ -127,15 +131,15 @@ def command(
     if as_json:
         print_json({"table": found.table(), "rows": found.rows})
     if plot_file and found.rows:
-        _draw(found, plot_file, kind)
+        _draw_figure(found, plot_file, kind)
     if found.stopped:
         rest = f"; to go on: the same command (--cells {cells})" if cells else " (--cells FILE keeps them)"
-        say(f"stopped after {len(found.rows)} of {len(numbers)} numbers of topics{rest}")
+        print_note(f"stopped after {len(found.rows)} of {len(numbers)} numbers of topics{rest}")
         raise click.exceptions.Exit(130)
-    say(CLOSING, quiet=quiet)
+    print_note(CLOSING, quiet=quiet)
 
 
-def _draw(found: Search, path: str, kind: str) -> None:
+def _draw_figure(found: Search, path: str, kind: str) -> None:
     from matplotlib.figure import Figure
 
     from topicx.files.container import atomic_output
@@ -146,7 +150,7 @@ def _draw(found: Search, path: str, kind: str) -> None:
         figure.savefig(out, format=kind, dpi=120)
 
 
-def _line(row: dict[str, Any]) -> str:
+def _format_row(row: dict[str, Any]) -> str:
     import numpy as np
 
     cells = [f"{row['topics']:>6}"]
@@ -158,7 +162,7 @@ def _line(row: dict[str, Any]) -> str:
     return " ".join(cells)
 
 
-def _keep(path: str, row: dict[str, Any]) -> None:
+def _append_row(path: str, row: dict[str, Any]) -> None:
     """Add a row to the file: all of it, or nothing."""
     before = Path(path).stat().st_size if Path(path).exists() else 0
     try:
@@ -172,7 +176,7 @@ def _keep(path: str, row: dict[str, Any]) -> None:
         raise TopicxError(f"{path}: writing failed: {error.strerror}") from None
 
 
-def _known(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:
+def _finished_rows(path: str | None, about: dict[str, Any]) -> list[dict[str, Any]]:
     """The finished rows of this very search. A device has none, and reading some of them never ends."""
     if not path or not Path(path).is_file():
         return []

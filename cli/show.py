@@ -17,21 +17,21 @@ LEAST = 30
 """A terminal narrower than this wraps as it likes."""
 
 
-def show(head: str, text: str, *, colour: str | None = "cyan", stream: IO[str] | None = None) -> None:
+def print_hanging(head: str, text: str, *, colour: str | None = "cyan", stream: IO[str] | None = None) -> None:
     """Print a head and what belongs to it, to standard output unless told otherwise."""
     out = stream or sys.stdout
-    lines = hanging(one_line(head), one_line(text), columns(out))
+    lines = hang_text(one_line(head), one_line(text), terminal_width(out))
     if colour and out.isatty() and "NO_COLOR" not in os.environ:
         lines[0] = click.style(head, fg=colour) + lines[0][len(head) :]
     click.echo("\n".join(lines), file=out)
 
 
-def columns(stream: IO[str]) -> int | None:
+def terminal_width(stream: IO[str]) -> int | None:
     """The width of the terminal that a stream goes to; None: it goes elsewhere."""
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
-def hanging(head: str, text: str, width: int | None) -> list[str]:
+def hang_text(head: str, text: str, width: int | None) -> list[str]:
     """The head and the text in lines of at most this many columns (words are never cut): later lines begin where the
     text does."""
     if width is None or width < max(LEAST, 2 * len(head)):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import Number, check_outputs, option, quiet, say, seed
+from topicx.cli.common import Number, check_outputs, option, print_note, quiet, seed
 from topicx.cli.declared import Grouped
-from topicx.cli.reading import NAMES, is_corpus, read_corpus, reading
+from topicx.cli.reading import NAMES, is_corpus, read_corpus, reading_options
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
@@ -38,7 +38,7 @@ HEADINGS = {
 @option("--halves", type=Number(0, 1, above=0), default=None, metavar="SHARE",
          help="Instead of shares: the second halves of this share of the documents, drawn at random, are the part "
               "'rest', everything else is the part 'first' (for evaluate --method predictive).")  # fmt: skip
-@reading("--input-format", "corpus")
+@reading_options("--input-format", "corpus")
 @seed
 @quiet
 def command(
@@ -68,9 +68,9 @@ def command(
         raise click.UsageError("--ids cannot go with --fractions, --names or --stratify", click.get_current_context())
     if halves is not None and (ids or fractions is not None or stratify or names is not None):
         raise click.UsageError("--halves goes with no other way to split", click.get_current_context())
-    shares = _shares(fractions or "0.9,0.1")
+    shares = _parse_shares(fractions or "0.9,0.1")
     check_fractions(shares)
-    titles = _titles(names, len(shares))
+    titles = _parse_titles(names, len(shares))
     if reading_options["input_format"] == "corpus" or is_corpus(inputs):
         if len(inputs) > 1:
             raise InputError(f"{inputs[1]}: one corpus file can be split at a time")
@@ -78,7 +78,7 @@ def command(
     else:
         whole = read_corpus(inputs, reading_options, quiet)
     if halves is not None:
-        _halves(whole, inputs, prefix, halves, seed, quiet)
+        _write_halves(whole, inputs, prefix, halves, seed, quiet)
         return
     missing: list[str] = []
     if ids:
@@ -88,7 +88,7 @@ def command(
     else:
         parts = dict(zip(titles, random_parts(whole, shares, seed=seed, stratify=stratify)))
     if missing:
-        say(f"{len(missing):,} ids are not in the corpus, the first is {missing[0]!r}", quiet=quiet)
+        print_note(f"{len(missing):,} ids are not in the corpus, the first is {missing[0]!r}", quiet=quiet)
     for title, documents in parts.items():
         if not len(documents):
             raise InputError(f"the part {title!r} would have no document of {whole.n_documents:,}")
@@ -102,13 +102,13 @@ def command(
         part.meta["counts"] = dict(part.meta.get("counts", {})) | recount_metadata(part)
         target = f"{prefix}.{title}.corpus"
         part.save(target, {"corpus": whole.digest} if whole.digest else None)
-        say(f"{target}: {part.n_documents:,} documents, {part.n_tokens:,} tokens", quiet=quiet)
+        print_note(f"{target}: {part.n_documents:,} documents, {part.n_tokens:,} tokens", quiet=quiet)
     left = whole.n_documents - sum(map(len, parts.values()))
     if left:
-        say(f"{left:,} documents are in no part", quiet=quiet)
+        print_note(f"{left:,} documents are in no part", quiet=quiet)
 
 
-def _halves(whole: Corpus, inputs: tuple[str, ...], prefix: str, share: float, seed: int, quiet: bool) -> None:
+def _write_halves(whole: Corpus, inputs: tuple[str, ...], prefix: str, share: float, seed: int, quiet: bool) -> None:
     """Two corpora of the same documents: what is trained on, and the held-out words."""
     import numpy as np
 
@@ -128,10 +128,10 @@ def _halves(whole: Corpus, inputs: tuple[str, ...], prefix: str, share: float, s
         part.meta["split"] = {"halves": share, "seed": seed, "part": target.split(".")[-2]}
         part.meta["counts"] = dict(part.meta.get("counts", {})) | recount_metadata(part)
         part.save(target, {"corpus": whole.digest} if whole.digest else None)
-        say(f"{target}: {part.n_documents:,} documents, {part.n_tokens:,} tokens", quiet=quiet)
+        print_note(f"{target}: {part.n_documents:,} documents, {part.n_tokens:,} tokens", quiet=quiet)
 
 
-def _shares(text: str) -> list[float]:
+def _parse_shares(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
@@ -140,7 +140,7 @@ def _shares(text: str) -> list[float]:
         ) from None
 
 
-def _titles(text: str | None, n: int) -> list[str]:
+def _parse_titles(text: str | None, n: int) -> list[str]:
     usual = {2: ["train", "test"], 3: ["train", "valid", "test"]}
     if text is None:
         return usual.get(n, [f"part{i}" for i in range(1, n + 1)])

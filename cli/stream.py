@@ -42,7 +42,7 @@ def train_stream(
             raise InputError(f"{spelling} does not go with --stream, which keeps the topics' words alone in memory")
     known = {each.name for each in fields(Options)} - set(unfit)
     settings = {name: value for name, value in settings.items() if name in known}
-    settings["alpha"] = priors.alpha(settings["alpha"], settings["topics"])
+    settings["alpha"] = priors.parse_alpha(settings["alpha"], settings["topics"])
     options = Options(**settings)
     options.check_sampler(sampler_registry.find_sampler("scvb0"), given)
     done = -1

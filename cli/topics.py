@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli import edit, groups
-from topicx.cli.common import json_output, metadata, option, print_json, refuse
+from topicx.cli.common import json_output, metadata, option, print_json, refuse_given
 from topicx.cli.declared import Grouped
-from topicx.cli.show import show
+from topicx.cli.show import print_hanging
 
 if TYPE_CHECKING:
     from topicx.model import Model
@@ -62,34 +62,34 @@ def command(
     from topicx.errors import InputError
     from topicx.model import Model
 
-    if edit.asked(model, merge, names, hide, output):
+    if edit.edit_if_asked(model, merge, names, hide, output):
         return
     loaded = Model.load(model)
     for topic in chosen:
         if topic >= loaded.n_topics:
             raise InputError(f"--topic {topic}: the model has topics 0 to {loaded.n_topics - 1}")
     if by:
-        refuse(("sort", "probabilities", "documents", "compare"), "does not go with --by")
-        groups.show(loaded, model, by, words, chosen, as_json, **by_options)
+        refuse_given(("sort", "probabilities", "documents", "compare"), "does not go with --by")
+        groups.show_groups(loaded, model, by, words, chosen, as_json, **by_options)
         return
-    refuse(groups.NAMES, "is for --by")
+    refuse_given(groups.NAMES, "is for --by")
     if compare:
-        refuse(("sort", "probabilities", "documents"), "does not go with --compare")
-        _compare(loaded, Model.load(compare), words, as_json, chosen)
+        refuse_given(("sort", "probabilities", "documents"), "does not go with --compare")
+        _print_comparison(loaded, Model.load(compare), words, as_json, chosen)
         return
     if label_topics:
-        refuse(("sort", "documents", "chosen"), "does not go with --label-topics")
+        refuse_given(("sort", "documents", "chosen"), "does not go with --label-topics")
         _label_topics(loaded, words, probabilities, as_json)
         return
     if weights:
-        refuse(("sort", "probabilities", "documents", "chosen"), "does not go with --weights")
-        _weights(loaded, words, as_json)
+        refuse_given(("sort", "probabilities", "documents", "chosen"), "does not go with --weights")
+        _print_weights(loaded, words, as_json)
         return
     if coefficients:
-        refuse(("sort", "probabilities", "documents"), "does not go with --coefficients")
+        refuse_given(("sort", "probabilities", "documents"), "does not go with --coefficients")
         _coefficients(loaded, words, as_json, chosen)
         return
-    rows = describe(loaded, words, documents, metadata)
+    rows = describe_topics(loaded, words, documents, metadata)
     rows = [row for row in rows if (row["topic"] in chosen if chosen else loaded.shown[row["topic"]])]
     if sort == "weight":
         rows.sort(key=lambda row: -row["weight"])
@@ -102,19 +102,19 @@ def command(
     width = max(map(len, titles), default=0)
     for row, title in zip(rows, titles, strict=True):
         named = (f"{w['word']} ({w['probability']:.4f})" if probabilities else w["word"] for w in row["words"])
-        show(f"{title:<{width}}  {row['weight']:6.2%}  ", " ".join(named))
+        print_hanging(f"{title:<{width}}  {row['weight']:6.2%}  ", " ".join(named))
         for document in row["documents"]:
             text = f"  {document['snippet']}" if document["snippet"] else ""
-            carried = "; ".join(f"{name} {_told(value)}" for name, value in document.get("metadata", {}).items())
+            carried = "; ".join(f"{name} {_as_text(value)}" for name, value in document.get("metadata", {}).items())
             text = (f"  [{carried}]" if carried else "") + text
-            show(f"{'':>{width}}    {document['weight']:4.0%}  ", f"{document['id']}{text}", colour=None)
+            print_hanging(f"{'':>{width}}    {document['weight']:4.0%}  ", f"{document['id']}{text}", colour=None)
 
 
-def _told(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def describe(model: Model, words: int = 10, documents: int = 3, metadata: str = "all") -> list[dict[str, Any]]:
+def describe_topics(model: Model, words: int = 10, documents: int = 3, metadata: str = "all") -> list[dict[str, Any]]:
     """Each topic as plain data: what every report prints."""
     from topicx.views.example_columns import carried_by_examples
 
@@ -163,11 +163,11 @@ def _label_topics(model: Model, number: int, probabilities: bool, as_json: bool)
         click.echo(f"{t:>{len(str(len(groups)))}}  {weights[t]:6.2%}  {', '.join(told)}")
 
 
-def _weights(model: Model, words: int, as_json: bool) -> None:
+def _print_weights(model: Model, words: int, as_json: bool) -> None:
     """Each class's topics by falling weight (of a scale: both ends), as many as half of them, eight at most."""
-    from topicx.views.class_weights import strongest
+    from topicx.views.class_weights import strongest_topics
 
-    rows = strongest(model, words)
+    rows = strongest_topics(model, words)
     if as_json:
         print_json(rows)
         return
@@ -175,7 +175,7 @@ def _weights(model: Model, words: int, as_json: bool) -> None:
         click.echo(row["of"])
         for each in row["topics"]:
             weight = f"{each['weight']:>+8.3f} ± {each['spread']:<6.3f}"
-            show(f"  {weight} topic {each['topic']:>4}  ", " ".join(each["words"]))
+            print_hanging(f"  {weight} topic {each['topic']:>4}  ", " ".join(each["words"]))
 
 
 def _coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
@@ -189,7 +189,7 @@ def _coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ..
         return
     width = max((len(one["term"]) for row in rows for one in row["coefficients"]), default=0)
     for row in rows:
-        show(
+        print_hanging(
             f"{row['topic']:>{len(str(model.n_topics - 1))}} {row.get('name', '')}".rstrip() + "  ",
             " ".join(row["words"]),
         )
@@ -198,14 +198,14 @@ def _coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ..
         for column in dict.fromkeys(one["column"] for one in row["priors"]):
             shares = [one for one in row["priors"] if one["column"] == column]
             told = "  ".join(f"{_level(one['value'])} {one['share']:.1%}" for one in shares)
-            show(f"    {column}:  ", told, colour=None)
+            print_hanging(f"    {column}:  ", told, colour=None)
 
 
 def _level(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:.6g}"
 
 
-def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
+def _print_comparison(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
     from topicx.estimate.topic_alignment import align_topics
 
     tops = new.top_words(words), old.top_words(words)
@@ -229,7 +229,7 @@ def _compare(new: Model, old: Model, words: int, as_json: bool, chosen: tuple[in
         first = "-" if row["topic"] is None else row["topic"]
         second = "-" if row["other"] is None else row["other"]
         distance = "" if row["distance"] is None else f"  distance {row['distance']:.3f}"
-        show(f"{first} ~ {second}{distance}  ", " ".join(row["kept"]))
+        print_hanging(f"{first} ~ {second}{distance}  ", " ".join(row["kept"]))
         for change, sign, colour in (("new", "+", "green"), ("gone", "-", "red")):
             if row[change]:
-                show(f"    {sign} ", " ".join(row[change]), colour=colour)
+                print_hanging(f"    {sign} ", " ".join(row[change]), colour=colour)

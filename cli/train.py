@@ -21,8 +21,8 @@ from topicx.cli.common import (
     on_command_line,
     option,
     quiet,
-    refuse,
-    stack,
+    refuse_given,
+    stack_options,
     threads,
     verbose,
 )
@@ -36,15 +36,16 @@ if TYPE_CHECKING:
     from topicx.run import Run
     from topicx.sampling.sweep_loop import Checkpoints
 
-OWN = {name: models.find(name).Own for name in models.names()}
+OWN = {name: models.find_definition(name).Own for name in models.model_names()}
 """The options that each model has of its own."""
 
-model_options = stack(
+model_options = stack_options(
     option(
-        "--model", type=click.Choice(models.names()), default="lda",
-        help="What is learnt: " + "; ".join(f"{name}: {models.find(name).summary}" for name in models.names()) + ".",
+        "--model", type=click.Choice(models.model_names()), default="lda",
+        help="What is learnt: "
+        + "; ".join(f"{name}: {models.find_definition(name).summary}" for name in models.model_names()) + ".",
     ),
-    *declared.of(Options),
+    *declared.click_options(Options),
     option("--word-prior", type=str, default=None, metavar="FILE", help="Lines 'word β': a prior for single words."),
     option(
         "--seed-words", type=str, default=None, metavar="FILE",
@@ -138,7 +139,7 @@ HEADINGS = {
     help="What is said while it runs: lines for people, or a JSON object a line for programs.",
 )
 @folds.fold_options
-@stack(*declared.of_models(OWN))
+@stack_options(*declared.of_models(OWN))
 @threads
 @memory
 @quiet
@@ -163,7 +164,7 @@ def command(
     on.
     """
     if log_form == "json":
-        refuse(("quiet", "verbose"), "does not go with --log json")
+        refuse_given(("quiet", "verbose"), "does not go with --log json")
     log = JsonLog() if log_form == "json" else Log(quiet, verbose)
     with log.errors():
         from topicx.engines.threads import Threads
@@ -174,15 +175,15 @@ def command(
         wanted = Wanted(output, state_path, doc_topics, trace_path, theta or estimator, phi or estimator)
         wanted.join_chunks, wanted.metadata = join_chunks, metadata
         if not doc_topics:
-            refuse(("join_chunks", "metadata"), "is for --doc-topics")
+            refuse_given(("join_chunks", "metadata"), "is for --doc-topics")
         _check(corpus, init_state, resume, chains, keep, wanted)
         tried = {name: settings.pop(name) for name in ("folds", "try_topics", "try_lambda")}
-        folds.check(tried["folds"], settings["model"], resume or init_state)
+        folds.check_folds(tried["folds"], settings["model"], resume or init_state)
         side_inputs = [settings[name] for name in ("alpha", "seed_words", "word_prior")]
         check_outputs([*wanted.files(), checkpoint if checkpoint != resume else None],
                       [corpus, init_state, resume, *side_inputs])  # fmt: skip
         if stream:
-            refuse(("memory",), "is for runs that keep their tokens in memory, not for --stream")
+            refuse_given(("memory",), "is for runs that keep their tokens in memory, not for --stream")
             from topicx.cli.stream import train_stream
 
             train_stream(corpus, output, given, threads, log, settings)
@@ -273,7 +274,7 @@ def _check(
 def _keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: str | None) -> str:
     """What is kept of several chains."""
     model = settings["model"]
-    labelled, joins = models.find(model).numbered_alike, models.find(model).joins
+    labelled, joins = models.find_definition(model).numbered_alike, models.find_definition(model).joins
     if keep == "average" and not (labelled or joins) and not resume:
         raise InputError(
             f"--keep average: is for models of labels and medlda; topics of {model} are numbered anew in each chain"
@@ -288,14 +289,14 @@ def _keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: st
 def _refuse_idle(settings: dict[str, Any], resume: str | None) -> None:
     """Refuse options that would do nothing."""
     if not settings["seed_words"]:
-        refuse(("seed_weight",), "is for --seed-words")
+        refuse_given(("seed_weight",), "is for --seed-words")
     if resume:
         return
-    usual = models.find(settings["model"]).defaults.get("optimize_interval", 0)
+    usual = models.find_definition(settings["model"]).defaults.get("optimize_interval", 0)
     if not (settings["optimize_interval"] or usual):
-        refuse(("optimize", "optimize_burn_in"), "is for --optimize-interval")
+        refuse_given(("optimize", "optimize_burn_in"), "is for --optimize-interval")
     if settings["samples"] == 1:
-        refuse(("lag",), "is for --samples")
+        refuse_given(("lag",), "is for --samples")
 
 
 def _resumed(path: str, settings: dict[str, Any], given: list[str], engine: Any) -> Run:
@@ -315,27 +316,27 @@ def _new_run(source: Beginning, number: int, engine: Any, log: Log) -> Run:
     settings, given, tried = dict(source.settings), source.given, source.tried
     seed_words, word_prior = settings.pop("seed_words"), settings.pop("word_prior")
     seed_weight = settings.pop("seed_weight")
-    settings["own"] = declared.own(OWN, settings, given)
+    settings["own"] = declared.take_own_options(OWN, settings, given)
     if source.init_state:
         run = _from_state(source.corpus, source.init_state, number, settings, given, engine, log)
     else:
         if not source.corpus:
             raise InputError("give a CORPUS to train on (or --init-state, or --resume)")
-        unfit = models.find(settings["model"]).unfit
+        unfit = models.find_definition(settings["model"]).unfit
         for name in given:
             if name in unfit:
                 raise InputError(f"--{name.replace('_', '-')}: {unfit[name]} (model {settings['model']})")
         settings |= models.with_defaults(
             settings["model"], {name: settings[name] for name in given if name in settings}
         )
-        settings["alpha"] = priors.alpha(settings["alpha"], settings["topics"])
+        settings["alpha"] = priors.parse_alpha(settings["alpha"], settings["topics"])
         taken = Priors(
             priors.seed_words(seed_words) if seed_words else {}, seed_weight,
             priors.word_prior(word_prior) if word_prior else {},
         )  # fmt: skip
         loaded, options = Corpus.load(source.corpus), Options(**settings, chain=number)
         if tried["folds"]:
-            options = folds.best(loaded, options, engine, **tried, log=log)
+            options = folds.best_by_folds(loaded, options, engine, **tried, log=log)
         run = Run.start(loaded, options, engine, taken)
     run.options.check_sampler(run.chain.sampler, given)
     return run

@@ -69,12 +69,14 @@ class Series:
         self.scores.append(score)
 
     def tell(self, run: Run | None, log: Log) -> None:
-        from topicx.views.terminal_histogram import histogram
+        from topicx.views.terminal_histogram import histogram_lines
 
         known = [score for score in self.scores if math.isfinite(score)]
         if len(known) > 1 and run is not None:
             objective = run.chain.method.objective
-            log.tell("\n".join([f"{len(known)} chains by {objective}:", *histogram(known)]), "chains", scores=known)
+            log.tell(
+                "\n".join([f"{len(known)} chains by {objective}:", *histogram_lines(known)]), "chains", scores=known
+            )
 
 
 @dataclass
@@ -200,7 +202,7 @@ def train_one(
     run: Run, checkpoints: Checkpoints, wanted: Wanted, stopper: Stopper, log: Log, show_topics: int = 0
 ) -> None:  # fmt: skip
     """Run the chain with progress until it ends or is stopped; its topics are shown every so many sweeps."""
-    from topicx.cli.topics import describe
+    from topicx.cli.topics import describe_topics
     from topicx.sampling.sweep_loop import Interrupted
 
     chain = run.chain
@@ -214,7 +216,7 @@ def train_one(
                 log.swept(progress, event, chain.method.objective, chain.seconds)
                 sweep = event.step.sweep
                 if show_topics and sweep and sweep % show_topics == 0:
-                    log.topics(progress, sweep, describe(run.glance(), 10, 0))
+                    log.topics(progress, sweep, describe_topics(run.glance(), 10, 0))
 
             run.train([report], checkpoints, lambda: stopper.asked)
     except Interrupted:

@@ -245,7 +245,7 @@ class Model(OfTopics, Kept):
         def shares(batch: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]:
             room = int(starts[batch[1]] - starts[batch[0]])
             documents, topics, theta = np.empty(room, np.int64), np.empty(room, np.uint16), np.empty(room)
-            used = kernel.typical(  # what has less than `least` cannot be among the foremost
+            used = kernel.representative_shares(  # what has less than `least` cannot be among the foremost
                 z, starts, *batch, state.paths, alpha, state.groups, lengths, alpha_sum, floor, least, documents,
                 topics, theta,
             )  # fmt: skip

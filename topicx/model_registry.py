@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 HOMES: dict[str, str] = {
     "lda": "topicx.models.lda:LatentDirichletAllocation",
-    "labeled": "topicx.models.labeled:Labeled",
+    "labeled": "topicx.models.labeled:LabeledDefinition",
     "prior": "topicx.models.labeled:PriorLDA",
     "dependency": "topicx.models.dependency:DependencyLDA",
     "compound": "topicx.models.compound:Compound",
     "dmr": "topicx.models.dmr:DirichletMultinomialRegression",
     "hdp": "topicx.models.hdp:HierarchicalDirichletProcess",
-    "medlda": "topicx.models.medlda:Medlda",
+    "medlda": "topicx.models.medlda:MedldaDefinition",
 }
 """name → module:class."""
 
 
-def names() -> list[str]:
+def model_names() -> list[str]:
     return list(HOMES)
 
 
-def find(name: str) -> type[Definition]:
+def find_definition(name: str) -> type[Definition]:
     """The definition of this name, or InputError listing the names."""
     if name not in HOMES:
         raise InputError(f"there is no model {name!r}; choose one of {', '.join(HOMES)}")
@@ -40,30 +40,30 @@ def find(name: str) -> type[Definition]:
     return definition
 
 
-def make(name: str, own: dict[str, Any]) -> Definition:
+def make_definition(name: str, own: dict[str, Any]) -> Definition:
     """The model of this name with these options of its own."""
-    definition = find(name)
+    definition = find_definition(name)
     check_known(f"the model {name}", definition.Own, own)
     return definition(definition.Own(**own))
 
 
-def of(options: Options) -> Definition:
+def definition_of(options: Options) -> Definition:
     """The model that the options name."""
-    return make(options.model, options.own)
+    return make_definition(options.model, options.own)
 
 
 def of_meta(meta: Mapping[str, Any]) -> Definition:
     """The definition that a model or a state remembers; that of LDA for those of other programs."""
     options = meta.get("options", {})
     own = options.get("own", {}) if isinstance(options, dict) else {}
-    return make(str(meta.get("model", "lda")), dict(own))
+    return make_definition(str(meta.get("model", "lda")), dict(own))
 
 
 def side_arrays(name: str, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
     """What the side arrays of a state (or, finished, of a model) must be; of a model that a later version has, any."""
     if name not in HOMES:
         return ()
-    definition = find(name)
+    definition = find_definition(name)
     return definition.side_arrays(of_meta(dict(meta) | {"model": name}).own, meta, finished)
 
 
@@ -72,6 +72,6 @@ def with_defaults(name: str, given: dict[str, Any]) -> dict[str, Any]:
     same = {"alpha": "alpha_sum", "alpha_sum": "alpha"}  # two ways to say one thing
     return {
         option: value
-        for option, value in find(name).defaults.items()
+        for option, value in find_definition(name).defaults.items()
         if option not in given and same.get(option) not in given
     } | given

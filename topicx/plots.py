@@ -82,7 +82,7 @@ def plot_over_time(
     else:
         some = _check_chosen_topics(model, topics)
     axes = topic_pictures.new_figure((8, 4.5)).subplots() if axes is None else axes
-    topic_pictures.lines(axes, found, some, topic_pictures.topic_names(model))
+    topic_pictures.draw_lines(axes, found, some, topic_pictures.topic_names(model))
     return axes
 
 

@@ -55,7 +55,7 @@ class Run:
     @classmethod
     def start(cls, corpus: Corpus, options: Options, engine: Engine, priors: Priors | None = None) -> Run:
         """A run of the options' model on this corpus."""
-        definition = models.of(options)
+        definition = models.definition_of(options)
         check_fit(definition, options)
         state = definition.state(corpus, options, priors or Priors())
         return cls.from_state(state, options, engine, definition)
@@ -65,7 +65,7 @@ class Run:
         cls, state: State, options: Options, engine: Engine, definition: Definition | None = None
     ) -> Run:  # fmt: skip
         """A run that begins with a state: its assignments, where it has some, and its priors."""
-        definition = definition or models.of(options)
+        definition = definition or models.definition_of(options)
         if state.n_topics != options.topics:
             options = replace(options, topics=state.n_topics, alpha=None if options.alpha_sum else options.alpha)
         if state.paths > 1 and options.paths == 1:
@@ -78,7 +78,7 @@ class Run:
         found: list[Definition] = []
 
         def model_of(options: Options) -> Definition:
-            found.append(models.of(options))
+            found.append(models.definition_of(options))
             return found[0]
 
         chain = Chain.load(path, engine, iterations, model_of)

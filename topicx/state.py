@@ -313,7 +313,7 @@ def word_topics(words: NDArray[np.uint32], z: NDArray[np.uint16], n_words: int, 
     the topics of several paths over these words, one after another."""
     paths = len(z) // max(len(words), 1)
     offsets = np.zeros(n_words + 1, np.int64)
-    kernel.frequencies(np.ascontiguousarray(words), offsets[1:])
+    kernel.add_word_counts(np.ascontiguousarray(words), offsets[1:])
     offsets = paths * np.cumsum(offsets)
     grouped, position = np.empty(len(z), np.uint16), offsets.copy()
     for path in range(paths):
@@ -348,7 +348,7 @@ def topic_totals(
 
     def count(begin: int) -> NDArray[np.int64]:
         totals = np.zeros(NONE, np.int64)
-        kernel.totals(np.ascontiguousarray(z[begin : begin + _PIECE]), totals)
+        kernel.add_topic_counts(np.ascontiguousarray(z[begin : begin + _PIECE]), totals)
         return totals[:topics]
 
     totals: NDArray[np.int64] = sum(share(count, range(0, len(z), _PIECE)), np.zeros(topics, np.int64))

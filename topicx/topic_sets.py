@@ -32,7 +32,7 @@ class Hashed:
         self, words: NDArray[np.uint32], topics: NDArray[np.uint16], numbers: NDArray[np.int64] | None = None
     ) -> Hashed:
         none = np.zeros(0, np.int64)
-        kernel.fill(words, topics, none if numbers is None else numbers, *self.arrays())
+        kernel.fill_row_cells(words, topics, none if numbers is None else numbers, *self.arrays())
         return self
 
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
@@ -84,7 +84,7 @@ def entry_alpha(state: State, allowed: Allowed) -> NDArray[np.float64]:
 
 def check_topics(z: NDArray[np.uint16], state: State, allowed: Allowed) -> None:
     """InputError unless every token has a topic that its document may have."""
-    stray = kernel.stray_topics(np.ascontiguousarray(z), state.offsets, *allowed)
+    stray = kernel.find_stray_document(np.ascontiguousarray(z), state.offsets, *allowed)
     if stray >= 0:
         raise InputError(f"document {state.ids[stray]!r} has a token on a topic that is not among its own")
 
@@ -100,7 +100,7 @@ def random_topics(state: State, allowed: Allowed, draw: np.random.Generator) -> 
 def aligned_counts(z: NDArray[np.uint16], state: State, allowed: Allowed) -> NDArray[np.int32]:
     """n_dk beside `allowed`: a number for each topic that a document may have."""
     counts = np.zeros(len(allowed[1]), np.int32)
-    kernel.aligned_counts(np.ascontiguousarray(z), state.offsets, *allowed, state.n_topics, counts)
+    kernel.allowed_topic_counts(np.ascontiguousarray(z), state.offsets, *allowed, state.n_topics, counts)
     return counts
 
 

@@ -34,7 +34,7 @@ from topicx.engines.threads import Threads
 from topicx.estimate import estimate
 from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion_perplexity
-from topicx.evaluate.silhouettes import silhouettes, thinned
+from topicx.evaluate.silhouettes import measure_silhouettes, thin_documents
 from topicx.run import Run
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Event
@@ -241,7 +241,10 @@ def measured(name: str, kind: str, topics: int, args: argparse.Namespace) -> dic
     sizes = np.sort(model.totals)[::-1]
     scores = coherence(model, whole, "umass", top=10).topics
     numbers = [n for n in (10, 20, 30, 50, 70) if n < model.n_topics]
-    by_topic, by_document = silhouettes(model.topic_word, numbers), silhouettes(rows[thinned(len(rows))], numbers)
+    by_topic, by_document = (
+        measure_silhouettes(model.topic_word, numbers),
+        measure_silhouettes(rows[thin_documents(len(rows))], numbers),
+    )
     return {
         "topics": model.n_topics, "sizes": np.percentile(sizes, [0, 25, 50, 75, 100]).tolist(),
         "small": int(np.sum(sizes < 0.1 * sizes.mean())), "coherence": np.nanpercentile(scores, [25, 50, 75]).tolist(),

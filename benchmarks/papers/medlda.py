@@ -36,7 +36,7 @@ from cells import Runs
 from compound import plotting
 
 from topicx import LDA, Corpus, MedLDA
-from topicx.evaluate.prediction_measures import of_values, predictions
+from topicx.evaluate.prediction_measures import measure_predictions, of_values
 
 BINARY = ("alt.atheism", "talk.religion.misc")
 SHOWN = ("accuracy", "r2", "mae", "micro_f1", "macro_f1", "known_number_micro_f1", "known_number_macro_f1")
@@ -73,7 +73,7 @@ def run(train: Corpus, test: Corpus, topics: int, args: argparse.Namespace, **op
     begin = time.process_time()
     model = MedLDA(topics, iterations=sweeps, threads=1, theta="cgs", phi=estimator or "cgsp", **options).fit(train)
     seconds = time.process_time() - begin
-    found = predictions(model.model, test, theta=estimator, threads=1)
+    found = measure_predictions(model.model, test, theta=estimator, threads=1)
     figures = {name: found[name] for name in SHOWN if name in found}
     return {"seconds": seconds, "a_sweep": seconds / sweeps, "loss": float(model.trace["loss"][-1]), **figures}
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli.common import check_outputs, option, quiet, stack, threads
-from topicx.cli.hmm.reading import load, say_unknown
+from topicx.cli.common import check_outputs, option, quiet, stack_options, threads
+from topicx.cli.hmm.reading import load_model_and_corpus, say_unknown
 from topicx.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ METHODS = ("viterbi", "posterior")
 @click.command()
 @click.argument("model")
 @click.argument("corpus")
-@stack(
+@stack_options(
     option("--output", "-o", default="-", metavar="FILE", help="The table to write; - is standard output."),
     option("--method", "-m", type=click.Choice(METHODS), default="viterbi",
            help="viterbi: the most probable path as a whole; posterior: the most probable state of each symbol."),
@@ -46,7 +46,7 @@ def command(model: str, corpus: str, output: str, method: str, tokens: bool, thr
     from topicx.files import container
 
     check_outputs([output], [model, corpus])
-    loaded, documents = load(model, corpus)
+    loaded, documents = load_model_and_corpus(model, corpus)
     data, unknown = loaded.sequences(documents)
     gamma: NDArray[np.float64] | None = None
     with Threads(threads) as engine:

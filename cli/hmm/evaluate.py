@@ -7,7 +7,7 @@ import math
 import click
 
 from topicx.cli.common import json_output, print_json, quiet, threads
-from topicx.cli.hmm.reading import load, say_unknown
+from topicx.cli.hmm.reading import load_model_and_corpus, say_unknown
 from topicx.errors import InputError
 
 
@@ -24,7 +24,7 @@ def command(model: str, corpus: str, as_json: bool, threads: int, quiet: bool) -
     """
     from topicx.engines.threads import Threads
 
-    loaded, documents = load(model, corpus)
+    loaded, documents = load_model_and_corpus(model, corpus)
     data, unknown = loaded.sequences(documents)
     scored = data.n_symbols - unknown
     if not scored:

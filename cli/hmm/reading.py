@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from topicx.cli.common import say
+from topicx.cli.common import print_note
 from topicx.errors import InputError
 
 
-def load(model: str, corpus: str) -> Any:
+def load_model_and_corpus(model: str, corpus: str) -> Any:
     from topicx.corpus.corpus import Corpus
     from topicx.hmm.hmm_model import HmmModel
 
@@ -19,4 +19,4 @@ def load(model: str, corpus: str) -> Any:
 
 def say_unknown(unknown: int, symbols: int, quiet: bool) -> None:
     if unknown:
-        say(f"{unknown:,} of {symbols:,} symbols are not known to the model: they count nothing", quiet=quiet)
+        print_note(f"{unknown:,} of {symbols:,} symbols are not known to the model: they count nothing", quiet=quiet)

@@ -11,16 +11,16 @@ import click
 
 from topicx.cli.common import (
     Number,
+    above_zero,
     check_fit,
     check_outputs,
     force_output,
     on_command_line,
     option,
-    positive,
+    print_note,
     quiet,
-    say,
     seed,
-    stack,
+    stack_options,
     threads,
     verbose,
 )
@@ -42,7 +42,7 @@ USES = {"paths": ("collapsed", "partial"), "tolerance": ("baum-welch",)}
 @click.command()
 @click.argument("corpus", required=False)
 @force_output
-@stack(
+@stack_options(
     option("--states", "-k", type=click.IntRange(1, 256), default=2, help="Number of hidden states."),
     option("--sampler", type=click.Choice(SAMPLERS), default="collapsed",
            help="collapsed: parameters integrated out. partial: parameters drawn, then the paths. baum-welch: "
@@ -52,9 +52,9 @@ USES = {"paths": ("collapsed", "partial"), "tolerance": ("baum-welch",)}
     option("--iterations", type=click.IntRange(0), default=1000, help="Sweeps; baum-welch: at most so many rounds."),
     option("--restarts", type=click.IntRange(1), default=1,
            help="Independent starts; the one with the highest likelihood is kept."),
-    option("--start-prior", type=positive(), default=1.0, help="Dirichlet prior of the first state, for each state."),
-    option("--alpha", type=positive(), default=1.0, help="Dirichlet prior of each transition."),
-    option("--beta", type=positive(), default=1.0, help="Dirichlet prior of each symbol in a state."),
+    option("--start-prior", type=above_zero(), default=1.0, help="Dirichlet prior of the first state, for each state."),
+    option("--alpha", type=above_zero(), default=1.0, help="Dirichlet prior of each transition."),
+    option("--beta", type=above_zero(), default=1.0, help="Dirichlet prior of each symbol in a state."),
     option("--tolerance", type=Number(0), default=1e-4, help="baum-welch: end when a round gains less (nats)."),
     option("--trace", "trace_path", metavar="FILE", help="Write each restart's log-likelihood by sweep (TSV)."),
     option("--trace-interval", type=click.IntRange(1), default=10, help="Sweeps between records of the trace."),
@@ -109,7 +109,7 @@ def command(
         log = Log(quiet, verbose)
         checkpoints = Checkpoints(checkpoint or default, checkpoint_interval, warn=partial(log.tell, always=True))
         try:
-            _train(run, checkpoints, log)
+            _train_with_progress(run, checkpoints, log)
         except Interrupted:
             _tell_stopped(run, checkpoints, output, again, log)
             raise click.exceptions.Exit(130) from None
@@ -118,13 +118,13 @@ def command(
         run.write_trace(trace_path)
     model.save(output)
     _say_result(run, model.meta, quiet)
-    say(f"wrote the model to {output}", quiet=quiet)
+    print_note(f"wrote the model to {output}", quiet=quiet)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)
 
 
-def _train(run: HmmRun, checkpoints: Checkpoints, log: Log) -> None:
+def _train_with_progress(run: HmmRun, checkpoints: Checkpoints, log: Log) -> None:
     """Train with progress; a signal ends it after the sweep, with a checkpoint."""
     from topicx.cli.training import Stopper
     from topicx.sampling.sweep_loop import Event
@@ -167,15 +167,19 @@ def _say_result(run: HmmRun, meta: dict[str, Any], quiet: bool) -> None:
     scores, o = run.scores, run.options
     if o.sampler == "baum-welch":
         ended = sum(learner.done for learner in run.learners)
-        say(f"{run.seconds:.1f} s, {run.position} rounds; {ended} of {o.restarts} restarts have converged", quiet=quiet)
+        print_note(
+            f"{run.seconds:.1f} s, {run.position} rounds; {ended} of {o.restarts} restarts have converged", quiet=quiet
+        )
     else:
         draws = run.position * run.data.n_symbols * o.paths * o.restarts
-        say(f"{run.seconds:.1f} s, {draws / max(run.seconds, 1e-9) / 1e6:.1f} million draws a second", quiet=quiet)
+        print_note(
+            f"{run.seconds:.1f} s, {draws / max(run.seconds, 1e-9) / 1e6:.1f} million draws a second", quiet=quiet
+        )
     if "agreement" in meta:
-        say(f"two paths agree on {meta['agreement']:.1%} of the symbols", quiet=quiet)
+        print_note(f"two paths agree on {meta['agreement']:.1%} of the symbols", quiet=quiet)
     if len(scores) > 1:
         near = sum(score > max(scores) - 1 for score in scores)
-        say(f"{len(scores)} restarts: log-likelihood {min(scores):.2f} to {max(scores):.2f}; {near} near the best",
-            quiet=quiet)  # fmt: skip
+        span = f"{min(scores):.2f} to {max(scores):.2f}"
+        print_note(f"{len(scores)} restarts: log-likelihood {span}; {near} near the best", quiet=quiet)
     best = max(scores)
-    say(f"log-likelihood {best:.4f}, {best / run.data.n_symbols:.5f} a symbol", quiet=quiet)
+    print_note(f"log-likelihood {best:.4f}, {best / run.data.n_symbols:.5f} a symbol", quiet=quiet)

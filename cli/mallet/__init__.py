@@ -43,7 +43,7 @@ def run_command(parsed: Parsed) -> None:
     getattr(import_module(f"topicx.cli.mallet.{module}"), function)(parsed)
 
 
-def overview() -> str:
+def overview_text() -> str:
     width = max(map(len, COMMANDS)) + 2
     lines = [f"  {name:{width}}{text}" for name, (_, _, text) in COMMANDS.items()]
     lines.append(f"  {'run':{width}}run one of MALLET's classes by its name")
@@ -54,7 +54,7 @@ class _Mallet(click.Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_help_text(ctx, formatter)
         formatter.write_paragraph()
-        for line in overview().splitlines():
+        for line in overview_text().splitlines():
             formatter.write(f"  {line}\n" if line else "\n")
 
 
@@ -77,13 +77,13 @@ def command(arguments: tuple[str, ...], install: str | None) -> None:
             raise InputError("--install DIR: stands alone, without a command")
         write_scripts(install)
         return
-    dispatch(arguments)
+    dispatch_command(arguments)
 
 
-def dispatch(arguments: Sequence[str]) -> None:
+def dispatch_command(arguments: Sequence[str]) -> None:
     """Run a command of MALLET's."""
     from topicx.mallet import command_tables
-    from topicx.mallet.option_language import parse
+    from topicx.mallet.option_language import parse_arguments
 
     if not arguments:
         raise InputError(f"mallet: give a command: {', '.join(COMMANDS)} or run")
@@ -104,7 +104,7 @@ def dispatch(arguments: Sequence[str]) -> None:
     found = command_tables.COMMANDS[name]
     if not rest:
         raise InputError(f"mallet {name}: no options are given; --help lists them")
-    parsed = parse(found, rest)
+    parsed = parse_arguments(found, rest)
     if parsed["help"]:
         click.echo(found.usage())
         return
@@ -117,7 +117,7 @@ OURS = b"-m topicx mallet"
 
 def write_scripts(folder: str) -> None:
     """DIR/bin/mallet and mallet.bat: a MALLET home whose commands are topicx's."""
-    from topicx.cli.common import say
+    from topicx.cli.common import print_note
     from topicx.files.container import atomic_output
 
     place = Path(folder) / "bin"
@@ -138,4 +138,4 @@ def write_scripts(folder: str) -> None:
         with atomic_output(path) as stream:
             stream.write(text.encode())
         path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        say(f"wrote {os.fspath(path)}")
+        print_note(f"wrote {os.fspath(path)}")

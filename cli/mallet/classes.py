@@ -13,9 +13,9 @@ from topicx.interop import read_state
 from topicx.mallet.command_tables import COMMANDS, PROGRAMS
 from topicx.mallet.instance_lists import SOURCE, Instances, load_instances
 from topicx.mallet.instance_views import feature_counts, shown_data, shown_target
-from topicx.mallet.option_language import Parsed, parse
+from topicx.mallet.option_language import Parsed, parse_arguments
 from topicx.mallet.text_import import all_lines, texts_of_lines
-from topicx.mallet.text_pipe import Rule, read_rules, replaced
+from topicx.mallet.text_pipe import Rule, read_rules, replace_text
 from topicx.strings import Strings
 
 PRINTER = "cc.mallet.util.InstanceListPrinter"
@@ -78,7 +78,7 @@ def replace_words(parsed: Parsed) -> None:
             for batch in texts_of_lines(parsed, path):
                 labels = batch.labels or ["null"] * len(batch.names)
                 for name, label, text in zip(batch.names, labels, batch.texts):
-                    stream.write(f"{name}\t{label}\t{replaced(text, rules)}\n")
+                    stream.write(f"{name}\t{label}\t{replace_text(text, rules)}\n")
 
 
 RUNS = {
@@ -100,7 +100,7 @@ def run_class(arguments: Sequence[str], run_command: Callable[[Parsed], None]) -
         return
     for command in (*PROGRAMS, *COMMANDS.values()):
         if command.owner == name:
-            parsed = parse(command, rest)
+            parsed = parse_arguments(command, rest)
             if parsed["help"]:
                 print(command.usage())
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from topicx.cli.common import check_outputs, say
+from topicx.cli.common import check_outputs, print_note
 from topicx.corpus.formats.input_bytes import codec_of
 from topicx.errors import InputError
 from topicx.mallet.instance_lists import InstanceBuilder, RawTexts, load_instances
@@ -30,29 +30,29 @@ from topicx.progress import for_terminal
 
 def import_dir(parsed: Parsed) -> None:
     folders = [checked_folder(name) for name in parsed.need("input", "the directories to read")]
-    pipe = pipe_of(parsed, say, directory=True)
+    pipe = pipe_of(parsed, print_note, directory=True)
     prefix = common_length(folders)
     labels = [folder[prefix:] for folder in folders]
-    say("Labels = ")
+    print_note("Labels = ")
     for folder, label in zip(folders, labels):
-        say(f"   {label or folder}")
+        print_note(f"   {label or folder}")
     found = [(path, label) for folder, label in zip(folders, labels) for path in files_in(folder)]
     codec = codec_of(parsed["encoding"])
     # MALLET asks only whether the option was given: --save-text-in-source FALSE saves as well, there.
     save = parsed["save-text-in-source"]
-    _build(parsed, pipe, texts_of_files(found, codec, save), len(found))
+    _build_and_save(parsed, pipe, texts_of_files(found, codec, save), len(found))
 
 
 def import_file(parsed: Parsed) -> None:
     path = parsed.need("input", "the file to read")
-    pipe = pipe_of(parsed, say)
-    _build(parsed, pipe, texts_of_lines(parsed, path, parsed["encoding"]))
+    pipe = pipe_of(parsed, print_note)
+    _build_and_save(parsed, pipe, texts_of_lines(parsed, path, parsed["encoding"]))
 
 
-def _build(parsed: Parsed, pipe: Pipe, batches: Iterable[RawTexts], size: int | None = None) -> None:
+def _build_and_save(parsed: Parsed, pipe: Pipe, batches: Iterable[RawTexts], size: int | None = None) -> None:
     """Read all documents, and write what they become: what every import ends with."""
     output = parsed["output"]
-    previous, rewrite = previous_of(parsed, say)
+    previous, rewrite = previous_of(parsed, print_note)
     named = parsed["input"]
     check_outputs([output, rewrite if rewrite != output else None], [named] if isinstance(named, str) else named)
     if output == "-" and parsed["print-output"]:

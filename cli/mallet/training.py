@@ -13,11 +13,11 @@ from typing import Any
 
 import click
 
-from topicx.cli.common import check_outputs, say
+from topicx.cli.common import check_outputs, print_note
 from topicx.errors import InputError
 from topicx.interop import mallet_write as write
 from topicx.interop.mallet_numbers import short_decimal
-from topicx.mallet.instance_lists import Instances, sequences
+from topicx.mallet.instance_lists import Instances, load_sequences
 from topicx.mallet.mallet_files import load_model, save_model
 from topicx.mallet.mallet_training import (
     MalletSettings,
@@ -38,28 +38,28 @@ def train_topics(parsed: Parsed) -> None:
     for interval, name in (("output-state-interval", "output-state"), ("output-model-interval", "output-model")):
         if parsed[interval] and not parsed[name]:
             raise InputError(f"--{interval}: give --{name} FILE, whose name the files have, and a number")
-    settings = _settings(parsed)
-    state, instances, settings = _beginning(parsed, settings)
+    settings = _settings_of(parsed)
+    state, instances, settings = _first_state(parsed, settings)
     topics = state.n_topics
     mask = (1 << max(topics - 1, 1).bit_length()) - 1 if topics > 1 else 0
-    say(f"Mallet LDA: {topics} topics, {mask.bit_length()} topic bits, {mask:b} topic mask")
+    print_note(f"Mallet LDA: {topics} topics, {mask.bit_length()} topic bits, {mask:b} topic mask")
     if parsed["input"]:
-        say("Data loaded.")
-    say(f"max tokens: {int(state.lengths.max(initial=0))}\ntotal tokens: {state.n_tokens}")
+        print_note("Data loaded.")
+    print_note(f"max tokens: {int(state.lengths.max(initial=0))}\ntotal tokens: {state.n_tokens}")
     if parsed["num-threads"] > 1:
-        say("note: the number of threads decides the time alone; the result is the same with any")
+        print_note("note: the number of threads decides the time alone; the result is the same with any")
     if state.n_tokens and (settings.iterations or settings.icm):
-        state = _train(state, instances, settings, parsed)
+        state = _train_and_save(state, instances, settings, parsed)
     for name in OUTPUTS:
         if parsed[name]:
             write_output(name, parsed[name], state, instances, settings, parsed)
 
 
-def _settings(parsed: Parsed) -> MalletSettings:
+def _settings_of(parsed: Parsed) -> MalletSettings:
     seed = parsed["random-seed"]
     if seed == 0 and not parsed["no-inference"]:
         seed = secrets.randbelow(2**31 - 1) + 1
-        say(f"random seed: {seed}")
+        print_note(f"random seed: {seed}")
     return MalletSettings(
         topics=parsed["num-topics"],
         iterations=0 if parsed["no-inference"] else parsed["num-iterations"],
@@ -74,19 +74,21 @@ def _settings(parsed: Parsed) -> MalletSettings:
     )
 
 
-def _beginning(parsed: Parsed, settings: MalletSettings) -> tuple[State, Instances, MalletSettings]:
+def _first_state(parsed: Parsed, settings: MalletSettings) -> tuple[State, Instances, MalletSettings]:
     """The state to begin with: of a model, of a state file, or random."""
     if parsed["input-model"]:
         if parsed["input"] or parsed["input-state"]:
-            say("note: --input-model brings documents and topics of its own; --input and --input-state are not read")
+            print_note(
+                "note: --input-model brings documents and topics of its own; --input and --input-state are not read"
+            )
         state, instances = load_model(parsed["input-model"])
         return state, instances, continued_settings(settings, state)
     path = parsed.need("input", "the instances that import-file or import-dir made (or --input-model)")
     if path.startswith("db:"):
         raise InputError(f"--input {path}: databases are not read; give a file of instances")
-    instances = sequences(path)
+    instances = load_sequences(path)
     if parsed["input-state"]:
-        say("Initializing from saved state.")
+        print_note("Initializing from saved state.")
         state = state_from_file(parsed["input-state"], instances)
         return state, instances, continued_settings(settings, state)
     return random_state(instances, settings), instances, settings
@@ -154,23 +156,23 @@ class TrainingTeller:
     def end(self) -> None:
         """The time that the sweeps took, once."""
         if not self.ended and self.settings.iterations:
-            self.tell(f"\nTotal time: {duration(round(time.monotonic() - self.began))}")
+            self.tell(f"\nTotal time: {spell_duration(round(time.monotonic() - self.began))}")
         self.ended = True
 
     def tell(self, text: str) -> None:
         if sys.stderr.isatty():
             self.progress.message(text)
         else:
-            say(text)
+            print_note(text)
 
 
-def duration(seconds: int) -> str:
+def spell_duration(seconds: int) -> str:
     """Days, hours, minutes and seconds; parts that are zero are left out, but for seconds."""
     parts = [(seconds // 86400, "days"), (seconds // 3600 % 24, "hours"), (seconds // 60 % 60, "minutes")]
     return "".join(f"{number} {unit} " for number, unit in parts if number) + f"{seconds % 60} seconds"
 
 
-def _train(state: State, instances: Instances, settings: MalletSettings, parsed: Parsed) -> State:
+def _train_and_save(state: State, instances: Instances, settings: MalletSettings, parsed: Parsed) -> State:
     """Run all sweeps; an interruption ends them after the one that is under way, and saves the model."""
     listener: TrainingTeller | None = None
 
@@ -180,7 +182,10 @@ def _train(state: State, instances: Instances, settings: MalletSettings, parsed:
 
     run = MalletTraining(state, settings, learnt)
     quiet = not sys.stderr.isatty()
-    with for_terminal("train-topics", settings.iterations, "sweeps", quiet=quiet) as progress, _stopping() as stop:
+    with (
+        for_terminal("train-topics", settings.iterations, "sweeps", quiet=quiet) as progress,
+        _stop_on_signals() as stop,
+    ):
         listener = TrainingTeller(run, instances, settings, parsed, progress)
         if settings.iterations:
             listener.before(1)
@@ -193,14 +198,14 @@ def _train(state: State, instances: Instances, settings: MalletSettings, parsed:
         path = f"{parsed['output-model']}.{listener.done + 1}"  # as --output-model-interval names it: before this sweep
         listener.save(path)
         left = settings.iterations - listener.done
-        say(f"stopped after {listener.done} sweeps; to go on: --input-model {path} --num-iterations {left}")
+        print_note(f"stopped after {listener.done} sweeps; to go on: --input-model {path} --num-iterations {left}")
     else:
-        say(f"stopped after {listener.done} sweeps; nothing is written")
+        print_note(f"stopped after {listener.done} sweeps; nothing is written")
     raise click.exceptions.Exit(130)
 
 
 @contextmanager
-def _stopping() -> Iterator[Any]:
+def _stop_on_signals() -> Iterator[Any]:
     """SIGINT and SIGTERM ask for an end, the second time at once."""
     asked = False
 
@@ -209,7 +214,7 @@ def _stopping() -> Iterator[Any]:
         if asked:
             raise KeyboardInterrupt
         asked = True
-        say("finishing the sweep (once more: stop at once) …")
+        print_note("finishing the sweep (once more: stop at once) …")
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -8,14 +8,14 @@ import sys
 
 import numpy as np
 
-from topicx.cli.common import check_outputs, say
+from topicx.cli.common import check_outputs, print_note
 from topicx.errors import InputError
 from topicx.evaluate.left_to_right import left_to_right
 from topicx.files.container import atomic_output
 from topicx.interop import mallet_write as write
 from topicx.interop.mallet_numbers import fixed_decimals, java_double
 from topicx.mallet.instance_changes import PRUNING, changed_instances, split_instances
-from topicx.mallet.instance_lists import load_instances, sequences
+from topicx.mallet.instance_lists import load_instances, load_sequences
 from topicx.mallet.instance_views import asked_views
 from topicx.mallet.mallet_files import load_topics
 from topicx.mallet.mallet_inference import inferred_shares, known_documents, word_by_word
@@ -58,27 +58,27 @@ def prune_or_split(parsed: Parsed) -> None:
     check_outputs([output, *files] if not splitting else files)
     for label, value in (("Training portion", training), ("Validation portion", validation),
                          ("Testing portion", testing)):  # fmt: skip
-        say(f"{label} = {java_double(value)}")
-    say(f"Prune info gain = {parsed['prune-infogain']}\nPrune count = {parsed['prune-count']}\n"
+        print_note(f"{label} = {java_double(value)}")
+    print_note(f"Prune info gain = {parsed['prune-infogain']}\nPrune count = {parsed['prune-count']}\n"
         f"Prune df = {parsed['prune-document-freq']}\n"
         f"idf range = {java_double(parsed['min-idf'])}-{java_double(parsed['max-idf'])}")  # fmt: skip
     instances = load_instances(parsed["input"])
     seed = parsed["random-seed"] if "random-seed" in parsed.given else secrets.randbits(31)
-    instances = changed_instances(instances, parsed, seed, say, silent if output == "-" else print)
+    instances = changed_instances(instances, parsed, seed, print_note, say_nothing if output == "-" else print)
     if splitting:
         for part, path in zip(split_instances(instances, (training, testing, validation), seed), files):
             if len(part):
-                say(f"Writing instance list to {path}")
+                print_note(f"Writing instance list to {path}")
                 part.save(path)
         return
     if not (pruning or changing):
-        say(f"{name} was invoked, but did not change anything")
+        print_note(f"{name} was invoked, but did not change anything")
         output = output or parsed["training-file"]
-    say(f"Writing instance list to {output}")
+    print_note(f"Writing instance list to {output}")
     instances.save(str(output))
 
 
-def silent(_: str) -> None:
+def say_nothing(_: str) -> None:
     """Say nothing: standard output is taken."""
 
 
@@ -90,14 +90,16 @@ def infer_topics(parsed: Parsed) -> None:
     check_outputs([parsed["output-doc-topics"], parsed["output-state"]])
     model = load_topics(path)
     write.check_writable(model, "--inferencer")
-    instances = sequences(source)
+    instances = load_sequences(source)
     corpus = instances.corpus
     # The generator that MALLET keeps in the inferencer makes repeated calls agree; so does its seed.
     seed = parsed["random-seed"] or int((model.meta.get("mallet") or {}).get("seed", 1))
     documents = known_documents(model, corpus)
     unknown = int(documents.unknown.sum())
     if unknown:
-        say(f"note: {unknown:,} of {corpus.n_tokens:,} tokens are of words that the topics do not know; left out")
+        print_note(
+            f"note: {unknown:,} of {corpus.n_tokens:,} tokens are of words that the topics do not know; left out"
+        )
     rows, z = inferred_shares(model, documents, parsed["num-iterations"], parsed["burn-in"], parsed["sample-interval"],
                     seed % 2**32)  # fmt: skip
     if parsed["output-doc-topics"]:
@@ -120,11 +122,11 @@ def evaluate_topics(parsed: Parsed) -> None:
     check_outputs([parsed["output-doc-probs"], parsed["output-prob"]])
     model = load_topics(path)
     write.check_writable(model, "--evaluator")
-    instances = sequences(source)
+    instances = load_sequences(source)
     seed = parsed["random-seed"]
     if seed == -1:
         seed = secrets.randbits(31)
-        say(f"random seed: {seed}")
+        print_note(f"random seed: {seed}")
     particles, resample = parsed["num-particles"], parsed["use-resampling"]
     words = set(model.vocabulary)
     known = np.array([word in words for word in instances.corpus.vocabulary], np.bool_)[instances.corpus.words]
@@ -138,7 +140,7 @@ def evaluate_topics(parsed: Parsed) -> None:
     else:
         values = np.zeros(len(instances))
     if not known.all():
-        say(f"note: {int((~known).sum()):,} of {len(known):,} tokens are of words that the topics do not know; "
+        print_note(f"note: {int((~known).sum()):,} of {len(known):,} tokens are of words that the topics do not know; "
             "they count nothing")  # fmt: skip
     if parsed["output-doc-probs"]:
         with atomic_output(parsed["output-doc-probs"], binary=False) as stream:

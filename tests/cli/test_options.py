@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import lda_corpus, run_topicx
 from tests.places import ROOT
 from topicx import model_registry as models
-from topicx.cli import COMMANDS, spelt
+from topicx.cli import COMMANDS, spell_options
 from topicx.declare import declared_options
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
@@ -100,7 +100,7 @@ def test_no_option_is_ignored(sampler: str, option: str) -> None:
         else declared.capability in sampler_registry.find_sampler(sampler).capabilities
     )
     assert not able, other
-    assert spelt(other.removeprefix("refused: ")).startswith("--" + option.replace("_", "-"))
+    assert spell_options(other.removeprefix("refused: ")).startswith("--" + option.replace("_", "-"))
 
 
 @pytest.mark.parametrize("option", ["phi"])
@@ -115,8 +115,8 @@ def test_estimators_that_a_method_lacks_are_refused(option: str) -> None:
 
 
 def test_options_of_models_are_declared_with_help() -> None:
-    for name in models.names():
-        definition = models.find(name)
+    for name in models.model_names():
+        definition = models.find_definition(name)
         assert definition.summary
         for option, (declared, _) in declared_options(definition.Own).items():
             assert declared.help, f"{name}: {option} has no help"

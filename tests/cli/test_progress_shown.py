@@ -21,7 +21,7 @@ from rich.cells import cell_len
 
 from tests.conftest import Run, lda_corpus, run_topicx
 from topicx import progress
-from topicx.cli.show import hanging
+from topicx.cli.show import hang_text
 from topicx.model import Model
 from topicx.state import State
 
@@ -219,15 +219,15 @@ def test_a_state_with_its_corpus_beside_it(topicx: Run, tmp_path: Path) -> None:
 
 
 def test_words_hang_beneath_words() -> None:
-    assert hanging("0  1.00%  ", "alpha beta gamma delta epsilon", 36) == [
+    assert hang_text("0  1.00%  ", "alpha beta gamma delta epsilon", 36) == [
         "0  1.00%  alpha beta gamma delta", "          epsilon",
     ]  # fmt: skip
-    assert hanging("0  ", "alpha beta", None) == ["0  alpha beta"]
-    lines = hanging("12  ", "大規模 データ " * 8, 40)
+    assert hang_text("0  ", "alpha beta", None) == ["0  alpha beta"]
+    lines = hang_text("12  ", "大規模 データ " * 8, 40)
     assert (
         len(lines) > 2 and all(cell_len(line) <= 40 for line in lines) and all(line[:4] == "    " for line in lines[1:])
     )
-    assert hanging("0  ", "a" * 100, 40) == ["0  " + "a" * 100]  # words are not cut
+    assert hang_text("0  ", "a" * 100, 40) == ["0  " + "a" * 100]  # words are not cut
 
 
 def test_topics_on_a_terminal(topicx: Run, tmp_path: Path) -> None:

@@ -62,10 +62,12 @@ def test_chib_is_unbiased(case: int) -> None:
     _, _, exact = twin.posterior(words, np.array(phi), np.array(alpha))
     tokens, offsets, keys, rows, alphas, groups, logs = many(words, phi, alpha, 20_000)
     values = np.zeros(20_000)
-    kernel.chib(tokens, offsets, keys, rows, alphas, groups, 3, 4, values)
+    kernel.chib_likelihoods(tokens, offsets, keys, rows, alphas, groups, 3, 4, values)
     found = np.exp(values + logs[words].sum())
     assert abs(found.mean() - exact) < 4.5 * found.std() / math.sqrt(len(found))
-    kernel.chib(tokens[: len(words)], offsets[:2], keys[:1], rows, alphas, groups[:1], 20, 50_000, values[:1])
+    kernel.chib_likelihoods(
+        tokens[: len(words)], offsets[:2], keys[:1], rows, alphas, groups[:1], 20, 50_000, values[:1]
+    )
     assert abs(values[0] + logs[words].sum() - math.log(exact)) < 0.02
 
 

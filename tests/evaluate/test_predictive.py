@@ -15,7 +15,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import halve_documents
 from topicx.errors import InputError
 from topicx.evaluate.predictive import Predictive
-from topicx.evaluate.silhouettes import silhouettes, thinned
+from topicx.evaluate.silhouettes import measure_silhouettes, thin_documents
 from topicx.state import State
 from topicx.strings import Strings
 
@@ -57,7 +57,7 @@ def test_predictive_perplexity_is_the_mean_over_states_of_each_word() -> None:
 def test_silhouettes_against_their_definition() -> None:
     random = np.random.default_rng(2)
     rows = np.concatenate([random.dirichlet(row, 6) for row in np.eye(3) * 30 + 0.3])
-    found = silhouettes(rows, [2, 3, 5, 17])
+    found = measure_silhouettes(rows, [2, 3, 5, 17])
     truth = np.repeat(np.arange(3), 6)
     expected = []
     for i, row in enumerate(rows):
@@ -69,8 +69,8 @@ def test_silhouettes_against_their_definition() -> None:
     assert found[1].quartiles()[1] > 0.8 > found[2].quartiles()[1]
     assert np.count_nonzero(found[3].widths == 0) == 16  # each of them alone in its cluster
     with pytest.raises(InputError, match="clusters: 18"):
-        silhouettes(rows, [18])
-    assert len(thinned(10)) == 10 and len(thinned(100_000)) == 4000
+        measure_silhouettes(rows, [18])
+    assert len(thin_documents(10)) == 10 and len(thin_documents(100_000)) == 4000
 
 
 def test_predictive_and_clusters_on_the_command_line(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def offsets_of(lengths):
 def counts_of(words, offsets, paths, S, V):
     found = np.zeros(S, np.int64), np.zeros((S, S), np.int64), np.zeros((V, S), np.int64)
     for path in paths:
-        kernel.count(words, offsets, path, *found)
+        kernel.count_path(words, offsets, path, *found)
     return found
 
 
@@ -283,8 +283,8 @@ def test_passes_equal_sums_over_all_paths(S):
     logs, best = np.zeros(D), np.zeros(D)
     starts, pairs, emits = np.zeros(S), np.zeros((S, S)), np.zeros((V, S))
     gamma, path = np.zeros((len(words), S)), np.zeros(len(words), np.uint8)
-    kernel.expect(words, offsets, 0, D, start, trans, emit, logs, starts, pairs, emits, gamma)
-    kernel.viterbi(words, offsets, 0, D, np.log(start), np.log(trans), np.log(emit), best, path)
+    kernel.expected_counts(words, offsets, 0, D, start, trans, emit, logs, starts, pairs, emits, gamma)
+    kernel.viterbi_paths(words, offsets, 0, D, np.log(start), np.log(trans), np.log(emit), best, path)
     want = np.zeros(S), np.zeros((S, S)), np.zeros((V, S))
     for d in range(D):
         own = words[offsets[d] : offsets[d + 1]]
@@ -309,7 +309,7 @@ def test_passes_equal_sums_over_all_paths(S):
         np.testing.assert_allclose(have, expected, atol=1e-12)
     np.testing.assert_allclose(gamma.sum(axis=1), 1, atol=1e-12)
     apart = np.zeros(D)
-    kernel.forward(words, offsets, 0, D, start, trans, emit, apart)
+    kernel.forward_likelihoods(words, offsets, 0, D, start, trans, emit, apart)
     np.testing.assert_allclose(apart, logs, atol=1e-12)
 
 
@@ -323,21 +323,21 @@ def test_passes_are_safe_where_products_vanish(S):
     emit[3] *= 1e-30
     logs, counts = np.zeros(1), (np.zeros(S), np.zeros((S, S)), np.zeros((V, S)))
     gamma = np.zeros((N, S))
-    kernel.expect(words, offsets, 0, 1, start, trans, emit, logs, *counts, gamma)
+    kernel.expected_counts(words, offsets, 0, 1, start, trans, emit, logs, *counts, gamma)
     total, expected, pairs = twin.forward_backward(words, start, trans, emit)
     assert logs[0] == pytest.approx(total, rel=1e-12)
     np.testing.assert_allclose(gamma, expected, atol=1e-9)
     np.testing.assert_allclose(counts[1], pairs, rtol=1e-8, atol=1e-9)
     path, best = np.zeros(N, np.uint8), np.zeros(1)
-    kernel.viterbi(words, offsets, 0, 1, np.log(start), np.log(trans), np.log(emit), best, path)
+    kernel.viterbi_paths(words, offsets, 0, 1, np.log(start), np.log(trans), np.log(emit), best, path)
     want, score = twin.viterbi(words, np.log(start), np.log(trans), np.log(emit))
     np.testing.assert_array_equal(path, want)
     assert best[0] == pytest.approx(score, rel=1e-14)
     long = np.tile(words, 2000)[:1_000_000]
-    kernel.forward(long, offsets_of([len(long)]), 0, 1, start, trans, emit, logs)
+    kernel.forward_likelihoods(long, offsets_of([len(long)]), 0, 1, start, trans, emit, logs)
     assert np.isfinite(logs[0])
     again, each = np.zeros(1), np.zeros((0, S))
-    kernel.expect(long, offsets_of([len(long)]), 0, 1, start, trans, emit, again, *counts, each)
+    kernel.expected_counts(long, offsets_of([len(long)]), 0, 1, start, trans, emit, again, *counts, each)
     assert again[0] == logs[0]
 
 
@@ -345,7 +345,7 @@ def test_a_sequence_that_cannot_be_is_minus_infinity():
     words = np.array([0, 1, 0], np.uint32)
     emit = np.array([[1.0, 1.0], [0.0, 0.0]])
     logs = np.zeros(1)
-    kernel.forward(words, offsets_of([3]), 0, 1, np.full(2, 0.5), np.full((2, 2), 0.5), emit, logs)
+    kernel.forward_likelihoods(words, offsets_of([3]), 0, 1, np.full(2, 0.5), np.full((2, 2), 0.5), emit, logs)
     assert logs[0] == -np.inf
 
 

@@ -62,8 +62,8 @@ class Case:
             topics = np.array([0, K - 1, K // 2], np.uint16)
             self.pseudo = (np.array([0, 3, 3], np.uint32), topics, np.array([4, 70, 1]))
         self.forms = forms
-        self.rows = rows.build(self.words, self.z, K, self.freq, self.pseudo, *forms)
-        self.totals = rows.totals(*self.rows, K)
+        self.rows = rows.build_rows(self.words, self.z, K, self.freq, self.pseudo, *forms)
+        self.totals = rows.topic_totals_of_rows(*self.rows, K)
         self.alpha = rng.gamma(1.0, 0.3, (groups, K)) + 0.01
         self.groups = rng.integers(0, groups, D).astype(np.uint32) if groups > 1 else np.zeros(0, np.uint32)
         self.beta = (rng.gamma(1.0, beta, V) + 0.001).astype(np.float32)
@@ -74,7 +74,7 @@ class Case:
         other.__dict__.update(self.__dict__)
         start, cells, length, bits = self.rows
         other.z, other.totals = self.z.copy(), self.totals.copy()
-        other.rows = (start, rows.as_aligned(cells.copy()), length.copy(), bits)
+        other.rows = (start, rows.as_aligned_cells(cells.copy()), length.copy(), bits)
         return other
 
     def cell(self, **asked):
@@ -96,8 +96,8 @@ class Case:
         return changed
 
     def verify(self):
-        assert rows.check(*self.rows, self.K, self.words, self.z, self.freq, self.pseudo) == ""
-        np.testing.assert_array_equal(rows.totals(*self.rows, self.K), self.totals)
+        assert rows.check_rows(*self.rows, self.K, self.words, self.z, self.freq, self.pseudo) == ""
+        np.testing.assert_array_equal(rows.topic_totals_of_rows(*self.rows, self.K), self.totals)
 
 
 SPARSE_ONLY, DENSE_ONLY, MIXED = (9.0, 2.0), (0.0, 0.0), (0.125, 0.08)
@@ -136,7 +136,7 @@ def test_twin(kernel, name):
         assert (case.z != NONE).all()
         case.verify()
         for one in (case, twin):
-            rows.rebalance(*one.rows, one.K, one.freq, *one.forms)
+            rows.rebalance_rows(*one.rows, one.K, one.freq, *one.forms)
 
 
 def same(case, twin):
@@ -308,8 +308,8 @@ def test_posterior(kernel, forms):
     # slots wide enough for dense rows: pretend the words are frequent elsewhere
     freq = np.full(V, 16 if forms == DENSE_ONLY else 3, np.int64)
     z = np.zeros(6, np.uint16)
-    layout = rows.build(words, z, K, freq, None, *forms)
-    totals = rows.totals(*layout, K)
+    layout = rows.build_rows(words, z, K, freq, None, *forms)
+    totals = rows.topic_totals_of_rows(*layout, K)
     place = K ** np.arange(5, -1, -1)
     both = np.arange(2, dtype=np.uint32)
     start, cells, length, bits = layout
@@ -336,10 +336,10 @@ def test_check_finds_faults():
     start, cells, length, bits = case.rows
     for at in (0, int(start[5]), len(cells) - 1):
         cells[at] += 1 << bits
-        assert rows.check(*case.rows, case.K, case.words, case.z, case.freq)
+        assert rows.check_rows(*case.rows, case.K, case.words, case.z, case.freq)
         cells[at] -= 1 << bits
     length[2] = 3000
-    assert "word 2" in rows.check(*case.rows, case.K, case.words, case.z, case.freq)
+    assert "word 2" in rows.check_rows(*case.rows, case.K, case.words, case.z, case.freq)
 
 
 def test_csr_and_rebalance_keep_counts():
@@ -347,7 +347,7 @@ def test_csr_and_rebalance_keep_counts():
     want = np.zeros((12, 40), np.int64)
     np.add.at(want, (case.words, case.z), 1)
     for forms in ((9.0, 2.0), (0.0, 0.0), (0.2, 0.1)):
-        rows.rebalance(*case.rows, case.K, case.freq, *forms)
+        rows.rebalance_rows(*case.rows, case.K, case.freq, *forms)
         indptr, topics, counts = rows.to_csr(*case.rows, case.K)
         have = np.zeros_like(want)
         for w in range(12):
@@ -376,7 +376,9 @@ def test_counts_of_documents(topics: int) -> None:
 
     alpha_sum, least = alpha.sum(axis=1)[groups], np.full(topics, 0.02)
     found = np.empty(len(z), np.int64), np.empty(len(z), np.uint16), np.empty(len(z))
-    used = counts.typical(z, offsets, 3, len(lengths), 2, alpha, groups, lengths, alpha_sum, 10.0, least, *found)
+    used = counts.representative_shares(
+        z, offsets, 3, len(lengths), 2, alpha, groups, lengths, alpha_sum, 10.0, least, *found
+    )
     shares = (table / 2 + alpha[groups[3:]]) / (lengths + alpha_sum)[3:, None]
     kept = (table > 0) & (shares >= 0.02) & (lengths[3:, None] >= 10)
     order = np.lexsort((found[1][:used], found[0][:used]))
@@ -389,7 +391,7 @@ def test_counts_of_documents(topics: int) -> None:
 def test_first_topics_are_numpys(topics: int) -> None:
     for key, size in ((3, 0), (1 << 63, 1), (5, 17), (77, 5_000)):
         out = np.full(size, NONE, np.uint16)
-        first_topics.topics(key, topics, out)
+        first_topics.draw_first_topics(key, topics, out)
         generator = np.random.Generator(np.random.Philox(key=key))
         assert np.array_equal(out, generator.integers(0, topics, size, dtype=np.uint16))
 
@@ -400,7 +402,7 @@ def test_rows_of_any_length_as_csr(topics: int) -> None:
     random, words = np.random.default_rng(topics), 40
     w = np.sort(np.minimum(random.zipf(1.5, 4_000) - 1, words - 1)).astype(np.uint32)
     z = random.integers(0, topics, len(w)).astype(np.uint16)
-    built = rows.build(w, z, topics, np.bincount(w, minlength=words), None, 2.0, 0.0)
+    built = rows.build_rows(w, z, topics, np.bincount(w, minlength=words), None, 2.0, 0.0)
     indptr, columns, values = rows.to_csr(*built, topics)
     for word in range(words):
         expected = np.bincount(z[w == word], minlength=topics)

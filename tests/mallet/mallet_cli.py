@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from topicx.cli.mallet import dispatch
+from topicx.cli.mallet import dispatch_command
 from topicx.state import State
 from topicx.strings import Strings
 
@@ -60,7 +60,7 @@ def mallet(*arguments: object) -> tuple[str, str]:
     """Run one of MALLET's commands here; standard output and standard error."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        dispatch([str(argument) for argument in arguments])
+        dispatch_command([str(argument) for argument in arguments])
     out.flush()
     return out.buffer.getvalue().decode("utf-8", "replace"), err.getvalue()  # type: ignore[attr-defined]
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from topicx.errors import InputError
 from topicx.interop import mallet_numbers as numbers
-from topicx.mallet.instance_changes import shuffled
+from topicx.mallet.instance_changes import java_shuffle
 from topicx.mallet.java_regex import java_pattern
-from topicx.mallet.text_pipe import Pipe, Tokens, read_rules, replaced, simple_words, stopwords, without_tags
+from topicx.mallet.text_pipe import Pipe, Tokens, mallet_stopwords, read_rules, replace_text, simple_words, without_tags
 
 TABLE = json.loads(Path(__file__).with_name("mallet_tokens.json").read_text(encoding="utf-8"))
 
@@ -83,7 +83,7 @@ def test_the_kernel_and_the_pattern_agree(text: str) -> None:
 
 
 def test_the_stop_words_are_mallets_523() -> None:
-    words = stopwords()
+    words = mallet_stopwords()
     assert len(words) == 523
     assert {"able", "according", "allow", "apart", "appear", "would", "zero"} <= words
     assert tokens(Pipe(stopwords=words), "The able seaman, according to us") == ["seaman"]
@@ -126,7 +126,7 @@ def test_replacements_and_deletions(tmp_path: Path) -> None:
         return Path(path).read_text().splitlines()
 
     rules = [read_rules(str(tmp_path / "r"), False, lines), read_rules(str(tmp_path / "d"), True, lines)]
-    assert replaced("The Big of the New York: U.S.A.!", rules).split() == [
+    assert replace_text("The Big of the New York: U.S.A.!", rules).split() == [
         "the",
         "_3_apples",
         "new_york",
@@ -188,6 +188,6 @@ def test_short_and_fixed_numbers() -> None:
 
 def test_shuffling_is_javas() -> None:
     """Collections.shuffle of 0 … 9 with new Random(5), new Random(0) and new Random(-7), as a JVM gives them."""
-    assert shuffled(10, 5) == [3, 4, 2, 8, 5, 6, 9, 0, 1, 7]
-    assert shuffled(10, 0) == [4, 8, 9, 6, 3, 5, 2, 1, 7, 0]
-    assert shuffled(10, -7) == [1, 4, 7, 8, 9, 0, 3, 5, 6, 2]
+    assert java_shuffle(10, 5) == [3, 4, 2, 8, 5, 6, 9, 0, 1, 7]
+    assert java_shuffle(10, 0) == [4, 8, 9, 6, 3, 5, 2, 1, 7, 0]
+    assert java_shuffle(10, -7) == [1, 4, 7, 8, 9, 0, 3, 5, 6, 2]

@@ -17,7 +17,7 @@ from topicx._kernels.soft import restricted_soft
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.evaluate.label_measures import LabelMeasures, compare, measure_labels, z_test
+from topicx.evaluate.label_measures import LabelMeasures, compare_f1, measure_labels, z_test
 from topicx.model import Model
 from topicx.model_registry import with_defaults
 from topicx.models.labeled import LabelIndex, allowed_topics
@@ -332,7 +332,7 @@ def test_z_test_of_proportions() -> None:
     assert test["p"] == pytest.approx(1.28e-5, rel=0.02)
     assert z_test(0.3, 0.3, 10) == {"z": 0.0, "p": 1.0}
     with pytest.raises(InputError, match="same ones"):
-        compare({"documents": 3}, {"documents": 4})
+        compare_f1({"documents": 3}, {"documents": 4})
 
 
 # -- runs ------------------------------------------------------------

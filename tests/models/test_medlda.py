@@ -21,16 +21,16 @@ from topicx import Corpus, InputError, MedLDA, Model
 from topicx.engines.threads import Threads
 from topicx.evaluate.cross_validation import cross_validate
 from topicx.evaluate.diagnostics import infer_state
-from topicx.evaluate.prediction_measures import of_classes, of_labels, of_values, predictions
-from topicx.models.label_calibration import comparable, shares_as_new
-from topicx.models.medlda import decision
+from topicx.evaluate.prediction_measures import measure_predictions, of_classes, of_labels, of_values
+from topicx.models.label_calibration import make_scores_comparable, shares_as_new
+from topicx.models.medlda import decision_scores
 from topicx.models.targets import read_targets
 from topicx.predict.inference import Inference, infer
 from topicx.predict.sampling_plan import chain_seed
 from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
-from topicx.views.class_weights import strongest
+from topicx.views.class_weights import strongest_topics
 
 DATA = ROOT.parent / "shared" / "data"
 
@@ -71,7 +71,7 @@ def test_classes_are_learnt(sampler: str) -> None:
     assert model.decision_function(new).shape == (60, 3)
     assert np.mean(model.predict(new) == [new.labels(d)[0] for d in range(60)]) == model.score(new)
     assert model.trace["loss"][-1] < 0.1
-    found = predictions(model.model, new)
+    found = measure_predictions(model.model, new)
     assert np.trace(found["confusion"]) == round(found["accuracy"] * 60)
 
 
@@ -105,7 +105,7 @@ def test_scores_of_labels_are_log_odds_cut_at_as_many_as_there_are() -> None:
     random = np.random.default_rng(5)
     scores = random.normal(-1, 0.1, (400, 70))
     has = random.random((400, 70)) < 1 / (1 + np.exp(6 + 5 * scores * random.choice([1.0, 0.6], 70)))
-    factor, term = comparable(scores, has)
+    factor, term = make_scores_comparable(scores, has)
     assert (factor * scores + term > 0).sum() == has.sum()
     terms = []
     for label in (3, 67):  # beside an optimiser
@@ -120,7 +120,10 @@ def test_scores_of_labels_are_log_odds_cut_at_as_many_as_there_are() -> None:
         terms.append(best[0] - best[1] / s.std() * s.mean())
     assert term[3] - term[67] == pytest.approx(terms[0] - terms[1], abs=1e-2)  # both less where all are cut
     for none in (np.zeros_like(has), np.ones_like(has)):
-        assert np.isfinite(comparable(scores, none)).all() and np.isfinite(comparable(0 * scores, has)).all()
+        assert (
+            np.isfinite(make_scores_comparable(scores, none)).all()
+            and np.isfinite(make_scores_comparable(0 * scores, has)).all()
+        )
 
 
 def test_training_documents_are_read_as_new_ones_in_any_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,11 +146,11 @@ def test_rare_labels_are_predicted() -> None:
     texts = Corpus.from_documents(docs, labels=labels)
     train, new = texts.select(np.arange(900) < 600), texts.select(np.arange(900) >= 600)
     model = MedLDA(30, iterations=25, seed=1, threads=2).fit(train)
-    found = predictions(model.model, new)
+    found = measure_predictions(model.model, new)
     assert model.task == "multilabel"
     assert found["micro_f1"] > 0.8 and found["macro_f1"] > 0.75  # with the classifiers' own zero: .63 and .53
     apart = MedLDA(6, iterations=15, seed=1, threads=2, strategy="one-vs-all").fit(train)
-    assert predictions(apart.model, new)["micro_f1"] > 0.7
+    assert measure_predictions(apart.model, new)["micro_f1"] > 0.7
 
 
 def test_two_classes_several_labels_and_numbers() -> None:
@@ -300,7 +303,8 @@ def test_the_sampler_that_fits() -> None:
 def scores_of(results: list[Result], new: Corpus, **more: Any) -> list[np.ndarray]:
     """The scores of each model alone, with the stream of random numbers that its block has beside others."""
     return [
-        decision(one.model, infer(one.model, new, seed=chain_seed(1, at), **more)) for at, one in enumerate(results)
+        decision_scores(one.model, infer(one.model, new, seed=chain_seed(1, at), **more))
+        for at, one in enumerate(results)
     ]
 
 
@@ -353,8 +357,8 @@ def test_one_against_all_others_is_a_binary_model_for_each_class() -> None:
         MedLDA(**SETTINGS, strategy="one-vs-all", task="binary").fit(two)
     expected = np.hstack(scores_of(alone, new))
     np.testing.assert_allclose(model.decision_function(new), expected, rtol=1e-4, atol=1e-4)
-    assert [row["topics"][0]["topic"] // 6 for row in strongest(model.model)] == [0, 1, 2]
-    assert all(len(row["topics"]) <= 6 for row in strongest(model.model))
+    assert [row["topics"][0]["topic"] // 6 for row in strongest_topics(model.model)] == [0, 1, 2]
+    assert all(len(row["topics"]) <= 6 for row in strongest_topics(model.model))
 
 
 def test_one_against_all_others_on_the_command_line(topicx: CommandLine, tmp_path: Path) -> None:
@@ -438,7 +442,7 @@ def test_targets_that_are_not_there() -> None:
     docs, _ = documents(30)
     model = MedLDA(3, iterations=2).fit(corpus(30)).model
     with pytest.raises(InputError, match=r"sky\), but wet$"):
-        predictions(model, Corpus.from_documents(docs, labels=[["wet"]] * 30))
+        measure_predictions(model, Corpus.from_documents(docs, labels=[["wet"]] * 30))
     with pytest.raises(InputError, match="it has time"):
         read_targets(Corpus.from_documents(docs, times=[1.0] * 30), "auto", "kind")
 

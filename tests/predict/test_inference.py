@@ -61,7 +61,9 @@ def test_kernel_equals_its_twin_bit_by_bit(topics: int, soft: bool) -> None:
     keys = document_keys(corpus.words, corpus.offsets, 9)
     theta = np.zeros((12, topics), np.float32)
     z = np.zeros(corpus.n_tokens, np.uint16)
-    kernel.gibbs(numbers, corpus.offsets, keys, rows, fixed.alpha32, np.zeros(12, np.uint32), 3, 2, 2, soft, theta, z)
+    kernel.sample_theta(
+        numbers, corpus.offsets, keys, rows, fixed.alpha32, np.zeros(12, np.uint32), 3, 2, 2, soft, theta, z
+    )
     for d in range(12):
         words = corpus.words[corpus.offsets[d] : corpus.offsets[d + 1]]
         assert int(keys[d]) == twin.document_key(words, 9)
@@ -79,7 +81,7 @@ def test_long_documents_keep_their_precision() -> None:
     theta, z = np.zeros((1, 20), np.float32), np.zeros(len(words), np.uint16)
     numbers, rows, _ = fixed.rows_for(words)
     keys = document_keys(words, offsets, 1)
-    kernel.gibbs(numbers, offsets, keys, rows, fixed.alpha32, np.zeros(1, np.uint32), 1, 1, 1, True, theta, z)
+    kernel.sample_theta(numbers, offsets, keys, rows, fixed.alpha32, np.zeros(1, np.uint32), 1, 1, 1, True, theta, z)
     counts = np.bincount(z, minlength=20).astype(float)
     p = (counts - np.eye(20)[z] + model.alpha[0]) * model.topic_word.T[words]
     expected = (p / p.sum(axis=1, keepdims=True)).sum(axis=0) + model.alpha[0]
@@ -111,8 +113,8 @@ def test_the_chain_draws_from_the_exact_posterior(case: int) -> None:
     tokens, offsets, keys, rows, alphas, groups, _ = many(words, phi, alpha, times)
     soft, hard = np.zeros((times, len(alpha)), np.float32), np.zeros((times, len(alpha)), np.float32)
     z = np.zeros(len(tokens), np.uint16)
-    kernel.gibbs(tokens, offsets, keys, rows, alphas, groups, 60, 1, 1, True, soft, z)
-    kernel.gibbs(tokens, offsets, keys, rows, alphas, groups, 60, 1, 1, False, hard, z)
+    kernel.sample_theta(tokens, offsets, keys, rows, alphas, groups, 60, 1, 1, True, soft, z)
+    kernel.sample_theta(tokens, offsets, keys, rows, alphas, groups, 60, 1, 1, False, hard, z)
     place = {state: i for i, state in enumerate(states)}
     found = np.bincount([place[tuple(row)] for row in z.reshape(times, -1).tolist()], minlength=len(states))
     frequent = exact * times >= 5

@@ -23,7 +23,7 @@ from topicx.estimate import estimate, theta
 from topicx.estimate.path_estimates import join_path_rows
 from topicx.evaluate.diagnostics import topic_diagnostics
 from topicx.evaluate.model_likelihood import joint_log_likelihood
-from topicx.evaluate.path_agreement import agreement
+from topicx.evaluate.path_agreement import measure_agreement
 from topicx.run import Run
 from topicx.sampling import sampler_registry
 from topicx.sampling.run_options import Options
@@ -305,7 +305,7 @@ def test_rows_are_joined_whatever_the_batches(batch: int) -> None:
 
 def test_agreement_counts_pairs() -> None:
     state = trained(iterations=5)
-    found = agreement(state)
+    found = measure_agreement(state)
     z = state.z.reshape(3, -1)
     for i in range(state.n_tokens):
         assert np.isclose(found.tokens[i], np.mean([a[i] == b[i] for a, b in combinations(z, 2)]))
@@ -319,9 +319,9 @@ def test_agreement_counts_pairs() -> None:
     assert np.isclose(found.unanimous, np.mean((z == z[0]).all(axis=0)))
     assert 0.2 < found.mean < 1
     state.z = np.tile(z[0], 3)
-    assert (agreement(state).mean, agreement(state).unanimous) == (1, 1)
+    assert (measure_agreement(state).mean, measure_agreement(state).unanimous) == (1, 1)
     with pytest.raises(InputError, match="one path"):
-        agreement(state.path(0))
+        measure_agreement(state.path(0))
 
 
 # -- the command line ------------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def test_paths_of_the_command_line(topicx: Topicx, tmp_path: Path) -> None:
     written = np.load(tmp_path / "a.npz")
     np.testing.assert_allclose(written["theta"], theta(state), atol=1e-6)
     found = json.loads(told("evaluate", "a.model", "a.state", "-m", "agreement", "--top", 4, "--json"))["agreement"]
-    known = agreement(state)
+    known = measure_agreement(state)
     assert np.isclose(found["mean"], known.mean)
     assert np.allclose([row["agreement"] for row in found["documents"]], known.documents)
     assert np.allclose([row["agreement"] for row in found["topics"]], known.topics)

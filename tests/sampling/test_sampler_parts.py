@@ -21,7 +21,7 @@ from topicx.sampling.samplers import partially_collapsed
 def test_a_walker_table_stands_for_its_weights(n: int) -> None:
     random = np.random.default_rng(n)
     for weights in (random.random(n), random.random(n) ** 20, np.ones(n), np.arange(n) == n // 2):
-        keep, other, total = alias_kernel.table(weights.astype(np.float32))
+        keep, other, total = alias_kernel.make_alias_table(weights.astype(np.float32))
         exact = weights.astype(np.float32).astype(float)
         assert total == pytest.approx(exact.sum())
         assert np.allclose(twin.probabilities(keep, other), exact / exact.sum(), atol=2e-7 / n, rtol=2e-6)
@@ -30,14 +30,14 @@ def test_a_walker_table_stands_for_its_weights(n: int) -> None:
 
 def test_draws_from_a_walker_table() -> None:
     weights = np.array([1, 0, 5, 0.5, 3], np.float32)
-    keep, other, _ = alias_kernel.table(weights)
+    keep, other, _ = alias_kernel.make_alias_table(weights)
     u = (np.arange(20_000) + 0.5) / 20_000
-    counts = np.bincount([alias_kernel.draw(keep, other, x) for x in u], minlength=5)
+    counts = np.bincount([alias_kernel.draw_from_alias_table(keep, other, x) for x in u], minlength=5)
     assert np.allclose(counts / 20_000, weights / weights.sum(), atol=1e-3)
 
 
 def test_a_table_of_no_weight_is_uniform() -> None:
-    keep, other, total = alias_kernel.table(np.zeros(4, np.float32))
+    keep, other, total = alias_kernel.make_alias_table(np.zeros(4, np.float32))
     assert total == 0
     assert np.allclose(twin.probabilities(keep, other), 0.25)
 
@@ -57,7 +57,7 @@ MEANS = (0.01, 0.7, 5.0, 11.9, 12.0, 30.0, 1000.0)
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_gamma_variates(shape: float) -> None:
-    x = partial_kernel.gammas(shape, 20_000, 5)
+    x = partial_kernel.draw_gammas(shape, 20_000, 5)
     x = x[x > 1e-40]  # the smallest are zero; below shape 1 they are compared with the part above
     below = stats.gamma.cdf(1e-40, shape)
     uniform = (stats.gamma.cdf(x, shape) - below) / (1 - below)
@@ -66,7 +66,7 @@ def test_gamma_variates(shape: float) -> None:
 
 @pytest.mark.parametrize("mean", MEANS)
 def test_poisson_variates(mean: float) -> None:
-    x = partial_kernel.poissons(mean, 20_000, 7)
+    x = partial_kernel.draw_poissons(mean, 20_000, 7)
     support = np.arange(int(mean + 40 + 20 * np.sqrt(mean)))
     p = harness.chi_square_p(
         np.bincount(x, minlength=len(support)), 20_000 * stats.poisson.pmf(support, mean), at_least=8

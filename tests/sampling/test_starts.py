@@ -70,9 +70,9 @@ def test_topics_are_drawn_as_the_assignments_say() -> None:
     offsets, pair_offsets = (np.arange(documents + 1, dtype=np.int64) * n for n in (5, 3))
     z = np.empty(len(words), np.uint16)
     for first, last in ((0, 1500), (1500, documents)):
-        soft_start.draw(gamma, pair_words, pair_offsets, words, offsets, first, last, 3, 77, z)
+        soft_start.draw_topics(gamma, pair_words, pair_offsets, words, offsets, first, last, 3, 77, z)
     again = np.empty_like(z)
-    soft_start.draw(gamma, pair_words, pair_offsets, words, offsets, 0, documents, 3, 77, again)
+    soft_start.draw_topics(gamma, pair_words, pair_offsets, words, offsets, 0, documents, 3, 77, again)
     assert np.array_equal(z, again)
     assert pairs.count_pairs(words, offsets, 3) == 3 * documents
     assert np.all(z[words == 1] == K - 1)

@@ -31,7 +31,7 @@ LEVEL = harness.LEVEL
 @pytest.mark.parametrize("a", [0.0, 0.01, 0.7, 40.0])
 def test_inverse_gaussian_variates(a: float) -> None:
     draws = np.empty(20_000)
-    kernel.wald(a, len(draws), 5, draws)
+    kernel.draw_inverse_gaussians(a, len(draws), 5, draws)
     if a == 0:
         p = stats.kstest(draws, stats.levy.cdf).pvalue
     else:  # mean 1 / a, shape 1
@@ -53,7 +53,9 @@ def test_the_polya_gamma_density_is_that_of_its_series() -> None:
 def test_polya_gamma_variates_far_out(z: float) -> None:
     """Found by fuzzing: where a margin is so large that the density is a spike, the rejection had no end."""
     draws = np.empty(20_000)
-    kernel.polya_gamma(1.5, z, polya_gamma.log_density_table(1.5), polya_gamma.SMALLEST, polya_gamma.LARGEST, 7, draws)
+    kernel.draw_polya_gammas(
+        1.5, z, polya_gamma.log_density_table(1.5), polya_gamma.SMALLEST, polya_gamma.LARGEST, 7, draws
+    )
     mean, spread = 1.5 / (2 * z), np.sqrt(1.5 / (2 * z**3))
     assert abs(draws.mean() - mean) < 5 * spread / np.sqrt(len(draws)) + 1e-12 * mean
     assert z > 1e20 or abs(draws.std() / spread - 1) < 0.05
@@ -63,7 +65,7 @@ def test_polya_gamma_variates_far_out(z: float) -> None:
 def test_polya_gamma_variates(shape: float, z: float) -> None:
     """Against sums of their gammas (Polson, Scott & Windle 2013, eq. 2), and the moments."""
     draws = np.empty(20_000)
-    kernel.polya_gamma(
+    kernel.draw_polya_gammas(
         shape, z, polya_gamma.log_density_table(shape), polya_gamma.SMALLEST, polya_gamma.LARGEST, 7, draws
     )
     mean = shape / 4 if z == 0 else shape / (2 * z) * np.tanh(z / 2)

@@ -103,9 +103,9 @@ def test_special_functions_are_those_of_scipy() -> None:
         "trigamma": lambda x: scipy.special.polygamma(1, x),
     }  # fmt: skip
     for name, function in known.items():
-        np.testing.assert_allclose(bounds.special(name, x), function(x), rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(bounds.special_function(name, x), function(x), rtol=1e-12, atol=1e-13)
     y = np.linspace(-600, 600, 3001)
-    np.testing.assert_allclose(bounds.special("exp", y), np.exp(y), rtol=1e-15)
+    np.testing.assert_allclose(bounds.special_function("exp", y), np.exp(y), rtol=1e-15)
 
 
 def test_pairs_are_the_distinct_words_of_each_document(corpus: Corpus) -> None:

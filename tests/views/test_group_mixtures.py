@@ -16,14 +16,14 @@ from tests.places import ROOT, SHARED
 from topicx.errors import InputError
 from topicx.models.compound import mean_times, spans_of
 from topicx.strings import Strings
-from topicx.views.group_mixtures import contrasts, log_odds, mixtures
+from topicx.views.group_mixtures import contrast_words, log_odds, mixtures_of_model
 
 
 def test_mixtures_are_those_of_the_draws_and_trends_their_slopes() -> None:
     corpus = corpus_of(60, gamma=3.0)
     corpus.time = np.repeat([2001.0, 1990.0, 1995.0], 60)
     model = train(corpus, "compound", own={"gamma": 3.0, "pi_burn_in": 20}, iterations=120).model
-    plain, ordered = mixtures(model), mixtures(model, "time", 0.8)
+    plain, ordered = mixtures_of_model(model), mixtures_of_model(model, "time", 0.8)
     assert plain.names == ["c0", "c1", "c2"] and ordered.names == ["c1", "c2", "c0"]
     assert ordered.times.tolist() == [1990, 1995, 2001] and plain.documents.tolist() == [60, 60, 60]
     low, high = ordered.intervals()
@@ -35,7 +35,7 @@ def test_mixtures_are_those_of_the_draws_and_trends_their_slopes() -> None:
         line = np.polyfit(ordered.times - 1990, ordered.mean[:, trend.topic], 1)[0]
         assert trend.slope == pytest.approx(line, abs=1e-6) and trend.low <= trend.high
     with pytest.raises(InputError, match="no collections"):
-        mixtures(train(corpus, "lda", iterations=5).model)
+        mixtures_of_model(train(corpus, "lda", iterations=5).model)
 
 
 def test_contrast_words() -> None:
@@ -47,7 +47,7 @@ def test_contrast_words() -> None:
     inside = np.flatnonzero((state.z == first) & (np.repeat(state.groups, state.lengths) == 2))
     words[inside[::3]] = 59
     state.words = words
-    found = contrasts(result.model, state, 3)
+    found = contrast_words(result.model, state, 3)
     assert found[first][2][0][0] == "w59" and found[first][2][0][1] > 3
     assert all(word != "w59" for word, _ in found[first][0] + found[first][1])
     assert np.array_equal(np.sign(log_odds(np.array([[9.0, 1], [1, 9]]))), [[1, -1], [-1, 1]])

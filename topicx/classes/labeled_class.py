@@ -14,7 +14,7 @@ from topicx.classes.lda_class import FURTHER, LDA
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
 from topicx.evaluate.label_measures import measure_labels
-from topicx.models.labeled import Labeled
+from topicx.models.labeled import LabeledDefinition
 from topicx.predict.label_reader import label, label_reader
 from topicx.run import Result, Run, pooled
 from topicx.sampling.run_options import Options
@@ -42,8 +42,8 @@ class LabeledLDA(LDA):
         super().__init__(**{name: options.pop(name) for name in ("seed", *FURTHER) if name in options})
         common = {name: self._parameters[name] for name in ("seed", *FURTHER)}
         self._parameters = {"model": model, "chains": chains, **common, **options}
-        definition = models.find(model)
-        if not issubclass(definition, Labeled):
+        definition = models.find_definition(model)
+        if not issubclass(definition, LabeledDefinition):
             raise InputError(f"the topics of the model {model} are no labels: labeled, prior and dependency are meant")
         check_whole("chains", chains, 1, 1000)
         own = {each.name for each in fields(definition.Own)}

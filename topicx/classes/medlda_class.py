@@ -15,7 +15,7 @@ from topicx.classes.lda_class import FURTHER, LDA
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
-from topicx.models.medlda import Medlda, MedldaOptions, decision, predicted
+from topicx.models.medlda import MedldaDefinition, MedldaOptions, decision_scores, predicted
 from topicx.models.targets import classes_of
 from topicx.run import Result, Run, pooled
 from topicx.sampling.run_options import Options
@@ -42,7 +42,7 @@ class MedLDA(LDA):
         own = {name: value for name, value in options.items() if name in names and value != theirs[name]}
         rest = {name: value for name, value in options.items() if name not in names}
         check_known("MedLDA", Options, rest, [*FURTHER, *names])
-        Medlda(MedldaOptions(**own))  # what is wrong with them is said now
+        MedldaDefinition(MedldaOptions(**own))  # what is wrong with them is said now
         super().__init__(topics, model="medlda", own=own, **models.with_defaults("medlda", rest))
         self._parameters = {name: self._parameters[name] for name in self._parameters if name not in ("model", "own")}
         self._parameters |= theirs | given
@@ -84,7 +84,7 @@ class MedLDA(LDA):
     def decision_function(self, corpus: Corpus, **options: Any) -> NDArray[np.float64]:
         """The score of each document and task; of two classes one number a document, above 0 for the second (of two
         classifiers half their difference), and of a regression the value. See `transform`."""
-        scores = decision(self.model, self.transform(corpus, **options))
+        scores = decision_scores(self.model, self.transform(corpus, **options))
         if self.task == "multiclass" and scores.shape[1] == 2:
             return np.asarray((scores[:, 1] - scores[:, 0]) / 2)
         return scores[:, 0] if scores.shape[1] == 1 and self.task != "multilabel" else scores
@@ -96,7 +96,7 @@ class MedLDA(LDA):
 
     def score(self, corpus: Corpus, **options: Any) -> float:
         """Accuracy; of a regression the predictive R²; of several labels the micro-averaged F1."""
-        from topicx.evaluate.prediction_measures import predictions
+        from topicx.evaluate.prediction_measures import measure_predictions
 
-        found = predictions(self.model, corpus, threads=self.threads, **options)
+        found = measure_predictions(self.model, corpus, threads=self.threads, **options)
         return float(found[{"regression": "r2", "multilabel": "micro_f1"}.get(self.task, "accuracy")])

@@ -19,5 +19,5 @@ def log_linear_prior(rows: NDArray[np.float64], coefficients: NDArray[np.float64
     for column, weights in zip(rows.T, coefficients.T, strict=True):
         total += column[:, None] * weights
     np.clip(total, -STEEPEST, STEEPEST, out=total)
-    found: NDArray[np.float64] = bounds.special("exp", total.ravel()).reshape(total.shape)
+    found: NDArray[np.float64] = bounds.special_function("exp", total.ravel()).reshape(total.shape)
     return found

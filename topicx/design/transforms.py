@@ -118,7 +118,7 @@ def _nothing(name: str, x: Floats, options: Options) -> State:
 def _logarithm(divisor: float) -> Callable[[Floats, Options, State], Floats]:
     def apply(x: Floats, options: Options, state: State) -> Floats:
         found = np.full(len(x), np.nan)
-        found[x > 0] = bounds.special("log", x[x > 0])
+        found[x > 0] = bounds.special_function("log", x[x > 0])
         return found / divisor
 
     return apply
@@ -127,7 +127,7 @@ def _logarithm(divisor: float) -> Callable[[Floats, Options, State], Floats]:
 def _exponential(x: Floats, options: Options, state: State) -> Floats:
     small = np.abs(x) <= 700
     found = np.full(len(x), np.nan)
-    found[small] = bounds.special("exp", x[small])
+    found[small] = bounds.special_function("exp", x[small])
     return found
 
 

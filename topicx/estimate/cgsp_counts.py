@@ -113,13 +113,13 @@ class Conditionals:
         state = self.state
         words = np.ascontiguousarray(state.words)
         word_offsets = np.zeros(state.n_words + 1, np.int64)
-        counting.frequencies(words, word_offsets[1:])
+        counting.add_word_counts(words, word_offsets[1:])
         np.cumsum(word_offsets, out=word_offsets)
         documents = np.empty(state.n_tokens, np.uint32)
         self._z = np.empty(state.n_tokens, np.uint16)
         self._first_of_word = np.zeros(state.n_words + 1, np.int64)
         self._first_of_document = np.zeros(state.n_documents + 1, np.int64)
-        kernel.group(
+        kernel.group_tokens_by_word(
             words, np.ascontiguousarray(state.z), state.offsets, word_offsets[:-1].copy(), documents, self._z,
             self._first_of_word, self._first_of_document,
         )  # fmt: skip
@@ -140,7 +140,7 @@ class Conditionals:
         indptr, topics, counts = by_word[:3]
 
         def sort(part: tuple[int, int]) -> None:
-            kernel.pairs(
+            kernel.find_pairs(
                 *part, word_offsets, self._first_of_word, documents, self._z, indptr, topics, counts,
                 self._pair_document, self._pair_word, self._pair_begin, self._own,
             )  # fmt: skip
@@ -231,7 +231,7 @@ class Conditionals:
 
         def tally(part: tuple[int, int]) -> NDArray[np.int64]:
             histogram = np.zeros(1 << 14, np.int64)
-            kernel.tally(computed(part).view(np.uint64), histogram)
+            kernel.tally_magnitudes(computed(part).view(np.uint64), histogram)
             return histogram
 
         histogram = np.zeros(1 << 14, np.int64)

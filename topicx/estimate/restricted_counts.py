@@ -104,7 +104,9 @@ def word_order(
     np.cumsum(np.bincount(words, minlength=state.n_words), out=offsets[1:])
     documents, z = np.empty(len(words), np.uint32), np.empty(len(words), np.uint16)
     unused = np.zeros(state.n_words + 1, np.int64), np.zeros(state.n_documents + 1, np.int64)
-    grouping.group(words, np.ascontiguousarray(state.z), state.offsets, offsets[:-1].copy(), documents, z, *unused)
+    grouping.group_tokens_by_word(
+        words, np.ascontiguousarray(state.z), state.offsets, offsets[:-1].copy(), documents, z, *unused
+    )
     return offsets, documents, z
 
 

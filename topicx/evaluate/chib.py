@@ -31,7 +31,7 @@ def chib(
 
     def work(words: Any, offsets: Any, keys: Any, rows: Any, alphas: Any, rows_of: Any) -> Any:
         values = np.zeros(len(offsets) - 1)
-        kernel.chib(words, offsets, keys, rows, alphas, rows_of, burn_in, samples, values)
+        kernel.chib_likelihoods(words, offsets, keys, rows, alphas, rows_of, burn_in, samples, values)
         return values, {}
 
     return held_out(phi, alpha, corpus, work, method="chib", seed=seed, groups=groups, threads=threads)

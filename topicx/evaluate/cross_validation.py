@@ -12,7 +12,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.declare import check_whole
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.evaluate.prediction_measures import predictions
+from topicx.evaluate.prediction_measures import measure_predictions
 from topicx.run import Run, pooled
 from topicx.sampling import random_streams
 from topicx.sampling.run_options import Options
@@ -52,7 +52,7 @@ def cross_validate(
                     run = (run if chain == 0 else run.next(chain)).train()
                     model = pooled(model, chain, run.result(theta="cgs", phi="cgs", examples=0).model)
                 assert model is not None
-                found = predictions(model, corpus.select(fold == held_out), threads=engine.threads)
+                found = measure_predictions(model, corpus.select(fold == held_out), threads=engine.threads)
                 name = FIGURE[found["task"]]
                 scores.append(float(found[name]))
             row: dict[str, Any] = {"topics": number, "lambda": weight, "figure": name, "mean": float(np.mean(scores)),

@@ -51,13 +51,13 @@ def topic_diagnostics(
     """
     if top < 1:
         raise InputError(f"top: {top} must be at least 1")
-    state = documents if isinstance(documents, State) else infer_state(_needed(model), documents, **options)
+    state = documents if isinstance(documents, State) else infer_state(_model_needed(model), documents, **options)
     if model is not None and model.n_topics != state.n_topics:
         raise InputError(f"the model has {model.n_topics} topics, but the state has {state.n_topics}")
     return _Diagnostics(state, model, top).rows()
 
 
-def _needed(model: Model | None) -> Model:
+def _model_needed(model: Model | None) -> Model:
     if model is None:
         raise InputError("diagnostics of a corpus need a model; a state has its own topics")
     return model

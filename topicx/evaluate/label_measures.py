@@ -116,7 +116,7 @@ def z_test(value: float, reference: float, documents: int) -> dict[str, float]:
     return {"z": z, "p": math.erfc(abs(z) / math.sqrt(2))}
 
 
-def compare(result: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+def compare_f1(result: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """`z_test` of each F1 against another model's on the same documents."""
     if result["documents"] != reference["documents"]:
         raise InputError(

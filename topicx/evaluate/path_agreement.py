@@ -33,7 +33,7 @@ class Agreement:
     paths: int
 
 
-def agreement(state: State) -> Agreement:
+def measure_agreement(state: State) -> Agreement:
     """How far the paths of a state agree."""
     if state.paths < 2:
         raise InputError("agreement: the state has one path; it is between paths (topicx train --paths)")

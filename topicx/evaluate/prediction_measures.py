@@ -18,12 +18,12 @@ from topicx.model import Model
 from topicx.predict.inference import infer
 
 
-def predictions(model: Model, corpus: Corpus, target: str | None = None, **options: Any) -> dict[str, Any]:
+def measure_predictions(model: Model, corpus: Corpus, target: str | None = None, **options: Any) -> dict[str, Any]:
     """Predict every document of the corpus that has a target, and compare. `options`: those of `infer`.
 
     target: the column of the corpus that holds the targets (None: that of the training).
     """
-    from topicx.models.medlda import decision, labels_of
+    from topicx.models.medlda import decision_scores, labels_of
     from topicx.models.targets import classes_of, read_targets
 
     task = model.meta.get("task")
@@ -37,7 +37,7 @@ def predictions(model: Model, corpus: Corpus, target: str | None = None, **optio
         _check_known(
             classes, [name for each in told.truth if each for name in ([each] if task != "multilabel" else each)]
         )
-    scores = decision(model, infer(model, corpus, **options))[known]
+    scores = decision_scores(model, infer(model, corpus, **options))[known]
     truth = [told.truth[int(document)] for document in known]
     about: dict[str, Any] = {"task": task, "documents": len(known), "without_target": corpus.n_documents - len(known)}
     if task == "regression":
@@ -72,7 +72,7 @@ def of_classes(truth: Sequence[str], predicted: Sequence[str], classes: Sequence
     confusion = np.zeros((len(names), len(names)), np.int64)
     np.add.at(confusion, ([index[name] for name in truth], [index[name] for name in predicted]), 1)
     right = np.diag(confusion)
-    f1 = _f1(right, confusion.sum(axis=0), confusion.sum(axis=1))
+    f1 = _f1_scores(right, confusion.sum(axis=0), confusion.sum(axis=1))
     return {
         "accuracy": float(right.sum() / max(len(truth), 1)), "macro_f1": float(np.nanmean(f1)), "classes": names,
         "f1": dict(zip(names, f1.tolist())), "confusion": confusion.tolist(),
@@ -95,13 +95,13 @@ def of_labels(
         for document, each in enumerate(chosen):
             guess[document, list(each)] = True
         hits, said, there = (truth & guess).sum(axis=0), guess.sum(axis=0), truth.sum(axis=0)
-        found[f"{name}micro_f1"] = float(_f1(hits.sum(), said.sum(), there.sum()))
-        found[f"{name}macro_f1"] = float(np.nanmean(_f1(hits, said, there)))
+        found[f"{name}micro_f1"] = float(_f1_scores(hits.sum(), said.sum(), there.sum()))
+        found[f"{name}macro_f1"] = float(np.nanmean(_f1_scores(hits, said, there)))
     first = truth[np.arange(len(truth)), order[:, 0]] if len(truth) else np.zeros(0)
     return found | {"first_is_right": float(np.mean(first)) if len(truth) else float("nan")}
 
 
-def _f1(hits: Any, said: Any, there: Any) -> NDArray[np.float64]:
+def _f1_scores(hits: Any, said: Any, there: Any) -> NDArray[np.float64]:
     """2 hits / (predicted + true); NaN where a class occurs in neither."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(2 * np.asarray(hits, np.float64) / (np.asarray(said) + np.asarray(there)))

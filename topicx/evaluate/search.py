@@ -131,7 +131,7 @@ def search(
 
 def check_model(name: str) -> None:
     """InputError if the number of this model's topics is not to be searched for."""
-    why = models.find(name).elsewhere
+    why = models.find_definition(name).elsewhere
     if why:
         raise InputError(f"search: is not for the model {name}: {why}")
 

@@ -34,7 +34,7 @@ class Silhouettes:
         return float(low), float(median), float(high)
 
 
-def silhouettes(rows: NDArray[np.floating], numbers: Sequence[int]) -> list[Silhouettes]:
+def measure_silhouettes(rows: NDArray[np.floating], numbers: Sequence[int]) -> list[Silhouettes]:
     """The silhouettes of these distributions cut into each of these numbers of clusters."""
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import pdist, squareform
@@ -45,10 +45,10 @@ def silhouettes(rows: NDArray[np.floating], numbers: Sequence[int]) -> list[Silh
     distances = pdist(np.asarray(rows, np.float64), "cityblock")
     tree = linkage(distances, "complete")
     square = squareform(distances)
-    return [Silhouettes(n, widths(square, fcluster(tree, n, "maxclust"))) for n in numbers]
+    return [Silhouettes(n, silhouette_widths(square, fcluster(tree, n, "maxclust"))) for n in numbers]
 
 
-def widths(distances: NDArray[np.float64], clusters: NDArray[np.int32]) -> NDArray[np.float64]:
+def silhouette_widths(distances: NDArray[np.float64], clusters: NDArray[np.int32]) -> NDArray[np.float64]:
     """The silhouette of each member, given all distances."""
     names, member = np.unique(clusters, return_inverse=True)
     sizes = np.bincount(member)
@@ -63,6 +63,6 @@ def widths(distances: NDArray[np.float64], clusters: NDArray[np.int32]) -> NDArr
     return result
 
 
-def thinned(documents: int) -> NDArray[np.int64]:
+def thin_documents(documents: int) -> NDArray[np.int64]:
     """Documents at equal distances, at most MOST of them."""
     return np.unique(np.linspace(0, documents - 1, min(documents, MOST)).astype(np.int64))

@@ -81,7 +81,7 @@ class HmmGibbs(HmmLearner):
         own = M if self.each else 1
         self.counts = np.zeros((own, S), np.int64), np.zeros((own, S, S), np.int64), np.zeros((own, V, S), np.int64)
         for j, path in enumerate(self.z):
-            kernel.count(self.data.words, self.data.offsets, path, *(counts[j % own] for counts in self.counts))
+            kernel.count_path(self.data.words, self.data.offsets, path, *(counts[j % own] for counts in self.counts))
         self._pool()
 
     def _pool(self) -> None:
@@ -178,7 +178,9 @@ class BaumWelch(HmmLearner):
 
         def expect(cell: tuple[int, int]) -> tuple[NDArray[np.float64], ...]:
             counts = np.zeros_like(p.start), np.zeros_like(p.trans), np.zeros_like(p.emit)
-            kernel.expect(self.data.words, self.data.offsets, *cell, p.start, p.trans, p.emit, logs, *counts, nothing)
+            kernel.expected_counts(
+                self.data.words, self.data.offsets, *cell, p.start, p.trans, p.emit, logs, *counts, nothing
+            )
             return counts
 
         parts = self.engine.map(expect, self.data.cells())

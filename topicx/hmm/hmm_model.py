@@ -55,7 +55,9 @@ class Parameters:
         """log p of each sequence, by the forward algorithm."""
         found = np.zeros(len(data.offsets) - 1)
         engine.map(
-            lambda cell: kernel.forward(data.words, data.offsets, *cell, self.start, self.trans, self.emit, found),
+            lambda cell: kernel.forward_likelihoods(
+                data.words, data.offsets, *cell, self.start, self.trans, self.emit, found
+            ),
             data.cells(),
         )
         return found
@@ -115,7 +117,9 @@ class HmmModel:
         p = self.parameters()
         with np.errstate(divide="ignore"):
             logs = [np.log(p.start), np.log(p.trans), np.log(p.emit)]
-        engine.map(lambda cell: kernel.viterbi(data.words, data.offsets, *cell, *logs, found, states), data.cells())
+        engine.map(
+            lambda cell: kernel.viterbi_paths(data.words, data.offsets, *cell, *logs, found, states), data.cells()
+        )
         return states, found
 
     def posteriors(self, data: Sequences, engine: Engine) -> tuple[Floats, Floats]:
@@ -126,7 +130,7 @@ class HmmModel:
 
         def one(cell: tuple[int, int]) -> None:
             spare = [np.zeros_like(p.start), np.zeros_like(p.trans), np.zeros_like(p.emit)]
-            kernel.expect(data.words, data.offsets, *cell, p.start, p.trans, p.emit, found, *spare, gamma)
+            kernel.expected_counts(data.words, data.offsets, *cell, p.start, p.trans, p.emit, found, *spare, gamma)
 
         engine.map(one, data.cells())
         return gamma, found

@@ -7,12 +7,12 @@ import numpy as np
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.estimate.cgsp_counts import DumpCounts
-from topicx.interop.lightlda import CountDump
+from topicx.interop.lightlda import LightldaTables
 from topicx.state import NONE, State
 from topicx.strings import Strings
 
 
-def as_state(dump: CountDump, name: str, corpus_path: str | None) -> tuple[State, DumpCounts]:
+def as_state(dump: LightldaTables, name: str, corpus_path: str | None) -> tuple[State, DumpCounts]:
     """The state (no token placed; without a corpus no token at all), and the counts that go with it.
 
     The corpus is checked against the dump: its words must be those of the dictionary, each as often as the tables say,
@@ -54,7 +54,7 @@ def as_state(dump: CountDump, name: str, corpus_path: str | None) -> tuple[State
     return state, DumpCounts(rows, dump.word_rows, dump.totals)
 
 
-def _word_ids_of_corpus(corpus: Corpus, path: str, dump: CountDump) -> np.ndarray:
+def _word_ids_of_corpus(corpus: Corpus, path: str, dump: LightldaTables) -> np.ndarray:
     """The corpus's tokens as the dump's word ids."""
     index = {word: at for at, word in enumerate(dump.vocabulary)}
     mapping = np.array([index.get(word, -1) for word in corpus.vocabulary], np.int64)

@@ -230,7 +230,7 @@ def _read_count_tables(folder: Path) -> Tables | None:
 
 
 @dataclass
-class CountDump:
+class LightldaTables:
     """What count dumps alone say: n_kw, and n_dk if there is doc_topic.N; no token's topic."""
 
     vocabulary: Strings
@@ -244,7 +244,7 @@ class CountDump:
 
 def read_dumps(
     path: str, *, alpha: float | None = None, beta: float | None = None, topics: int | None = None
-) -> CountDump:
+) -> LightldaTables:
     """server_*_table_*.model, doc_topic.* and dict.txt of a folder (or of the folder of the file named)."""
     given = Path(path)
     folder = given if given.is_dir() else given.parent
@@ -272,7 +272,7 @@ def read_dumps(
             f"{folder}: topic {at} has {summed[at]} tokens in server_*_table_0.model and {totals[at]} in "
             "server_*_table_1.model: they are not of one run, or one is damaged"
         )
-    return CountDump(
+    return LightldaTables(
         vocabulary=vocabulary,
         alpha=np.full((1, k), ALPHA if alpha is None else alpha),
         beta=np.full(len(vocabulary), BETA if beta is None else beta),

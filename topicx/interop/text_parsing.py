@@ -123,7 +123,7 @@ def cut_off(name: str, line: int) -> InputError:
 
 
 class PairLines:
-    """Every line of a file of `left:right` pairs, as arrays; see `topicx._kernels.text.parse.pairs`."""
+    """Every line of a file of `left:right` pairs, as arrays; see `topicx._kernels.text.parse.parse_pairs`."""
 
     def __init__(
         self, path: str | Path, *, lead: int, names: tuple[str, str], limits: tuple[int, int] = (1 << 62, 1 << 62),
@@ -138,7 +138,7 @@ class PairLines:
                 if first == 1 and skip:
                     self.head, _, block = block.partition(b"\n")
                     first = 2
-                found = parse.pairs(self.shown, first, block, lead, *limits, *names)
+                found = parse.parse_pairs(self.shown, first, block, lead, *limits, *names)
                 leads.append(found[0])
                 lefts.append(found[1].astype(types[0]))
                 rights.append(found[2].astype(types[1]))

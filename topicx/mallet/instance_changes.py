@@ -58,21 +58,21 @@ def as_sequences(instances: Instances, seed: int) -> Instances:
 
 def split_instances(instances: Instances, shares: tuple[float, float, float], seed: int) -> list[Instances]:
     """Shuffled documents, cut at the rounded running shares: the same parts as MALLET's for the same seed."""
-    order = shuffled(len(instances), seed)
+    order = java_shuffle(len(instances), seed)
     ends = np.rint(np.cumsum(np.array(shares) / sum(shares)) * len(instances)).astype(np.int64)
     bounds = [0, *np.maximum.accumulate(ends).tolist()]
     parts = [order[begin:end] for begin, end in zip(bounds[:-1], bounds[1:])]
-    return [_part(instances, part) for part in parts]
+    return [_part_of_instances(instances, part) for part in parts]
 
 
-def _part(instances: Instances, documents: list[int]) -> Instances:
+def _part_of_instances(instances: Instances, documents: list[int]) -> Instances:
     chosen = np.array(documents, np.int64)
     if len(chosen):
         return instances.select(chosen)
     return replace(instances, corpus=replace(instances.corpus, offsets=np.zeros(1, np.int64), ids=Strings.of([])))
 
 
-def shuffled(n: int, seed: int) -> list[int]:
+def java_shuffle(n: int, seed: int) -> list[int]:
     """0 … n-1 in the order of Java's Collections.shuffle with java.util.Random(seed): a linear congruential
     generator of 48 bits (its constants are part of Java's documentation)."""
     state = (seed ^ 0x5DEECE66D) & ((1 << 48) - 1)

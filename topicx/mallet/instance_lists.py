@@ -127,7 +127,7 @@ def java_refused(path: str, maker: str) -> str:
     )
 
 
-def sequences(path: str) -> Instances:
+def load_sequences(path: str) -> Instances:
     """Instances that topics can be found in."""
     instances = load_instances(path)
     if not instances.is_sequence:
@@ -206,19 +206,19 @@ class InstanceBuilder:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         columns: dict[str, Any] = {}
         if self._sources:
-            columns[SOURCE] = Strings.of(_clean(self._sources))
+            columns[SOURCE] = Strings.of(_strip_surrogates(self._sources))
         if self._gaps:
             columns[GAPS] = Strings.of(self._gaps)
         if self._targets:
             columns[TARGETS] = Strings.of(self._targets)
         corpus = Corpus(
             words=_tokens_of(self._ids), offsets=offsets, vocabulary=Strings.of(self.tokens.known),
-            ids=Strings.of(_clean(self._names)), columns=columns, **labels_of(self._label_of, self.labels),
+            ids=Strings.of(_strip_surrogates(self._names)), columns=columns, **labels_of(self._label_of, self.labels),
         )  # fmt: skip
         return Instances(corpus, self.pipe.form, self.pipe, list(self.labels))
 
 
-def _clean(names: Sequence[str]) -> list[str]:
+def _strip_surrogates(names: Sequence[str]) -> list[str]:
     """Without halves of pairs, which no encoding can write."""
     return [name if name.isascii() else name.encode("utf-8", "replace").decode() for name in names]
 
@@ -252,7 +252,7 @@ def labels_of(per_document: list[list[str]], order: Iterable[str]) -> dict[str, 
     names = sorted(set(order) | {label for labels in per_document for label in labels})
     number = {name: at for at, name in enumerate(names)}
     return {
-        "label_names": Strings.of(_clean(names)),
+        "label_names": Strings.of(_strip_surrogates(names)),
         "label_ids": np.array([number[label] for labels in per_document for label in labels], np.uint32),
         "label_offsets": np.concatenate([[0], np.cumsum([len(labels) for labels in per_document])]).astype(np.int64),
     }

@@ -29,7 +29,8 @@ def asked_views(instances: Instances, parsed: Parsed, asked: set[str]) -> Iterat
         yield "\n"
     if "print-matrix" in asked:
         for d in range(len(instances)):
-            yield f"{instances.corpus.ids[d]} {shown_target(instances, d)}{_row(instances, d, parsed['print-matrix'])}"
+            row = _row_text(instances, d, parsed["print-matrix"])
+            yield f"{instances.corpus.ids[d]} {shown_target(instances, d)}{row}"
         yield "\n"
 
 
@@ -45,7 +46,7 @@ def feature_counts(instances: Instances) -> Iterator[str]:
         yield f"{word}\t{short_decimal(count, 6)}\t{frequency}\n"
 
 
-def _row(instances: Instances, document: int, form: str) -> str:
+def _row_text(instances: Instances, document: int, form: str) -> str:
     words = instances.corpus.vocabulary
     if instances.is_sequence:
         begin, end = instances.corpus.offsets[document : document + 2].tolist()

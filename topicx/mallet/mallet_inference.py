@@ -39,8 +39,8 @@ def inferred_shares(
     alpha = model.alpha[0]
     lengths = np.diff(documents.offsets)
     if iterations == 0:
-        z = _foremost(model)[documents.words]
-        counts = _dense(z, documents.offsets, model.n_topics)
+        z = _largest_topic_of_words(model)[documents.words]
+        counts = _dense_counts(z, documents.offsets, model.n_topics)
         return (counts + alpha) / (lengths + write.alpha_sum(alpha))[:, None], z
     samples = max(iterations - burn_in, 0) // interval
     first = burn_in + interval if samples else iterations
@@ -48,18 +48,18 @@ def inferred_shares(
         model, burn_in=first, samples=max(samples, 1), lag=interval, theta="cgs", seed=seed, threads=0
     )
     rows, assigned = [], []
-    for part in inference.stream(_batches(documents)):
-        rows.append(_exact(part.theta, np.diff(part.documents.offsets), alpha, max(samples, 1)))
+    for part in inference.stream(_document_batches(documents)):
+        rows.append(_exact_shares(part.theta, np.diff(part.documents.offsets), alpha, max(samples, 1)))
         assigned.append(part.z)
     empty = np.zeros((0, model.n_topics))
     return np.concatenate([empty, *rows]), np.concatenate([np.zeros(0, np.uint16), *assigned])
 
 
-def _batches(documents: Documents) -> Iterator[Documents]:
+def _document_batches(documents: Documents) -> Iterator[Documents]:
     yield documents
 
 
-def _exact(
+def _exact_shares(
     theta: NDArray[np.float32], lengths: NDArray[np.int64], alpha: NDArray[np.float64], samples: int
 ) -> NDArray[np.float64]:
     """Shares in double precision: the counts that single precision still tells apart are whole."""
@@ -72,12 +72,12 @@ def _exact(
     return np.where(sums[:, None], exact, theta.astype(np.float64))
 
 
-def _dense(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: int) -> NDArray[np.int64]:
+def _dense_counts(z: NDArray[np.uint16], offsets: NDArray[np.int64], topics: int) -> NDArray[np.int64]:
     documents = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.bincount(documents * topics + z, minlength=(len(offsets) - 1) * topics).reshape(-1, topics)
 
 
-def _foremost(model: Model) -> NDArray[np.uint16]:
+def _largest_topic_of_words(model: Model) -> NDArray[np.uint16]:
     """The most frequent topic of each word, the larger of equals; 0 where it has no token."""
     best = np.zeros(model.n_words, np.uint16)
     words = np.repeat(np.arange(model.n_words), np.diff(model.indptr))

@@ -60,10 +60,10 @@ def random_state(instances: Instances, settings: MalletSettings) -> State:
     draw = random_streams.make_generator(settings.seed, 0, random_streams.START)
     z = draw.integers(0, settings.topics, corpus.n_tokens, dtype=np.uint16)
     alpha = np.full(settings.topics, settings.alpha_sum / settings.topics)
-    return _state(instances, z, alpha, settings.beta)
+    return _make_state(instances, z, alpha, settings.beta)
 
 
-def _state(instances: Instances, z: NDArray[np.uint16], alpha: NDArray[np.float64], beta: float) -> State:
+def _make_state(instances: Instances, z: NDArray[np.uint16], alpha: NDArray[np.float64], beta: float) -> State:
     corpus = instances.corpus
     if not corpus.n_words:
         raise InputError("the instances have no words: there is nothing to learn from")
@@ -97,7 +97,7 @@ def state_from_file(path: str, instances: Instances) -> State:
         words = [corpus.vocabulary[int(w)] for w in used]
         differing = [at for at, (a, b) in enumerate(zip(words, found.vocabulary)) if a != b]
         if not differing:
-            return _state(instances, found.z, found.alpha[0], float(found.beta[0]))
+            return _make_state(instances, found.z, found.alpha[0], float(found.beta[0]))
         wrong = np.flatnonzero(found.words == differing[0])
     at = int(wrong[0])
     document = int(np.searchsorted(corpus.offsets, at, side="right")) - 1

@@ -47,11 +47,11 @@ class Option:
                 return text.lower() in TRUE
             raise InputError(f"--{self.name}: {text!r} is not true or false")
         if self.kind == "integer":
-            return self._limited(_whole(self.name, text), text)
+            return self._limited(_parse_whole(self.name, text), text)
         if self.kind == "integers":
-            return [self._limited(_whole(self.name, part), part) for part in text.split(",")]
+            return [self._limited(_parse_whole(self.name, part), part) for part in text.split(",")]
         if self.kind == "decimal":
-            return self._limited(_decimal(self.name, text), text)
+            return self._limited(_parse_decimal(self.name, text), text)
         return text
 
     def _limited(self, number: Any, text: str) -> Any:
@@ -62,35 +62,35 @@ class Option:
         return number
 
 
-def file(name: str, help: str, default: str | None = None) -> Option:
+def file_option(name: str, help: str, default: str | None = None) -> Option:
     """The name of a file."""
     return Option(name, "file", default, help)
 
 
-def flag(name: str, help: str, default: bool = False, fallback: bool | None = None) -> Option:
+def flag_option(name: str, help: str, default: bool = False, fallback: bool | None = None) -> Option:
     """What is so or not."""
     return Option(name, "boolean", default, help, fallback=fallback)
 
 
-def inert(kind: str, why: str = "", **defaults: Any) -> tuple[Option, ...]:
+def inert_options(kind: str, why: str = "", **defaults: Any) -> tuple[Option, ...]:
     """Options that MALLET takes and that change nothing, there or here."""
     text = "No effect" + (f": {why}" if why else "") + "."
     return tuple(Option(name.replace("_", "-"), kind, value, text, silent=True) for name, value in defaults.items())
 
 
-def java(*names: str) -> tuple[Option, ...]:
+def java_options(*names: str) -> tuple[Option, ...]:
     """Options whose value is Java code."""
     return tuple(Option(name, "code", None, "Java code: refused.") for name in names)
 
 
-def _whole(name: str, text: str) -> int:
+def _parse_whole(name: str, text: str) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()) or not -(2**31) <= int(text) < 2**31:
         raise InputError(f"--{name}: {text!r} is not a whole number")
     return int(text)
 
 
-def _decimal(name: str, text: str) -> float:
+def _parse_decimal(name: str, text: str) -> float:
     try:
         number = float(text.strip().rstrip("dDfF") if not text.lower().startswith("inf") else text)
     except ValueError:
@@ -101,9 +101,9 @@ def _decimal(name: str, text: str) -> float:
 
 
 COMMON = (
-    flag("help", "Print this help.", fallback=True),
+    flag_option("help", "Print this help.", fallback=True),
     Option("prefix-code", "code", None, "Java code to run first: refused, there is no Java here."),
-    file("config", "Read options from a file of lines 'name = value' (or Java's XML)."),
+    file_option("config", "Read options from a file of lines 'name = value' (or Java's XML)."),
 )
 
 
@@ -131,11 +131,15 @@ class Command:
         """Every option with its default, as `--help` prints it."""
         lines = [f"topicx {PREFIX} {self.name}: {self.summary}", ""]
         for option in (*self.options, *COMMON):
-            lines += [f"--{option.name} {option.metavar}", f"  {option.help}", f"  Default is {_shown(option.default)}"]
+            lines += [
+                f"--{option.name} {option.metavar}",
+                f"  {option.help}",
+                f"  Default is {_format_value(option.default)}",
+            ]
         return "\n".join(lines)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
@@ -162,7 +166,7 @@ class Parsed:
         return self.values[name]
 
 
-def parse(command: Command, arguments: Sequence[str]) -> Parsed:
+def parse_arguments(command: Command, arguments: Sequence[str]) -> Parsed:
     """MALLET's rules: only `--name`, a value after it, the later of two counts."""
     defaults = {option.name: option.default for option in (*command.options, *COMMON)}
     parsed = Parsed(command, defaults)
@@ -180,7 +184,7 @@ def parse(command: Command, arguments: Sequence[str]) -> Parsed:
         while at < len(arguments) and len(values) < most and not _is_option(arguments[at]):
             values.append(arguments[at])
             at += 1
-        _set(parsed, option, values)
+        _set_option(parsed, option, values)
     return parsed
 
 
@@ -188,7 +192,7 @@ def _is_option(argument: str) -> bool:
     return len(argument) > 2 and argument.startswith("--")
 
 
-def _set(parsed: Parsed, option: Option, values: list[str]) -> None:
+def _set_option(parsed: Parsed, option: Option, values: list[str]) -> None:
     if option.kind == "code":
         raise InputError(f"--{option.name}: is Java code, which topicx cannot run")
     parsed.given.add(option.name)
@@ -203,28 +207,28 @@ def _set(parsed: Parsed, option: Option, values: list[str]) -> None:
     else:
         raise InputError(f"--{option.name}: its value is missing")
     if option.name == "config":
-        _configure(parsed, parsed.values["config"])
+        _read_config(parsed, parsed.values["config"])
 
 
 # -- config files --------------------------------------------------------------------------------------------------
 
 
-def _configure(parsed: Parsed, path: str) -> None:
+def _read_config(parsed: Parsed, path: str) -> None:
     """Options from a file, where it stands: those that follow on the command line win. Unknown keys are ignored."""
     known = {option.name: option for option in parsed.command.options}
-    for key, value in properties(path).items():
+    for key, value in read_java_properties(path).items():
         parts = value.split()
         if key not in known:
             continue
         if "\0" in value:
             raise InputError(f"{path}: --{key}: the value has a zero byte")
         try:
-            _set(parsed, known[key], parts if known[key].kind == "strings" else parts[:1])
+            _set_option(parsed, known[key], parts if known[key].kind == "strings" else parts[:1])
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
 
 
-def properties(path: str) -> dict[str, str]:
+def read_java_properties(path: str) -> dict[str, str]:
     """The pairs of a file of Java properties: lines of Latin-1, or XML where the name ends in .xml."""
     try:
         data = Path(path).read_bytes()
@@ -257,16 +261,16 @@ def _from_lines(path: str, text: str) -> dict[str, str]:
             line = line[:-1]  # goes on in the next line
             continue
         if line:
-            key, value = _pair(line)
-            found[_unescaped(path, key)] = _unescaped(path, value)
+            key, value = _split_property(line)
+            found[_unescape_java(path, key)] = _unescape_java(path, value)
         line = ""
     if line:
-        key, value = _pair(line)
-        found[_unescaped(path, key)] = _unescaped(path, value)
+        key, value = _split_property(line)
+        found[_unescape_java(path, key)] = _unescape_java(path, value)
     return found
 
 
-def _pair(line: str) -> tuple[str, str]:
+def _split_property(line: str) -> tuple[str, str]:
     """The key ends at the first =, : or blank that no backslash stands before."""
     at = 0
     while at < len(line) and line[at] not in "=: \t\f":
@@ -275,7 +279,7 @@ def _pair(line: str) -> tuple[str, str]:
     return line[:at], rest[1:].lstrip(" \t\f") if rest[:1] in ("=", ":") else rest
 
 
-def _unescaped(path: str, text: str) -> str:
+def _unescape_java(path: str, text: str) -> str:
     out, at = [], 0
     while at < len(text):
         if text[at] != "\\" or at + 1 == len(text):

@@ -16,7 +16,7 @@ from topicx.mallet.command_tables import TEXT_OPTIONS
 from topicx.mallet.instance_lists import Instances, RawTexts, load_instances
 from topicx.mallet.java_regex import java_pattern
 from topicx.mallet.option_language import Parsed
-from topicx.mallet.text_pipe import Pipe, read_rules, stopwords
+from topicx.mallet.text_pipe import Pipe, mallet_stopwords, read_rules
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl")
 UNQUOTED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/;:@&=+$,_-!.~'()*")
@@ -52,7 +52,7 @@ def stop_list(path: str, encoding: str, say: Note) -> list[str]:
         from topicx.corpus.text.tokenizer import load_stopwords as of_language
 
         if language == "en":
-            return sorted(stopwords())
+            return sorted(mallet_stopwords())
         if language in LANGUAGES:
             say(f"note: {path} is not here; topicx's own list for {language} is taken, which is another one")
             return sorted(of_language(language))
@@ -68,7 +68,7 @@ def pipe_of(parsed: Parsed, say: Note, *, directory: bool = False) -> Pipe:
     if get("stoplist-file"):
         words = frozenset(stop_list(parsed["stoplist-file"], encoding, say))
     elif parsed["remove-stopwords"]:
-        words = stopwords()
+        words = mallet_stopwords()
     if get("extra-stopwords"):
         if words or get("stoplist-file"):
             words |= frozenset(stop_list(parsed["extra-stopwords"], "utf-8", say))
@@ -124,7 +124,7 @@ def extend_pipe(previous: Instances, instances: Instances) -> None:
     previous.labels = instances.labels
 
 
-def batched(items: Iterable[Any], size: int = 256) -> Iterator[list[Any]]:
+def lists_of(items: Iterable[Any], size: int = 256) -> Iterator[list[Any]]:
     """Lists of so many."""
     held: list[Any] = []
     for item in items:
@@ -161,13 +161,13 @@ def texts_of_lines(parsed: Parsed, path: str, encoding: str = "utf-8") -> Iterat
             [match.group(data) or "" for match in matches],
         )
         if labels is not None and parsed.values.get("label-as-features"):
-            batch.features = [_features(one, f"{path}:{first + at}") for at, one in enumerate(labels)]
+            batch.features = [_parse_features(one, f"{path}:{first + at}") for at, one in enumerate(labels)]
         else:
             batch.labels = labels
         yield batch
 
 
-def _features(label: str, where: str) -> list[tuple[str, float]]:
+def _parse_features(label: str, where: str) -> list[tuple[str, float]]:
     """`feature other=0.5`: 1 where no number is given."""
     found = []
     for part in re.split(r",?\s+", label):
@@ -215,15 +215,15 @@ def files_in(folder: str) -> Iterator[str]:
 
 def texts_of_files(found: list[tuple[str, str]], codec: str, save: bool) -> Iterator[RawTexts]:
     """The documents of (path, label) pairs; `save`: their texts are their sources, else their paths."""
-    for batch in batched(found):
-        texts = [_read(path, codec) for path, _ in batch]
+    for batch in lists_of(found):
+        texts = [_read_text(path, codec) for path, _ in batch]
         yield RawTexts(
             [file_uri(path) for path, _ in batch], texts, [label for _, label in batch],
             texts if save else [path.replace(" ", "%20") for path, _ in batch],  # one field of the state's six
         )  # fmt: skip
 
 
-def _read(path: str, codec: str) -> str:
+def _read_text(path: str, codec: str) -> str:
     try:
         return Path(path).read_bytes().decode(codec, "replace")
     except OSError as error:
@@ -233,8 +233,8 @@ def _read(path: str, codec: str) -> str:
 def file_uri(path: str) -> str:
     """`file:/…` as Java's File.toURI writes it: letters of all scripts stay, blanks and signs are quoted."""
     absolute = path if path.startswith("/") else f"{Path.cwd()}/{path}"
-    return "file:" + "".join(c if _stays(c) else "".join(f"%{b:02X}" for b in c.encode()) for c in absolute)
+    return "file:" + "".join(c if _stays_unquoted(c) else "".join(f"%{b:02X}" for b in c.encode()) for c in absolute)
 
 
-def _stays(c: str) -> bool:
+def _stays_unquoted(c: str) -> bool:
     return c in UNQUOTED if c.isascii() else not (c.isspace() or ord(c) < 0xA0 or 0xD800 <= ord(c) < 0xE000)

@@ -40,7 +40,7 @@ Rule = tuple[tuple[str, ...], str]
 
 
 @functools.cache
-def stopwords() -> frozenset[str]:
+def mallet_stopwords() -> frozenset[str]:
     """MALLET's English list."""
     text = Path(__file__).with_name("stopwords.txt").read_text(encoding="utf-8")
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
@@ -109,7 +109,7 @@ class Tokens:
         self._final = np.zeros(0, np.int64)
         self._pattern = java_pattern(pipe.tokens, "--token-regex")
         self._compiled = self._pattern.compiled()
-        self._characters = _characters(self._pattern.translated, self._pattern.single)
+        self._characters = _kernel_characters(self._pattern.translated, self._pattern.single)
         self._stop_patterns = [java_pattern(one, "--stop-pattern-file").compiled() for one in pipe.stop_patterns]
         for word in vocabulary:
             self.words.add(word)
@@ -168,7 +168,7 @@ class Tokens:
             text = without_tags(text)
         if pipe.lowercase:
             text = text.lower()
-        return replaced(text, pipe.rules) if pipe.rules else text
+        return replace_text(text, pipe.rules) if pipe.rules else text
 
     def split(self, text: str) -> tuple[list[str], list[int]]:
         """The words of a prepared text, and with bigrams the places that a gap comes before (stop words are out)."""
@@ -215,7 +215,7 @@ class Tokens:
         return [j for j in range(1, len(placed)) if placed[j - 1][1] == 1 and placed[j - 1][0] + 1 in before]
 
 
-def _characters(translated: str, single: str | None) -> Characters | None:
+def _kernel_characters(translated: str, single: str | None) -> Characters | None:
     """The kernel's classes for a pattern that is one class and +, and for MALLET's default."""
     if translated == r"[\p{L}][\p{L}\p{P}]+[\p{L}]":
         return characters_of(((1, r"[\p{L}\p{P}]"), (4, r"[\p{L}]")), trimmed=True, flags=regex.V1)
@@ -256,18 +256,18 @@ def without_tags(text: str) -> str:
 ENTITIES = (("&apos;", "'"), ("&quot;", '"'), ("&gt;", ">"), ("&lt;", "<"))
 
 
-def replaced(text: str, rules: list[list[Rule]]) -> str:
+def replace_text(text: str, rules: list[list[Rule]]) -> str:
     """Replacements and deletions: lower case, letters and numbers alone, then set after set."""
     text = text.lower()
     for entity, sign in ENTITIES:
         text = text.replace(entity, sign)
     text = regex.sub(r"[^\p{L}\p{N}\-']+", " ", text)
     for one in rules:
-        text = _apply(text, one)
+        text = _apply_rules(text, one)
     return text
 
 
-def _apply(text: str, rules: list[Rule]) -> str:
+def _apply_rules(text: str, rules: list[Rule]) -> str:
     index: dict[str, list[Rule]] = {}
     for rule in rules:
         index.setdefault(rule[0][0], []).append(rule)
@@ -308,7 +308,7 @@ PARTS = frozenset(("Ll", "Lu", "Mc", "Me", "Mn", "Lt", "Lm", "Lo"))
 
 
 @functools.cache
-def _kind(character: str) -> int:
+def _kind_of_character(character: str) -> int:
     """1: part of a word, 2: parts words, 0: vanishes."""
     if character == "_" or (category := unicodedata.category(character)) in PARTS:
         return 1
@@ -320,7 +320,7 @@ def simple_words(text: str, longest: int = 1000) -> list[str]:
     found: list[str] = []
     word: list[str] = []
     for character in text:
-        kind = _kind(character)
+        kind = _kind_of_character(character)
         if kind == 1:
             word.append(character)
         if (kind == 2 and word) or len(word) == longest:

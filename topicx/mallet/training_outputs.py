@@ -28,7 +28,7 @@ def write_output(
     elif name == "output-topic-docs":
         write.topic_docs(state, path, parsed["num-top-docs"])
     elif name == "output-doc-topics":
-        threshold, most = _shape(parsed)
+        threshold, most = _threshold_and_topics(parsed)
         write.doc_topics(write.document_shares(state), state.ids, path, threshold=threshold, most=most)
     elif name == "diagnostics-file":
         from topicx.evaluate.diagnostics import topic_diagnostics
@@ -60,7 +60,7 @@ def _write_words(name: str, path: str, state: State, instances: Instances, top: 
             reports.phrase_report(state, ranked, path, top, instances.joined())
 
 
-def _shape(parsed: Parsed) -> tuple[float, int]:
+def _threshold_and_topics(parsed: Parsed) -> tuple[float, int]:
     """Threshold and number of topics; 2.0.7 and before wrote all of them in falling order where 2.1 writes a table."""
     threshold, most = parsed["doc-topics-threshold"], parsed["doc-topics-max"]
     if threshold == 0.0 and parsed["mallet-version"] == "2.0.7":

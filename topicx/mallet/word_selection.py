@@ -41,10 +41,14 @@ def information_gain(instances: Instances) -> NDArray[np.float64]:
     labels = np.bincount(of_document, minlength=len(number))
     having = present.sum(axis=1)
     share, rest = having / len(instances), (len(instances) - having) / len(instances)
-    return _entropy(labels[None, :])[0] - share * _entropy(present) - rest * _entropy(labels - present)
+    return (
+        _entropy_of_rows(labels[None, :])[0]
+        - share * _entropy_of_rows(present)
+        - rest * _entropy_of_rows(labels - present)
+    )
 
 
-def _entropy(rows: NDArray[Any]) -> NDArray[np.float64]:
+def _entropy_of_rows(rows: NDArray[Any]) -> NDArray[np.float64]:
     """In bits, label after label as MALLET adds: the last digits decide between words that say as much."""
     total = rows.sum(axis=1)
     found = np.zeros(len(rows))
@@ -71,9 +75,9 @@ def keep_words(instances: Instances, keep: NDArray[np.bool_]) -> Instances:
     before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
     columns = dict(corpus.columns)
     if isinstance(values := columns.get(VALUES), Strings):
-        columns[VALUES] = Strings.of(_remaining(values, kept, corpus.offsets))
+        columns[VALUES] = Strings.of(_remaining_values(values, kept, corpus.offsets))
     if isinstance(gaps := columns.get(GAPS), Strings):
-        columns[GAPS] = Strings.of(_moved(gaps, before, kept, corpus.offsets))
+        columns[GAPS] = Strings.of(_move_gaps(gaps, before, kept, corpus.offsets))
     smaller = replace(
         corpus, words=number[corpus.words[kept]].astype(np.uint32), offsets=before[corpus.offsets],
         vocabulary=corpus.vocabulary.take(np.flatnonzero(keep)), columns=columns, meta=dict(corpus.meta), digest="",
@@ -81,12 +85,12 @@ def keep_words(instances: Instances, keep: NDArray[np.bool_]) -> Instances:
     return replace(instances, corpus=smaller)
 
 
-def _remaining(values: Strings, kept: NDArray[np.bool_], offsets: NDArray[np.int64]) -> Iterator[str]:
+def _remaining_values(values: Strings, kept: NDArray[np.bool_], offsets: NDArray[np.int64]) -> Iterator[str]:
     for one, begin, end in zip(values, offsets[:-1].tolist(), offsets[1:].tolist()):
         yield " ".join(value for value, stays in zip(one.split(), kept[begin:end].tolist()) if stays)
 
 
-def _moved(
+def _move_gaps(
     gaps: Strings, before: NDArray[np.int64], kept: NDArray[np.bool_], offsets: NDArray[np.int64]
 ) -> Iterator[str]:
     """Gaps among fewer tokens; where one has gone there is a gap, too."""

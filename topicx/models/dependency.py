@@ -27,7 +27,7 @@ from topicx.files.file_kinds import HIGHEST, LOWEST, SMALLEST
 from topicx.files.schema import Array
 from topicx.model import Model
 from topicx.models.labeled import LabelIndex, PriorLDA, PriorOptions
-from topicx.predict.label_number import require
+from topicx.predict.label_number import require_arrays_fit
 from topicx.predict.label_reader import LabelReader
 from topicx.predict.reader import Adapted
 from topicx.sampling.chain import Chain
@@ -82,9 +82,11 @@ class DependencyLDA(PriorLDA):
             raise InputError(f"the model of labels lacks the array {missing}") from None
         labels = len(model.side["label_frequencies"])
         fits = phi.ndim == 2 and phi.shape[1] == labels and 0 < len(phi) <= MAX_TOPICS and alpha.shape == (len(phi),)
-        require(fits, "label topics of another shape")
+        require_arrays_fit(fits, "label topics of another shape")
         for array in (phi, alpha):
-            require(bool(np.all(np.isfinite(array)) and np.all(array > 0)), "label topics that are not positive")
+            require_arrays_fit(
+                bool(np.all(np.isfinite(array)) and np.all(array > 0)), "label topics that are not positive"
+            )
 
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
@@ -137,7 +139,7 @@ class DependencyReader(Adapted, LabelReader):
         theta = np.zeros((len(offsets) - 1, topics), np.float32)
         alpha = side["label_topic_alpha"].astype(np.float32)[None, :]
         groups = np.zeros(len(theta), np.uint32)
-        kernel.gibbs(
+        kernel.sample_theta(
             own, begins, keys, rows, alpha, groups, _BURN_IN, _SAMPLES, _LAG, True, theta, np.zeros(len(own), np.uint16)
         )
         shares = np.zeros((len(theta), labels))

@@ -57,7 +57,9 @@ def shares_as_new(state: State, model: Model, chosen: NDArray[np.int64], sweeps:
     return theta
 
 
-def comparable(scores: NDArray[np.float64], has: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def make_scores_comparable(
+    scores: NDArray[np.float64], has: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The factor and the term of each column that make its scores log odds, less what they are cut at.
 
     scores: documents × labels; has: which labels they have.
@@ -66,7 +68,7 @@ def comparable(scores: NDArray[np.float64], has: NDArray[np.bool_]) -> tuple[NDA
     for begin in range(0, scores.shape[1], COLUMNS):
         part = slice(begin, begin + COLUMNS)
         factor[part], term[part] = _log_odds(np.ascontiguousarray(scores[:, part]), has[:, part])
-    return factor, term - _cut(factor * scores + term, int(has.sum()))
+    return factor, term - _cut_between(factor * scores + term, int(has.sum()))
 
 
 def _log_odds(s: NDArray[np.float64], has: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -87,7 +89,7 @@ def _log_odds(s: NDArray[np.float64], has: NDArray[np.bool_]) -> tuple[NDArray[n
     return weight / spread, start - weight / spread * middle
 
 
-def _cut(scores: NDArray[np.float64], number: int) -> float:
+def _cut_between(scores: NDArray[np.float64], number: int) -> float:
     """Between the so many largest scores and the others."""
     flat = np.sort(scores, axis=None)
     below, above = flat[max(len(flat) - number - 1, 0)], flat[min(len(flat) - number, len(flat) - 1)]

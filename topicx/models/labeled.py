@@ -26,7 +26,7 @@ from topicx.files.file_kinds import COUNT, FINITE, FLOAT, HIGHEST, LOWEST
 from topicx.files.schema import Array, string_arrays
 from topicx.model import Model
 from topicx.models.definition import Definition, Priors, initial_state
-from topicx.predict.label_number import LabelNumber, require
+from topicx.predict.label_number import LabelNumber, require_arrays_fit
 from topicx.predict.label_reader import LabelReader
 from topicx.predict.sampling_plan import UsualSampling
 from topicx.sampling.method import Update
@@ -75,7 +75,7 @@ class LabelIndex:
         return cls(found.names.take(used), found.offsets, ids.reshape(-1))
 
 
-class Labeled(Definition):
+class LabeledDefinition(Definition):
     """Labels as topics."""
 
     name: ClassVar[str] = "labeled"
@@ -172,16 +172,16 @@ class Labeled(Definition):
 
     def verify_state(self, state: State) -> None:
         check_side(state.side, state.n_topics)
-        require(len(state.side["labelled"]) == state.n_documents, "marks of labels for other documents")
-        require(state.allowed is not None, "labels, and documents that may have any topic")
-        require(len(state.alpha) == 1, "labels, and groups of documents with a prior each")
+        require_arrays_fit(len(state.side["labelled"]) == state.n_documents, "marks of labels for other documents")
+        require_arrays_fit(state.allowed is not None, "labels, and documents that may have any topic")
+        require_arrays_fit(len(state.alpha) == 1, "labels, and groups of documents with a prior each")
 
     def prediction_alpha(self, model: Model) -> NDArray[np.float64]:
         """α of new documents, for which every label is possible."""
         return model.side["training_alpha"]
 
 
-class PriorLDA(Labeled):
+class PriorLDA(LabeledDefinition):
     """Labeled LDA with label frequencies in the prior of new documents."""
 
     name: ClassVar[str] = "prior"
@@ -216,15 +216,21 @@ def check_side(side: Mapping[str, NDArray[Any]], topics: int) -> None:
     except KeyError as missing:
         raise InputError(f"the model of labels lacks the array {missing}") from None
     for array, kind in ((of_topic, np.int32), (frequencies, np.int64), (offsets, np.int64), (data, np.uint8)):
-        require(array.ndim == 1 and array.dtype == kind, "arrays of labels that are of another type")
+        require_arrays_fit(array.ndim == 1 and array.dtype == kind, "arrays of labels that are of another type")
     labels = len(frequencies)
     own = int((of_topic >= 0).sum())
-    require(labels > 0 and own % labels == 0 and own > 0, "topics that its labels do not share evenly")
+    require_arrays_fit(labels > 0 and own % labels == 0 and own > 0, "topics that its labels do not share evenly")
     wanted = np.concatenate([np.repeat(np.arange(labels), own // labels), np.full(topics - own, -1)])
-    require(len(of_topic) == topics and bool(np.array_equal(of_topic, wanted)), "topics of labels in another order")
-    require(len(offsets) == labels + 1 and offsets[0] == 0 and offsets[-1] == len(data), "names of other labels")
-    require(bool(np.all(np.diff(offsets) >= 0) and np.all(frequencies > 0)), "names or frequencies that are no such")
-    require(labelled.ndim == 1, "marks of labelled documents in another shape")
+    require_arrays_fit(
+        len(of_topic) == topics and bool(np.array_equal(of_topic, wanted)), "topics of labels in another order"
+    )
+    require_arrays_fit(
+        len(offsets) == labels + 1 and offsets[0] == 0 and offsets[-1] == len(data), "names of other labels"
+    )
+    require_arrays_fit(
+        bool(np.all(np.diff(offsets) >= 0) and np.all(frequencies > 0)), "names or frequencies that are no such"
+    )
+    require_arrays_fit(labelled.ndim == 1, "marks of labelled documents in another shape")
 
 
 def allowed_topics(

@@ -23,7 +23,7 @@ from topicx.files.file_kinds import FLOAT, HIGHEST
 from topicx.files.schema import Array, require_consistent, string_arrays
 from topicx.files.schema import is_whole_number as whole_number
 from topicx.models.definition import Definition, Priors, initial_state
-from topicx.models.label_calibration import chosen_documents, comparable, shares_as_new
+from topicx.models.label_calibration import chosen_documents, make_scores_comparable, shares_as_new
 from topicx.models.targets import TASKS, classes_of, read_targets
 from topicx.predict.reader import Read, SideBySide
 from topicx.predict.sampling_plan import UsualSampling
@@ -111,7 +111,7 @@ class MedldaOptions:
 USUAL = UsualSampling(burn_in=20, chains=5, soft_sweeps=10, theta="cvb0")
 
 
-class Medlda(Definition):
+class MedldaDefinition(Definition):
     """Topics and classifiers."""
 
     name: ClassVar[str] = "medlda"
@@ -265,7 +265,7 @@ class Medlda(Definition):
         if self._alone("multilabel"):
             at = model.meta["options"]["chain"] % targets.shape[1]
             targets = targets[:, at : at + 1]
-        factor, term = comparable(scores, targets > 0)
+        factor, term = make_scores_comparable(scores, targets > 0)
         mean, spread = mean * factor, spread * np.abs(factor)
         mean[-1] += term
         return mean, spread
@@ -317,7 +317,7 @@ class MedldaReader(SideBySide):
 
 def predicted(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[Any]]:
     """What the model predicts of documents with these topic shares: the values of each of the reader's columns."""
-    task, scores, names = str(model.meta["task"]), decision(model, theta), classes_of(model.side)
+    task, scores, names = str(model.meta["task"]), decision_scores(model, theta), classes_of(model.side)
     if task == "regression":
         return [scores[:, 0].round(6).tolist()]
     if task == "multilabel":
@@ -335,7 +335,7 @@ def task_of(side: Mapping[str, NDArray[Any]]) -> str:
     return TASKS[int(side["task"][0])]
 
 
-def decision(model: Model, theta: NDArray[Any]) -> NDArray[np.float64]:
+def decision_scores(model: Model, theta: NDArray[Any]) -> NDArray[np.float64]:
     """The scores of documents with these topic shares: a column per task; of a regression the values."""
     scores = scores_of(model.side["eta"], theta)
     if str(model.meta["task"]) == "regression":

@@ -50,14 +50,14 @@ def classes_of(side: Mapping[str, NDArray[Any]]) -> list[str]:
 
 def read_targets(corpus: Corpus, task: str, column: str | None, classes: Sequence[str] = ()) -> Targets:
     """The targets of a corpus's documents. task: one of TASKS, or auto. classes: those of a model, to be used again."""
-    values = told(corpus, column)
+    values = told_targets(corpus, column)
     if task == "auto":
-        task = guess(values)
+        task = guess_task(values)
     if task == "regression":
-        return _numbers(corpus, values, column)
+        return _regression_targets(corpus, values, column)
     if column is None and not len(corpus.label_offsets):
         raise InputError("the corpus has no labels to learn from: import with labels, or name a column by --target")
-    labels = [_labels(value) for value in values]
+    labels = [_labels_of_value(value) for value in values]
     known = np.array([bool(each) for each in labels], np.uint8)
     names = tuple(classes) or tuple(sorted({name for each in labels for name in each}))
     if task != "multilabel":
@@ -76,7 +76,7 @@ def read_targets(corpus: Corpus, task: str, column: str | None, classes: Sequenc
     return Targets(task, names, matrix, known, truth=truth)
 
 
-def told(corpus: Corpus, column: str | None) -> list[Any]:
+def told_targets(corpus: Corpus, column: str | None) -> list[Any]:
     """What the corpus says of each document: a list of labels, a number, or None."""
     if column is None:
         return [corpus.labels(document) for document in range(corpus.n_documents)]
@@ -84,7 +84,7 @@ def told(corpus: Corpus, column: str | None) -> list[Any]:
         return [None if np.isnan(value) else float(value) for value in corpus.time]
     if column == "label":
         return [
-            _number(each[0]) if len(each := corpus.labels(document)) == 1 else None
+            _number_or_text(each[0]) if len(each := corpus.labels(document)) == 1 else None
             for document in range(corpus.n_documents)
         ]
     if column == "collection" and len(corpus.collection):
@@ -99,11 +99,11 @@ def told(corpus: Corpus, column: str | None) -> list[Any]:
         raise InputError(f"target: the corpus has no column {column!r}; it has {names or 'none'}")
     values = corpus.columns[column]
     if isinstance(values, Strings):
-        return [_number(value) if value else None for value in values]
+        return [_number_or_text(value) if value else None for value in values]
     return [None if np.isnan(value) else float(value) for value in values]
 
 
-def guess(values: Sequence[Any]) -> str:
+def guess_task(values: Sequence[Any]) -> str:
     """The task that such values are for. Two classes have a classifier each, as they have in the authors' program: it
     draws the weights twice, and is more accurate than one for both."""
     some = [value for value in values if value not in (None, [])]
@@ -114,14 +114,14 @@ def guess(values: Sequence[Any]) -> str:
     return "multiclass"
 
 
-def _number(value: str) -> float | str:
+def _number_or_text(value: str) -> float | str:
     try:
         return float(value)
     except ValueError:
         return value
 
 
-def _labels(value: Any) -> list[str]:
+def _labels_of_value(value: Any) -> list[str]:
     if value is None:
         return []
     if isinstance(value, list):
@@ -129,10 +129,10 @@ def _labels(value: Any) -> list[str]:
     return [str(told_number(value)) if isinstance(value, float) and np.isfinite(value) else str(value)]
 
 
-def _numbers(corpus: Corpus, values: Sequence[Any], column: str | None) -> Targets:
+def _regression_targets(corpus: Corpus, values: Sequence[Any], column: str | None) -> Targets:
     """Targets of a regression."""
     if column is None:
-        values = [_number(value[0]) if len(value) == 1 else value if value else None for value in values]
+        values = [_number_or_text(value[0]) if len(value) == 1 else value if value else None for value in values]
     for document, value in enumerate(values):
         if value is not None and not (isinstance(value, float) and abs(value) <= LARGEST):
             raise InputError(

@@ -40,16 +40,16 @@ class LabelNumber:
         if not len(numbers):  # nothing to learn from: a label each
             return cls(np.zeros(n_words, np.float32), 1.0, 1, 0.0)
         plain, wanted = features_of(words, offsets, n_words), np.asarray(numbers, np.float64)
-        choices = [_best_penalty(features, wanted) for features in (plain, unit(plain))]
+        choices = [_best_penalty(features, wanted) for features in (plain, scale_to_unit_length(plain))]
         scaled = choices[1] < choices[0]
         penalty = choices[scaled][1]
-        weights, base = _solve(unit(plain) if scaled else plain, wanted, penalty)
+        weights, base = _solve_ridge(scale_to_unit_length(plain) if scaled else plain, wanted, penalty)
         return cls(weights.astype(np.float32), float(np.float32(base)), int(wanted.max(initial=1)), penalty, scaled)
 
     def expected(self, words: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
         """The regression's own value for each document."""
         features = features_of(words, offsets, len(self.weights))
-        features = unit(features) if self.scaled else features
+        features = scale_to_unit_length(features) if self.scaled else features
         result: NDArray[np.float64] = features @ self.weights.astype(np.float64)
         return result + self.base
 
@@ -70,14 +70,14 @@ class LabelNumber:
         about, weights = side["label_number"], side.get("label_number_weights", np.zeros(0, np.float32))
         about = np.append(about, 0.0) if about.shape == (3,) else about  # of before: unscaled
         finite = about.shape == (4,) and bool(np.all(np.isfinite(about)))
-        require(finite and 1 <= about[1] < 1 << 31, "a regression for the number of labels that is none")
+        require_arrays_fit(finite and 1 <= about[1] < 1 << 31, "a regression for the number of labels that is none")
         right = weights.shape == (n_words,) and weights.dtype == np.float32 and bool(np.all(np.isfinite(weights)))
-        require(right, "weights of other words for the number of labels")
+        require_arrays_fit(right, "weights of other words for the number of labels")
         base, most, penalty, scaled = about.tolist()
         return cls(weights, base, int(most), penalty, bool(scaled))
 
 
-def require(holds: bool, problem: str) -> None:
+def require_arrays_fit(holds: bool, problem: str) -> None:
     """InputError unless the arrays of a model of labels fit together."""
     if not holds:
         raise InputError(f"the model is not consistent: it has {problem}")
@@ -93,14 +93,14 @@ def features_of(words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: 
     return matrix
 
 
-def unit(features: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+def scale_to_unit_length(features: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """The features with every document's scaled to length 1."""
     lengths = np.sqrt(np.asarray(features.multiply(features).sum(axis=1)).ravel())
     rows = np.repeat(np.maximum(lengths, 1e-30), np.diff(features.indptr))
     return scipy.sparse.csr_array((features.data / rows, features.indices, features.indptr), shape=features.shape)
 
 
-def _solve(
+def _solve_ridge(
     features: scipy.sparse.csr_array, wanted: NDArray[np.float64], penalty: float
 ) -> tuple[NDArray[np.float64], float]:
     """Weights and base: least squares + penalty · |weights|², the base not penalised (features are centred)."""
@@ -127,7 +127,7 @@ def _best_penalty(features: scipy.sparse.csr_array, wanted: NDArray[np.float64])
     for penalty in PENALTIES:
         error = 0.0
         for left_out in range(FOLDS):
-            weights, base = _solve(features[fold != left_out], wanted[fold != left_out], penalty)
+            weights, base = _solve_ridge(features[fold != left_out], wanted[fold != left_out], penalty)
             error += float(np.sum((features[fold == left_out] @ weights + base - wanted[fold == left_out]) ** 2))
         errors.append(error)
     return min(zip(errors, PENALTIES))

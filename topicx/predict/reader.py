@@ -214,7 +214,7 @@ class Admixture:
     ) -> None:  # fmt: skip
         """θ and last topics of documents under these priors."""
         if sampling.theta != "cvb0":
-            kernel.gibbs(
+            kernel.sample_theta(
                 numbers, offsets, keys, rows, prior.alpha, prior.groups, sampling.burn_in, sampling.samples,
                 sampling.lag, sampling.theta == "cgsp", theta, z,
             )  # fmt: skip
@@ -268,7 +268,7 @@ class Adapted(Admixture):
         theta = np.zeros((len(documents), self.n_topics), np.float32)
         z = np.zeros(len(documents.words), np.uint16)
         for number in range(self.rounds):
-            kernel.gibbs(
+            kernel.sample_theta(
                 numbers, documents.offsets, further_keys(keys, number), rows, prior.alpha, prior.groups,
                 ROUND_SWEEPS, 1, 1, False, theta, z,
             )  # fmt: skip

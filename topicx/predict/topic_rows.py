@@ -120,7 +120,7 @@ class FixedTopics:
         """Σ_i log Σ_k θ_dk φ_kw of each document's words."""
         numbers, rows, logs = self.rows_for(words)
         result = np.zeros(len(offsets) - 1)
-        kernel.score(numbers, offsets, theta, rows, result)
+        kernel.score_documents(numbers, offsets, theta, rows, result)
         return result + divisors(logs, numbers, offsets)
 
     @property

@@ -42,7 +42,7 @@ def random_topics(
 
     def draw(begin: int) -> None:
         number = (begin // PIECE,) if begin else ()
-        first_topics.topics(stream_key(seed, chain, START, *number), topics, z[begin : begin + PIECE])
+        first_topics.draw_first_topics(stream_key(seed, chain, START, *number), topics, z[begin : begin + PIECE])
 
     list(share(draw, range(0, tokens, PIECE)))
     return z

@@ -77,7 +77,7 @@ class Schedule:
         self.rank[np.argsort(self.block_of_word, kind="stable")] = np.arange(n_words, dtype=np.uint32)
         self.segments = np.empty((len(self._offsets) - 1) * (partitions + 1), np.int64)
         self._over_documents(
-            lambda first, last: layout.segment(
+            lambda first, last: layout.find_segments(
                 first, last, words, self._offsets, self.block_of_word, partitions, self.segments
             )
         )
@@ -120,7 +120,7 @@ class Schedule:
         words = self._words[bounds[0] : bounds[-1]]
         order = np.empty(len(words), np.uint32)
         places = np.arange(len(words), dtype=np.uint32)
-        layout.arrange(0, end - begin, words, bounds - bounds[0], self.rank, places, order, False)
+        layout.arrange_tokens(0, end - begin, words, bounds - bounds[0], self.rank, places, order, False)
         return order
 
     def _over_documents(self, work: Callable[[int, int], None]) -> None:
@@ -143,14 +143,14 @@ class Schedule:
     ) -> None:  # fmt: skip
         documents = first, last, self._words, self._offsets, self.rank
         if back and ranks is not None:
-            layout.restore(*documents, ranks, source, target)
+            layout.restore_tokens(*documents, ranks, source, target)
         else:
-            layout.arrange(*documents, source, target, back, ranks)
+            layout.arrange_tokens(*documents, source, target, back, ranks)
 
 
 def _word_frequencies(words: NDArray[np.uint32], n_words: int) -> NDArray[np.int64]:
     tokens = np.zeros(n_words, np.int64)
-    counts.frequencies(words, tokens)
+    counts.add_word_counts(words, tokens)
     return tokens
 
 

@@ -16,7 +16,7 @@ from topicx._kernels.soft import bounds
 
 
 def _apply_kernel(which: str, x: Any) -> Any:
-    found: NDArray[np.float64] = bounds.special(which, x)
+    found: NDArray[np.float64] = bounds.special_function(which, x)
     return found if np.ndim(x) else float(found[0])
 
 

@@ -114,7 +114,7 @@ class Stored(Soft):
         """
         state = self.state
         alpha = np.ascontiguousarray(state.alpha)
-        base = bounds.special("lgamma", alpha)
+        base = bounds.special_function("lgamma", alpha)
         found = self.engine.map(
             lambda docs: bounds.document_bound(self.pairs, docs, self.gamma, alpha, base), self.schedule.shards
         )

@@ -60,7 +60,7 @@ class ExpectedWords(WordStatistics):
         return float(np.sum(self._weights * bounds.digamma_gain(self.nw, prior, self._index, topics).sum(axis=1)))
 
     def psi(self, x: NDArray[Any]) -> NDArray[np.float64]:
-        result: NDArray[np.float64] = bounds.special("digamma", x)
+        result: NDArray[np.float64] = bounds.special_function("digamma", x)
         return result
 
 
@@ -70,6 +70,8 @@ def document_cost(
     """Σ_d ψ(Σα + n_d) - ψ(Σα) of each group."""
     group_of = groups if len(groups) else np.zeros(len(lengths), np.uint32)
     sums = alpha.sum(axis=1)[group_of]
-    costs: NDArray[np.float64] = bounds.special("digamma", sums + lengths) - bounds.special("digamma", sums)
+    costs: NDArray[np.float64] = bounds.special_function("digamma", sums + lengths) - bounds.special_function(
+        "digamma", sums
+    )
     result: NDArray[np.float64] = np.bincount(group_of, costs, len(alpha)).astype(np.float64)
     return result

@@ -64,7 +64,7 @@ DOCUMENT_DELAY, DOCUMENT_POWER = 10.0, 0.9
 
 def _portable_power(x: NDArray[Any], power: float) -> NDArray[np.float64]:
     """x^power by the kernels' arithmetic, which has the same bits everywhere."""
-    result: NDArray[np.float64] = bounds.special("exp", power * bounds.special("log", x))
+    result: NDArray[np.float64] = bounds.special_function("exp", power * bounds.special_function("log", x))
     return result
 
 
@@ -134,7 +134,7 @@ class Learner:
         self._alpha32 = np.zeros((len(alpha), self.padded), np.float32)
         self._alpha32[:, : self.topics] = alpha
         self._beta32, self._beta_sum = beta.astype(np.float32), float(beta.sum())
-        self._base = bounds.special("digamma", self.alpha)
+        self._base = bounds.special_function("digamma", self.alpha)
 
     def start(self, frequencies: NDArray[Any], key: int) -> None:
         """Each word's tokens spread at random over the topics."""
@@ -184,7 +184,9 @@ class Learner:
         results = self.engine.map(work, range(SLICES)) if len(words) else []
         lengths = np.diff(offsets)
         sums = self.alpha.sum(axis=1)[groups if len(groups) else np.zeros(documents, np.int64)]
-        fit = float(sum(fit for fit, _ in results)) - float(np.sum(lengths * bounds.special("log", sums + lengths)))
+        fit = float(sum(fit for fit, _ in results)) - float(
+            np.sum(lengths * bounds.special_function("log", sums + lengths))
+        )
         gain = np.zeros((len(self.alpha), self.topics)) + (sum(g for _, g in results) if gains else 0)
         return Minibatch(pair_words, counts, pair_offsets, keep, nd, lengths, fit, gain)
 

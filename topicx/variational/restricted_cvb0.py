@@ -110,7 +110,9 @@ class RestrictedCvb0(Method):
 
     def _sums(self, rows: int) -> tuple[Floats, Floats]:
         nd, nw = np.zeros((rows, len(self.allowed[1]))), np.zeros((rows, len(self.word_topic)))
-        kernel.sums(self.counts, self.offsets, *self.allowed, self.gamma_start, self.slots, self.gamma, nd, nw)
+        kernel.sum_assignments(
+            self.counts, self.offsets, *self.allowed, self.gamma_start, self.slots, self.gamma, nd, nw
+        )
         return nd, nw
 
     def _by_topic(self, values: Floats) -> Floats:
@@ -134,7 +136,7 @@ class RestrictedCvb0(Method):
             gamma_start=self.gamma_start, slots=self.slots, gamma=self.gamma, nd=self.nd, nw=self.nw, totals=totals,
             alpha=state.alpha, groups=state.groups, beta=self._beta, beta_sum=float(state.beta.sum()),
         )  # fmt: skip
-        return kernel.cvb0(pairs_of, schedule.active(cell.shard, 1.0), cell.block), totals
+        return kernel.renew_cvb0_cell(pairs_of, schedule.active(cell.shard, 1.0), cell.block), totals
 
     def score(self) -> float:
         """-F of Teh et al. 2007, eq. 12, per token, as the other collapsed variational methods have it."""
@@ -147,7 +149,7 @@ class RestrictedCvb0(Method):
         total += _expected_log_rising(nw, self._beta[word] + self.pseudo)
         topics = np.stack([self._by_topic(row) for row in nw])
         total -= _expected_log_rising(topics, state.beta.sum() + self.pseudo_totals)
-        total += kernel.entropy(self.counts, self.offsets, self.allowed[0], self.gamma_start, self.gamma)
+        total += kernel.assignment_entropy(self.counts, self.offsets, self.allowed[0], self.gamma_start, self.gamma)
         return total / max(state.n_tokens, 1)
 
     # -- what others ask for -----------------------------------------------------------------------------------
@@ -174,11 +176,11 @@ class RestrictedCvb0(Method):
     def sync(self) -> State:
         state = self.state
         best = np.empty(len(self.words), np.uint16)
-        kernel.best(self.offsets, *self.allowed, self.gamma_start, self.gamma, best)
+        kernel.most_probable_topics(self.offsets, *self.allowed, self.gamma_start, self.gamma, best)
         of_pair = np.ascontiguousarray(self.schedule.restored(best))
         if not self._own_z:  # the array that came with the state is the caller's
             state.z, self._own_z = np.empty(state.n_tokens, np.uint16), True
-        pairs.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
+        pairs.spread_to_tokens(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
         return state
 
     def arrays(self) -> dict[str, NDArray[Any]]:

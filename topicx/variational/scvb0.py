@@ -126,7 +126,7 @@ class Scvb0(Method):
         topics = [batch.keep[:, : state.n_topics].argmax(axis=1).astype(np.uint16) for batch in self.loop.assignments()]
         of_pair = np.concatenate(topics) if topics else np.zeros(0, np.uint16)
         z = np.empty(state.n_tokens, np.uint16)
-        pairs.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, z)
+        pairs.spread_to_tokens(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, z)
         state.z = z
         return state
 

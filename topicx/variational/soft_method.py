@@ -144,7 +144,7 @@ class Soft(Method):
         of_pair = np.ascontiguousarray(self.schedule.restored(self._best()))
         if not self._own_z:  # the array that came with the state is the caller's
             state.z, self._own_z = np.empty(state.n_tokens, np.uint16), True
-        pairs.spread(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
+        pairs.spread_to_tokens(state.words, state.offsets, np.zeros(state.n_words, np.int64), of_pair, state.z)
         return state
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -167,7 +167,11 @@ class Soft(Method):
     def _document_normaliser(self) -> float:
         """Σ_d log Γ(Σα + n_d) - log Γ(Σα)."""
         alpha = self.state.document_alpha()
-        return float(np.sum(bounds.special("lgamma", alpha + self.state.lengths) - bounds.special("lgamma", alpha)))
+        return float(
+            np.sum(
+                bounds.special_function("lgamma", alpha + self.state.lengths) - bounds.special_function("lgamma", alpha)
+            )
+        )
 
 
 def pair_up(

@@ -64,7 +64,7 @@ class Opening(Soft):
         self.totals = soft.column_sums(self.nw, self.topics)
 
     def _count(self, cell: Cell) -> None:
-        soft_start.count(self.pairs, self._documents(cell), cell.block, self.gamma, self.nd, self.nw)
+        soft_start.count_cell(self.pairs, self._documents(cell), cell.block, self.gamma, self.nd, self.nw)
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         moved, fit = 0.0, -self._normaliser()
@@ -79,7 +79,7 @@ class Opening(Soft):
 
     def _cell(self, cell: Cell) -> tuple[tuple[float, float], NDArray[np.float64]]:
         totals = self.totals.copy()
-        found = soft_start.sweep(
+        found = soft_start.sweep_cell(
             self.pairs, self._documents(cell), cell.block, self.gamma, self.nd, self.nw, totals, self._alpha32,
             self._beta32, self._beta_sum,
         )  # fmt: skip
@@ -89,7 +89,7 @@ class Opening(Soft):
         """Σ over the tokens of log(Σα + n_d - 1)."""
         lengths = self.state.lengths
         others = np.maximum(self.state.document_alpha() + lengths - 1, 1e-300)
-        return float(np.sum(lengths * bounds.special("log", others)))
+        return float(np.sum(lengths * bounds.special_function("log", others)))
 
     def drawn(self, key: int) -> NDArray[np.uint16]:
         """A topic for every token of the text, drawn from its assignment."""
@@ -99,7 +99,7 @@ class Opening(Soft):
         edges = [0, *ends.tolist(), state.n_documents]
 
         def work(part: int) -> None:
-            soft_start.draw(
+            soft_start.draw_topics(
                 self.gamma, self.words, self.offsets, state.words, state.offsets, edges[part], edges[part + 1],
                 state.n_words, key, z,
             )  # fmt: skip

@@ -34,7 +34,7 @@ class Vb(Soft):
     def _elog_phi(self) -> Rows:
         """E log φ_kw = ψ(β + n_kw) - ψ(B + n_k)."""
         elog = np.empty_like(self.nw)
-        totals = bounds.special("digamma", self.totals + self._beta_sum)
+        totals = bounds.special_function("digamma", self.totals + self._beta_sum)
         self._over_words(lambda part: soft.vb_words(elog, self.nw, self.state.beta, totals, *part, self.topics))
         return elog
 
@@ -61,21 +61,25 @@ class Vb(Soft):
         counts; the entropy of the assignments comes on top.
         """
         state, topics = self.state, self.topics
-        total = bounds.rising(self.nd, state.alpha, state.groups, topics) - self._document_normaliser()
+        total = bounds.log_rising_sums(self.nd, state.alpha, state.groups, topics) - self._document_normaliser()
         which = np.arange(state.n_words, dtype=np.uint32)
-        total += bounds.rising(self.nw, np.ascontiguousarray(state.beta[:, None]), which, topics)
+        total += bounds.log_rising_sums(self.nw, np.ascontiguousarray(state.beta[:, None]), which, topics)
         seeds = state.seeds
         if len(seeds):
             own = state.beta[seeds.words]
-            total -= float(np.sum(bounds.special("lgamma", own + seeds.counts) - bounds.special("lgamma", own)))
+            total -= float(
+                np.sum(bounds.special_function("lgamma", own + seeds.counts) - bounds.special_function("lgamma", own))
+            )
         prior = np.full(topics, self._beta_sum)
         np.add.at(prior, seeds.topics, seeds.counts.astype(np.float64))
-        ends = bounds.special("lgamma", self.totals + self._beta_sum) - bounds.special("lgamma", prior)
+        ends = bounds.special_function("lgamma", self.totals + self._beta_sum) - bounds.special_function(
+            "lgamma", prior
+        )
         return float(total - ends.sum() + self.entropy) / max(state.n_tokens, 1)
 
     def _best(self) -> NDArray[np.uint16]:
         best = np.zeros(len(self.words), np.uint16)
-        soft.vb_best(self.pairs, self._elog_phi(), self.state.alpha, self.nd, best)
+        soft.vb_most_probable_topics(self.pairs, self._elog_phi(), self.state.alpha, self.nd, best)
         return best
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -58,10 +58,10 @@ class Vem(Vb):
         state, alpha = self.state, np.ascontiguousarray(self.state.alpha)
         documents = self.documents()
         each = bounds.digamma_gain(self.nd, alpha, state.groups, self.topics)
-        each = each + documents[:, None] * bounds.special("digamma", alpha)
+        each = each + documents[:, None] * bounds.special_function("digamma", alpha)
         full = state.lengths > 0
         groups = state.groups[full] if len(state.groups) else np.zeros(int(full.sum()), np.uint32)
-        sums = bounds.special("digamma", alpha.sum(axis=1)[groups] + state.lengths[full])
+        sums = bounds.special_function("digamma", alpha.sum(axis=1)[groups] + state.lengths[full])
         return each, np.bincount(groups, sums, len(alpha)).astype(np.float64)
 
 

@@ -14,7 +14,7 @@ MOST = 8
 """Topics that are shown of a class at most."""
 
 
-def strongest(model: Model, words: int = 10) -> list[dict[str, Any]]:
+def strongest_topics(model: Model, words: int = 10) -> list[dict[str, Any]]:
     """A row per class (binary: for each of the two; regression: for high and low values): its topics by falling weight
     η, with the spread of η's draws and the topics' words."""
     if model.meta.get("model") != "medlda" or "eta" not in model.side:

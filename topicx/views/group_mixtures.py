@@ -68,7 +68,7 @@ class Mixtures:
 
     def intervals(self) -> tuple[Floats, Floats]:
         if len(self.errors):
-            wide = self.errors * student(self.freedom, self.share)[:, None]
+            wide = self.errors * student_quantile(self.freedom, self.share)[:, None]
             return np.maximum(self.mean - wide, 0), np.minimum(self.mean + wide, 1)
         if not len(self.draws):
             nothing = np.full(self.mean.shape, np.nan)
@@ -93,7 +93,7 @@ class Mixtures:
         slopes = weights @ mean
         low = high = np.full(len(slopes), np.nan)
         if len(self.errors):
-            wide = self._slope_error(weights[known], known) * student(self._freedom(known), self.share)
+            wide = self._slope_error(weights[known], known) * student_quantile(self._freedom(known), self.share)
             low, high = slopes - wide, slopes + wide
         elif len(self.draws):
             tail = 50 * (1 - self.share)
@@ -114,13 +114,13 @@ class Mixtures:
         return result
 
 
-def student(freedom: NDArray[Any], share: float) -> Floats:
+def student_quantile(freedom: NDArray[Any], share: float) -> Floats:
     """How many standard errors an interval of this confidence has on either side; NaN without degrees of freedom."""
     wide: Floats = stdtrit(np.where(freedom > 0, freedom, 1).astype(np.float64), 0.5 + share / 2)
     return np.where(freedom > 0, wide, np.nan)
 
 
-def mixtures(model: Model, by: str = "collection", share: float = 0.9) -> Mixtures:
+def mixtures_of_model(model: Model, by: str = "collection", share: float = 0.9) -> Mixtures:
     """The collections of a model, as the file has them, or (by="time") in the order of their mean times."""
     if model.meta.get("model") != "compound" or "pi" not in model.side:
         raise InputError("the model has no collections: train it with --model compound on a corpus that has them")
@@ -139,7 +139,7 @@ def mixtures(model: Model, by: str = "collection", share: float = 0.9) -> Mixtur
     )
 
 
-def describe(
+def describe_mixtures(
     model: Model, found: Mixtures, topics: int, words: int, chosen: Sequence[int] = ()
 ) -> list[dict[str, Any]]:
     """Each group's foremost topics (or those chosen) as plain data."""
@@ -151,10 +151,10 @@ def describe(
         order = order[model.shown[order]][:topics] if not chosen else np.array(chosen)
         rows.append({
             "group": name, "documents": int(found.documents[j]),
-            **({"tokens": int(found.tokens[j])} if len(found.tokens) else {}), "time": _number(found.times[j]),
+            **({"tokens": int(found.tokens[j])} if len(found.tokens) else {}), "time": _rounded_or_none(found.times[j]),
             "topics": [
-                {"topic": int(k), "share": _number(found.mean[j, k]), "low": _number(low[j, k]),
-                 "high": _number(high[j, k]), "words": top[k]}
+                {"topic": int(k), "share": _rounded_or_none(found.mean[j, k]), "low": _rounded_or_none(low[j, k]),
+                 "high": _rounded_or_none(high[j, k]), "words": top[k]}
                 for k in order
             ],
         })  # fmt: skip
@@ -172,8 +172,10 @@ def describe_trends(
         trends = trends[:topics] + trends[-topics:]
     top = [[word for word, _ in row] for row in model.top_words(words)]
     return [
-        {"topic": t.topic, "slope": t.slope, "low": _number(t.low), "high": _number(t.high), "trend": t.sign,
-         "shares": dict(zip(found.names, map(_number, found.mean[:, t.topic]), strict=True)), "words": top[t.topic]}
+        {"topic": t.topic, "slope": t.slope, "low": _rounded_or_none(t.low), "high": _rounded_or_none(t.high),
+         "trend": t.sign,
+         "shares": dict(zip(found.names, map(_rounded_or_none, found.mean[:, t.topic]), strict=True)),
+         "words": top[t.topic]}
         for t in trends
     ]  # fmt: skip
 
@@ -186,18 +188,18 @@ def rows_of(model: Model, found: Mixtures, by: str) -> list[dict[str, Any]]:
         {
             by: name, "documents": int(found.documents[j]),
             **({"tokens": int(found.tokens[j])} if len(found.tokens) else {}),
-            "topic": k, **({"name": named[k]} if named else {}), "share": _number(found.mean[j, k]),
-            "low": _number(low[j, k]), "high": _number(high[j, k]),
+            "topic": k, **({"name": named[k]} if named else {}), "share": _rounded_or_none(found.mean[j, k]),
+            "low": _rounded_or_none(low[j, k]), "high": _rounded_or_none(high[j, k]),
         }
         for j, name in enumerate(found.names) for k in np.flatnonzero(model.shown).tolist()
     ]  # fmt: skip
 
 
-def _number(value: float) -> float | None:
+def _rounded_or_none(value: float) -> float | None:
     return round(float(value), 12) if np.isfinite(value) else None
 
 
-def contrasts(model: Model, state: State, words: int = 10) -> list[list[list[tuple[str, float]]]]:
+def contrast_words(model: Model, state: State, words: int = 10) -> list[list[list[tuple[str, float]]]]:
     """For each topic and collection, the words that its tokens there have more than its tokens elsewhere, and z-scores:
     log-odds ratios under a Dirichlet prior of the topic's own shares (Monroe, Colaresi & Quinn 2008)."""
     if state.n_topics != model.n_topics or state.n_words != model.n_words:
@@ -241,7 +243,7 @@ def log_odds(table: Floats) -> Floats:
     return np.nan_to_num(z, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def plot(
+def plot_mixtures(
     model: Model, found: Mixtures, path: str | os.PathLike[str], by_time: bool, topics: int, chosen: Sequence[int] = ()
 ) -> None:
     """Lines over time of the topics that rise and fall most (or those chosen); else bars of each group's topics, or
@@ -260,19 +262,21 @@ def plot(
         figure = Figure(figsize=(5.5 * len(some) + 1, 4.5), layout="constrained")
         panels = figure.subplots(1, len(some), squeeze=False, sharey=True)[0]
         for panel, title, each in zip(panels, ("rising", "falling") if not chosen else ("",), some, strict=True):
-            topic_pictures.lines(panel, found, each, names)
+            topic_pictures.draw_lines(panel, found, each, names)
             panel.set_title(title)
     elif len(found.names) > MANY:
         figure = Figure(figsize=(9, 0.22 * len(found.names) + 2.5), layout="constrained")
-        topic_pictures.shades(
-            figure.subplots(), found, list(chosen) or topic_pictures.foremost(model, found, 12), names
+        topic_pictures.draw_shades(
+            figure.subplots(), found, list(chosen) or topic_pictures.largest_topics(model, found, 12), names
         )
     else:
         rows = len(found.names)
         figure = Figure(figsize=(max(6, 0.18 * found.mean.shape[1] + 3), 1.6 * rows + 0.8), layout="constrained")
         panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
         for j, panel in enumerate(panels):
-            topic_pictures.bars(panel, found, j, names, min(topics, 3), chosen or np.flatnonzero(model.shown).tolist())
+            topic_pictures.draw_bars(
+                panel, found, j, names, min(topics, 3), chosen or np.flatnonzero(model.shown).tolist()
+            )
         panels[-1].set_xlabel("topic")
     with atomic_output(path) as out:
         figure.savefig(out, format=kind, dpi=120)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def histogram(values: Sequence[float], width: int = 40) -> list[str]:
+def histogram_lines(values: Sequence[float], width: int = 40) -> list[str]:
     """A line for each range of values: from where to where, a bar, how many."""
     number = min(max(int(np.ceil(np.sqrt(len(values)))), 1), 12)
     counts, edges = np.histogram(values, number)

@@ -17,7 +17,7 @@ SHOWN = 6
 """Topics whose weights are drawn."""
 
 
-def describe(model: Model, found: TimeConcentration, words: int) -> dict[str, Any]:
+def describe_concentration(model: Model, found: TimeConcentration, words: int) -> dict[str, Any]:
     """Everything, as JSON has it; a topic without any weight has no intervals."""
     begins, ends = found.densest()
     totals, top = found.totals, model.top_words(words)
@@ -46,7 +46,7 @@ def describe(model: Model, found: TimeConcentration, words: int) -> dict[str, An
     }  # fmt: skip
 
 
-def plot(model: Model, several: Mapping[str, TimeConcentration], path: str | os.PathLike[str]) -> None:
+def plot_concentration(model: Model, several: Mapping[str, TimeConcentration], path: str | os.PathLike[str]) -> None:
     """Weights of the first one's most concentrated topics (of those of at least mean weight); and of each, the entropy
     of the spans, the lengths of the buckets, and the topics' weights in falling order."""
     kind = check_plot(path)

@@ -23,13 +23,13 @@ def topic_names(model: Model, words: int = 3) -> list[str]:
     return [f"{k} {named[k] if named and named[k] else ' '.join(word for word, _ in top[k])}" for k in range(len(top))]
 
 
-def foremost(model: Model, found: Mixtures, number: int) -> list[int]:
+def largest_topics(model: Model, found: Mixtures, number: int) -> list[int]:
     """The topics with the largest shares in any group, by number."""
     largest = np.where(model.shown, np.nan_to_num(found.mean).max(axis=0), -1)
     return sorted(np.argsort(-largest, kind="stable")[:number].tolist())
 
 
-def lines(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequence[str]) -> None:
+def draw_lines(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequence[str]) -> None:
     """Shares over time with their intervals; a gap where there are no documents."""
     low, high = found.intervals()
     order = np.argsort(found.times, kind="stable")
@@ -46,7 +46,7 @@ def lines(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequence[st
     axes.legend(fontsize=8)
 
 
-def bars(axes: Axes, found: Mixtures, group: int, names: Sequence[str], named: int, chosen: Sequence[int]) -> None:
+def draw_bars(axes: Axes, found: Mixtures, group: int, names: Sequence[str], named: int, chosen: Sequence[int]) -> None:
     """The shares of a group's topics with their intervals; the largest have their words."""
     low, high = found.intervals()
     topics = np.array(chosen)
@@ -64,7 +64,7 @@ def bars(axes: Axes, found: Mixtures, group: int, names: Sequence[str], named: i
     axes.margins(y=0.2)
 
 
-def shades(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequence[str]) -> None:
+def draw_shades(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequence[str]) -> None:
     """Groups × topics, darker where the share is larger."""
     image = axes.imshow(found.mean[:, topics], aspect="auto", cmap="Blues", vmin=0)
     axes.set_xticks(range(len(topics)), [names[k] for k in topics], rotation=45, ha="right", fontsize=8)

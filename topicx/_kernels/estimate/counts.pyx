@@ -76,10 +76,11 @@ def count_counts(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t b
                 counter[met[j]] = 0
 
 
-def typical(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t paths,
-            const double[:, ::1] alpha, const uint32_t[::1] groups, const int64_t[::1] lengths,
-            const double[::1] alpha_sum, double shortest, const double[::1] least, int64_t[::1] documents,
-            uint16_t[::1] topics, double[::1] shares) -> int:
+def representative_shares(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t begin, Py_ssize_t end,
+                          Py_ssize_t paths, const double[:, ::1] alpha, const uint32_t[::1] groups,
+                          const int64_t[::1] lengths, const double[::1] alpha_sum, double shortest,
+                          const double[::1] least, int64_t[::1] documents, uint16_t[::1] topics,
+                          double[::1] shares) -> int:
     """θ of these documents in the topics that they have, but for documents with fewer tokens than `shortest` and shares
     below the topic's `least`; returns how many are left. Of several paths θ is that of their mean counts."""
     cdef Py_ssize_t d
@@ -126,7 +127,7 @@ def document_frequencies(const uint32_t[::1] words, const int64_t[::1] offsets, 
                     frequencies[words[i]] += 1
 
 
-def frequencies(const uint32_t[::1] words, int64_t[::1] tokens):
+def add_word_counts(const uint32_t[::1] words, int64_t[::1] tokens):
     """Adds to tokens[w] how many of these are word w."""
     cdef Py_ssize_t i
     with nogil:
@@ -134,7 +135,7 @@ def frequencies(const uint32_t[::1] words, int64_t[::1] tokens):
             tokens[words[i]] += 1
 
 
-def totals(const uint16_t[::1] z, int64_t[::1] tokens):
+def add_topic_counts(const uint16_t[::1] z, int64_t[::1] tokens):
     """Adds to tokens[k] how many of these have topic k; those without one are left out."""
     cdef Py_ssize_t i
     with nogil:

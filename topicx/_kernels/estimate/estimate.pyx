@@ -25,7 +25,8 @@ A document's sums and a word's sums are each made by one thread in one order, so
 Where the token itself carries nearly all of S (Σ q' below 2^-12 of it) the difference would lose digits: those groups are
 summed over all topics instead.
 
-`group` and `pairs` order the tokens by word, then document, then topic: a pair is a run, and so is a group in it. Tokens not
+`group_tokens_by_word` and `find_pairs` order the tokens by word, then document, then topic: a pair is a run, and so is
+a group in it. Tokens not
 yet placed (topic 65535) are in no count and exclude nothing.
 """
 
@@ -52,8 +53,9 @@ cdef double TINY = 1.0 / 4096
 
 # -- ordering --------------------------------------------------------------------------------------------------------
 
-def group(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] offsets, int64_t[::1] position,
-          uint32_t[::1] documents, uint16_t[::1] topics, int64_t[::1] pairs_of_word, int64_t[::1] pairs_of_document):
+def group_tokens_by_word(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] offsets,
+                         int64_t[::1] position, uint32_t[::1] documents, uint16_t[::1] topics,
+                         int64_t[::1] pairs_of_word, int64_t[::1] pairs_of_document):
     """Tokens in the order of word, then document. `position` starts as the words' offsets and is used up.
 
     pairs_of_word[v + 1] and pairs_of_document[d + 1] count the distinct (document, word) pairs.
@@ -75,10 +77,10 @@ def group(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] o
                     pairs_of_document[d + 1] += 1
 
 
-def pairs(Py_ssize_t first, Py_ssize_t last, const int64_t[::1] word_offsets, const int64_t[::1] first_pair,
-          const uint32_t[::1] documents, uint16_t[::1] topics, const int64_t[::1] indptr,
-          const uint16_t[::1] row_topics, const int32_t[::1] row_counts, uint32_t[::1] pair_document,
-          uint32_t[::1] pair_word, uint32_t[::1] pair_begin, int32_t[::1] own):
+def find_pairs(Py_ssize_t first, Py_ssize_t last, const int64_t[::1] word_offsets, const int64_t[::1] first_pair,
+               const uint32_t[::1] documents, uint16_t[::1] topics, const int64_t[::1] indptr,
+               const uint16_t[::1] row_topics, const int32_t[::1] row_counts, uint32_t[::1] pair_document,
+               uint32_t[::1] pair_word, uint32_t[::1] pair_begin, int32_t[::1] own):
     """The runs of words first..last: pairs, the tokens of each by topic, and every token's n_kv in its own topic."""
     cdef Py_ssize_t v, i, begin, end, pair
     cdef Arena arena = Arena()
@@ -453,7 +455,7 @@ def soft_words(Given given not None, Py_ssize_t first, Py_ssize_t last, const in
 
 # -- keeping large entries only ----------------------------------------------------------------------------------------
 
-def tally(const uint64_t[:, ::1] bits, int64_t[::1] histogram):
+def tally_magnitudes(const uint64_t[:, ::1] bits, int64_t[::1] histogram):
     """How many values (as bits of positive doubles) fall into each eighth of an octave: 16384 classes, ascending."""
     cdef Py_ssize_t i, k
     with nogil:

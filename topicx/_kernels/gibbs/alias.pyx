@@ -55,7 +55,7 @@ cdef struct Document:
     int64_t size         # of the list
 
 
-def table(const float[::1] weights):
+def make_alias_table(const float[::1] weights):
     """Walker's table of these weights: (keep, other, their sum). What the tests look at."""
     cdef int64_t n = weights.shape[0]
     keep_array, other_array = np.empty(n, np.float32), np.empty(n, np.uint32)
@@ -66,7 +66,7 @@ def table(const float[::1] weights):
     return keep_array, other_array, walker_build(&weights[0], n, &keep[0], &other[0], &scaled[0], &stack[0])
 
 
-def draw(const float[::1] keep, const uint32_t[::1] other, double u) -> int:
+def draw_from_alias_table(const float[::1] keep, const uint32_t[::1] other, double u) -> int:
     """The number that u falls on in a table."""
     return walker_draw(&keep[0], &other[0], keep.shape[0], u)
 

@@ -14,7 +14,7 @@ cdef enum:
     BLOCKS = 16  # of four numbers: several are drawn at once, since none waits for another
 
 
-def topics(uint64_t key, uint16_t number, uint16_t[::1] out):
+def draw_first_topics(uint64_t key, uint16_t number, uint16_t[::1] out):
     """Fills `out` with topics below `number`, from the beginning of the stream of `key`."""
     cdef int64_t at = 0, size = out.shape[0]
     cdef uint64_t block = 1

@@ -23,8 +23,8 @@ cdef enum:
     LARGE = 11
 
 
-def segment(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
-            const uint16_t[::1] block_of_word, Py_ssize_t partitions, int64_t[::1] segments):
+def find_segments(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
+                  const uint16_t[::1] block_of_word, Py_ssize_t partitions, int64_t[::1] segments):
     """segments[d, b]: where the tokens of block b begin in document d of first..last (and, at b = P, end)."""
     cdef Py_ssize_t d, b, stride = partitions + 1
     cdef int64_t i, at, size
@@ -132,8 +132,9 @@ cdef class Sorter:
         self.keys, self.spare = keys, spare
 
 
-def arrange(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
-            const uint32_t[::1] rank, const value[::1] source, value[::1] target, bint back, uint32_t[::1] ranks=None):
+def arrange_tokens(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
+                   const uint32_t[::1] rank, const value[::1] source, value[::1] target, bint back,
+                   uint32_t[::1] ranks=None):
     """target = source in the schedule's order, or (back) from the schedule's order into the order of the text, for the
     documents first..last.
 
@@ -160,9 +161,9 @@ def arrange(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const 
                     ranks[s.begin + i] = <uint32_t>(s.keys[i] >> 32)
 
 
-def restore(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
-            const uint32_t[::1] rank, const uint32_t[::1] ranks, const value[::1] source, value[::1] target):
-    """As `arrange` (back), without a sort, where the ranks of the tokens in the schedule's order are known."""
+def restore_tokens(Py_ssize_t first, Py_ssize_t last, const uint32_t[::1] words, const int64_t[::1] offsets,
+                   const uint32_t[::1] rank, const uint32_t[::1] ranks, const value[::1] source, value[::1] target):
+    """As `arrange_tokens` (back), without a sort, where the ranks of the tokens in the schedule's order are known."""
     cdef Py_ssize_t d
     cdef int64_t i, begin
     cdef uint32_t own

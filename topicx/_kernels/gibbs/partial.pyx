@@ -34,7 +34,7 @@ cdef extern from "partial.h" nogil:
 cdef const tx_gathers *gathers = tx_gathers_choose()
 
 
-def gammas(double shape, int64_t n, uint64_t key):
+def draw_gammas(double shape, int64_t n, uint64_t key):
     """n gamma variates: what the tests look at."""
     result = np.empty(n)
     cdef double[::1] out = result
@@ -45,7 +45,7 @@ def gammas(double shape, int64_t n, uint64_t key):
     return result
 
 
-def poissons(double mean, int64_t n, uint64_t key):
+def draw_poissons(double mean, int64_t n, uint64_t key):
     """n Poisson variates: what the tests look at."""
     result = np.empty(n, np.int64)
     cdef int64_t[::1] out = result

@@ -174,8 +174,8 @@ cdef inline int64_t heaviest(const double *p, int64_t number) noexcept nogil:
     return found
 
 
-def fill(const uint32_t[::1] words, const uint16_t[::1] topics, const int64_t[::1] numbers,
-         const int64_t[::1] row_start, const int64_t[::1] row_mask, uint32_t[::1] cells):
+def fill_row_cells(const uint32_t[::1] words, const uint16_t[::1] topics, const int64_t[::1] numbers,
+                   const int64_t[::1] row_start, const int64_t[::1] row_mask, uint32_t[::1] cells):
     """Add tokens to the rows: one each, or (not empty) so many. Topics of 65535 are left out."""
     cdef int64_t i
     cdef bint single = numbers.shape[0] == 0
@@ -238,8 +238,8 @@ def sweep(AllowedCell cell, const uint32_t[::1] documents, int64_t block, uint64
     return changed
 
 
-def aligned_counts(const uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
-                   const uint16_t[::1] allowed, int64_t n_topics, int32_t[::1] counts):
+def allowed_topic_counts(const uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
+                         const uint16_t[::1] allowed, int64_t n_topics, int32_t[::1] counts):
     """counts[j]: how many tokens the document has on its topic allowed[j]."""
     cdef int64_t d, j, t
     cdef Arena arena = Arena()
@@ -254,8 +254,8 @@ def aligned_counts(const uint16_t[::1] z, const int64_t[::1] offsets, const int6
                     counts[allowed_offsets[d] + place[z[t]]] += 1
 
 
-def stray_topics(const uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
-                 const uint16_t[::1] allowed) -> int:
+def find_stray_document(const uint16_t[::1] z, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
+                        const uint16_t[::1] allowed) -> int:
     """The first document with a token on a topic that it may not have; -1: there is none."""
     cdef int64_t d, j, t, found = -1
     cdef Arena arena = Arena()

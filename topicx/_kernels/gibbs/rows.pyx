@@ -31,31 +31,32 @@ def topic_bits_for(int n_topics) -> int:
     return max(1, (n_topics - 1).bit_length())
 
 
-def aligned(int64_t n):
+def aligned_zeros(int64_t n):
     """A zeroed uint32 array of n entries whose first byte is on a 64-byte boundary."""
     raw = np.zeros(n + 16, dtype=np.uint32)
     skip = (-raw.ctypes.data % 64) // 4
     return raw[skip : skip + n]
 
 
-def as_aligned(cells):
+def as_aligned_cells(cells):
     """The array itself if it is aligned, else an aligned copy (arrays read from files usually are not)."""
     if cells.ctypes.data % 64 == 0 and cells.flags.c_contiguous and cells.flags.writeable:
         return cells
-    copy = aligned(len(cells))
+    copy = aligned_zeros(len(cells))
     copy[:] = cells
     return copy
 
 
-def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_freq, pseudo=None,
-          double dense_above=0.125, double sparse_below=0.08, segments=None, Py_ssize_t blocks=1, share=map,
-          Py_ssize_t threads=1):
+def build_rows(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_freq, pseudo=None,
+               double dense_above=0.125, double sparse_below=0.08, segments=None, Py_ssize_t blocks=1, share=map,
+               Py_ssize_t threads=1):
     """Rows of an assignment: (row_start, row_cells, row_len, topic_bits).
 
     z holds an assignment of all tokens, or several (paths) one after another. word_freq holds each word's tokens in
     all of them, placed or not: it bounds how many topics the row can ever have.
     pseudo = (words uint32, topics uint16, counts int64) are prior counts added to the rows. Tokens with z = 0xFFFF
-    are left out. The next two arguments are those of `rebalance`. With the schedule's segments, `threads` runs of blocks
+    are left out. The next two arguments are those of `rebalance_rows`. With the schedule's segments, `threads` runs of
+    blocks
     are counted at the same time, as `share` (an engine's map) does them: they have no row in common.
     """
     cdef int64_t V = len(word_freq), t
@@ -72,7 +73,7 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
     capacity[overflow] = padded
     start_array = np.zeros(V + 1, dtype=np.int64)
     np.cumsum(capacity, out=start_array[1:])
-    cells_array = aligned(int(start_array[V]))
+    cells_array = aligned_zeros(int(start_array[V]))
     len_array = np.where(capacity >= padded, DENSE, 0).astype(np.int32)
     cdef const int64_t[::1] start = start_array
     cdef uint32_t[::1] cells = cells_array
@@ -82,7 +83,7 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
     edges = [blocks * part // threads for part in range(threads + 1)]
     list(share(lambda run: count_blocks(words, z, segments, blocks, *run, start_array, cells_array, len_array),
                [run for run in zip(edges, edges[1:]) if run[0] < run[1]]))
-    list(share(lambda first: pack(start_array, cells_array, len_array, bits, n_topics, first, min(first + PART, V)),
+    list(share(lambda first: pack_rows(start_array, cells_array, len_array, bits, n_topics, first, min(first + PART, V)),
                range(0, V, PART)))
     cdef const uint32_t[::1] pseudo_words
     cdef const uint16_t[::1] pseudo_topics
@@ -95,14 +96,14 @@ def build(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, word_f
             if pseudo_counts[t] > 0:
                 row_add(&cells[start[pseudo_words[t]]], &length[pseudo_words[t]], bits, pseudo_topics[t],
                         <uint32_t> pseudo_counts[t])
-    rebalance(start, cells, length, bits, n_topics, total, dense_above, sparse_below)
+    rebalance_rows(start, cells, length, bits, n_topics, total, dense_above, sparse_below)
     return start_array, cells_array, len_array, bits
 
 
 def count_blocks(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] segments, Py_ssize_t blocks,
                  Py_ssize_t first, Py_ssize_t last, const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length):
     """Add the tokens of the blocks first..last of words to their rows, document after document: a sparse row, which has
-    room for all its word's tokens, takes each topic as it comes. `pack` makes counts of them."""
+    room for all its word's tokens, takes each topic as it comes. `pack_rows` makes counts of them."""
     cdef int64_t begin, t, d, documents = segments.shape[0] // (blocks + 1)
     cdef uint32_t *row
     if z.shape[0] == 0 or cells.shape[0] == 0:
@@ -123,8 +124,8 @@ def count_blocks(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t
             begin += words.shape[0]
 
 
-def pack(const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length, int bits, int n_topics, int64_t first,
-         int64_t last):
+def pack_rows(const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length, int bits, int n_topics, int64_t first,
+              int64_t last):
     """Make packed entries of the topics that `count_blocks` left in the sparse rows first..last, in their order."""
     cdef int64_t w, i, n
     cdef uint32_t topic
@@ -151,8 +152,8 @@ def pack(const int64_t[::1] start, uint32_t[::1] cells, int32_t[::1] length, int
             length[w] = <int32_t> n
 
 
-def rebalance(const int64_t[::1] row_start, uint32_t[::1] row_cells, int32_t[::1] row_len, int topic_bits,
-              int n_topics, const int64_t[::1] word_total, double dense_above=0.125, double sparse_below=0.08):
+def rebalance_rows(const int64_t[::1] row_start, uint32_t[::1] row_cells, int32_t[::1] row_len, int topic_bits,
+                   int n_topics, const int64_t[::1] word_total, double dense_above=0.125, double sparse_below=0.08):
     """Convert rows between sweeps: dense above the first share of occupied topics, sparse below the second.
 
     word_total is the largest count a row may ever hold (its tokens and pseudo-counts): a row whose count could
@@ -273,8 +274,8 @@ def csr_entries(const int64_t[::1] row_start, const uint32_t[::1] row_cells, con
                     counts[j + i] = <int64_t> <uint32_t> keys[i]
 
 
-def totals(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const int32_t[::1] row_len, int topic_bits,
-           int n_topics):
+def topic_totals_of_rows(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const int32_t[::1] row_len,
+                         int topic_bits, int n_topics):
     """n_k, int64[K]: the sum of all rows, pseudo-counts included."""
     result = np.zeros(n_topics, dtype=np.int64)
     cdef int64_t[::1] sums = result
@@ -294,7 +295,7 @@ def totals(const int64_t[::1] row_start, const uint32_t[::1] row_cells, const in
     return result
 
 
-def check(row_start, row_cells, row_len, int topic_bits, int n_topics, words, z, word_freq, pseudo=None) -> str:
+def check_rows(row_start, row_cells, row_len, int topic_bits, int n_topics, words, z, word_freq, pseudo=None) -> str:
     """What is wrong with the rows, in one line; empty when they are exactly the counts of z.
 
     Looks at the form (bounds, alignment, unused entries zero, no topic twice) and at every count.
@@ -324,7 +325,7 @@ def check(row_start, row_cells, row_len, int topic_bits, int n_topics, words, z,
     if (entries >> topic_bits == 0).any():
         return "a row has an entry that counts nothing"
     have = to_csr(row_start, row_cells, row_len, topic_bits, n_topics)
-    fresh = build(words, z, n_topics, word_freq, pseudo)
+    fresh = build_rows(words, z, n_topics, word_freq, pseudo)
     want = to_csr(*fresh, n_topics)
     if not np.array_equal(have[0], want[0]):
         word = int(np.argmax(have[0] != want[0])) - 1

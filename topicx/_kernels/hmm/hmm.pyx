@@ -97,8 +97,8 @@ cdef hmm_model given(const double[::1] start, const double[:, ::1] trans, const 
     return m
 
 
-def count(const uint32_t[::1] words, const int64_t[::1] offsets, const uint8_t[::1] z, int64_t[::1] start,
-          int64_t[:, ::1] trans, int64_t[:, ::1] emit):
+def count_path(const uint32_t[::1] words, const int64_t[::1] offsets, const uint8_t[::1] z, int64_t[::1] start,
+               int64_t[:, ::1] trans, int64_t[:, ::1] emit):
     """Add the counts of one path."""
     cdef int64_t d, i
     with nogil:
@@ -228,8 +228,9 @@ cdef int64_t longest_of(const int64_t[::1] offsets, int64_t begin, int64_t end) 
     return most
 
 
-def forward(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin, int64_t end, const double[::1] start,
-            const double[:, ::1] trans, const double[:, ::1] emit, double[::1] log_likelihood):
+def forward_likelihoods(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin, int64_t end,
+                        const double[::1] start, const double[:, ::1] trans, const double[:, ::1] emit,
+                        double[::1] log_likelihood):
     """log p of each of the sequences begin..end-1."""
     cdef int64_t d
     cdef Arena arena = Arena()
@@ -241,9 +242,10 @@ def forward(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin
             log_likelihood[d] = hmm_forward(&p, text + offsets[d], offsets[d + 1] - offsets[d], rows)
 
 
-def expect(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin, int64_t end, const double[::1] start,
-           const double[:, ::1] trans, const double[:, ::1] emit, double[::1] log_likelihood, double[::1] starts,
-           double[:, ::1] pairs, double[:, ::1] emits, double[:, ::1] gamma):
+def expected_counts(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin, int64_t end,
+                    const double[::1] start, const double[:, ::1] trans, const double[:, ::1] emit,
+                    double[::1] log_likelihood, double[::1] starts, double[:, ::1] pairs, double[:, ::1] emits,
+                    double[:, ::1] gamma):
     """log p of the sequences begin..end-1 and their expected counts, added to starts, pairs and emits; the posterior of each
     site goes into `gamma` (a row a symbol of the corpus) if it has rows. A sequence of probability zero adds nothing."""
     cdef int64_t S = start.shape[0], d, r, s
@@ -263,8 +265,9 @@ def expect(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin,
                 pairs[r, s] += found[r * S + s] * trans[r, s]
 
 
-def viterbi(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin, int64_t end, const double[::1] start,
-            const double[:, ::1] trans, const double[:, ::1] emit, double[::1] log_likelihood, uint8_t[::1] path):
+def viterbi_paths(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t begin, int64_t end,
+                  const double[::1] start, const double[:, ::1] trans, const double[:, ::1] emit,
+                  double[::1] log_likelihood, uint8_t[::1] path):
     """The most probable states of the sequences begin..end-1 and their log p; the parameters are logarithms."""
     cdef int64_t S = start.shape[0], d
     cdef Arena arena = Arena()

@@ -187,9 +187,9 @@ def document_keys(const uint32_t[::1] words, const int64_t[::1] offsets, uint64_
             keys[d] = key
 
 
-def gibbs(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[::1] keys, const float[:, ::1] rows,
-          const float[:, ::1] alpha, const uint32_t[::1] groups, int64_t burn_in, int64_t samples, int64_t lag,
-          bint soft, float[:, ::1] theta, uint16_t[::1] z):
+def sample_theta(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[::1] keys,
+                 const float[:, ::1] rows, const float[:, ::1] alpha, const uint32_t[::1] groups, int64_t burn_in,
+                 int64_t samples, int64_t lag, bint soft, float[:, ::1] theta, uint16_t[::1] z):
     """theta of every document: `burn_in` sweeps, then `samples` samples `lag` sweeps apart; soft: theta^p.
 
     words are numbers of rows; z is written (the last state). theta_dk = (mean n_dk + alpha_k) / (N_d + sum alpha).
@@ -239,8 +239,8 @@ cdef inline double dot(const double *theta, const float *row, int64_t width) noe
     return ((a0 + a4) + (a2 + a6)) + ((a1 + a5) + (a3 + a7))
 
 
-def score(const uint32_t[::1] words, const int64_t[::1] offsets, const float[:, ::1] theta, const float[:, ::1] rows,
-          double[::1] result):
+def score_documents(const uint32_t[::1] words, const int64_t[::1] offsets, const float[:, ::1] theta,
+                    const float[:, ::1] rows, double[::1] result):
     """result[d] = sum over tokens of log sum_k theta_dk row_kw (eq. 55), -inf where a token has probability 0.
 
     The product is kept as a mantissa and an exponent: one logarithm a document.
@@ -347,8 +347,9 @@ cdef void climb(Walk at, uint16_t *z) noexcept nogil:
             z[i] = <uint16_t> best
 
 
-def chib(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[::1] keys, const float[:, ::1] rows,
-         const float[:, ::1] alpha, const uint32_t[::1] groups, int64_t burn_in, int64_t samples, double[::1] result):
+def chib_likelihoods(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[::1] keys,
+                     const float[:, ::1] rows, const float[:, ::1] alpha, const uint32_t[::1] groups, int64_t burn_in,
+                     int64_t samples, double[::1] result):
     """log p(w) = log p(w, z*) - log p(z* | w) (Murray & Salakhutdinov 2009; Wallach et al. 2009, section 4.2).
 
     z*: `burn_in` sweeps, then the best single changes until none helps. p(z* | w) is the mean of T(z^(s) -> z*) over a

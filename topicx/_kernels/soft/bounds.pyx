@@ -20,7 +20,7 @@ from topicx._kernels.base.special cimport rising_sum, special_map
 cdef const tx_soft *soft = tx_soft_choose()
 
 
-def special(which: str, x):
+def special_function(which: str, x):
     """digamma, lgamma, trigamma, tetragamma, log or exp of an array, by the kernels' own arithmetic."""
     source = np.ascontiguousarray(x, np.float64)
     result = np.empty_like(source)
@@ -91,7 +91,8 @@ def word_bound(const uint32_t[::1] counts, const float[::1] gamma, const int64_t
     return total
 
 
-def rising(const float[:, ::1] counts, const double[:, ::1] prior, const uint32_t[::1] which, int64_t K) -> float:
+def log_rising_sums(const float[:, ::1] counts, const double[:, ::1] prior, const uint32_t[::1] which,
+                    int64_t K) -> float:
     """Σ log Γ(prior + n) - log Γ(prior) over rows of counts; row r has prior[which[r]] (which empty: the first).
 
     A prior of one column is the same for every topic.
@@ -118,7 +119,7 @@ def rising(const float[:, ::1] counts, const double[:, ::1] prior, const uint32_
 def expected_rising(const float[::1] mean, const float[::1] variance, const float[::1] none, const double[::1] prior):
     """E[log Γ(prior + n)] - log Γ(prior) of each entry, as the bounds have it."""
     cdef int64_t i, n = mean.shape[0]
-    base_array = special("lgamma", prior)
+    base_array = special_function("lgamma", prior)
     result = np.empty(n)
     cdef const double[::1] base = base_array
     cdef double[::1] out = result

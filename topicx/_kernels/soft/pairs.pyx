@@ -59,8 +59,8 @@ cdef void match(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t[:
             seen[words[i]] = 0
 
 
-def spread(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t[::1] seen, const uint16_t[::1] of_pair,
-           uint16_t[::1] of_token):
+def spread_to_tokens(const uint32_t[::1] words, const int64_t[::1] offsets, int64_t[::1] seen,
+                     const uint16_t[::1] of_pair, uint16_t[::1] of_token):
     """of_token = the value of each token's pair. seen: a zero for each word (left so)."""
     if words.shape[0]:
         with nogil:

@@ -40,9 +40,9 @@ def slots_of(const uint32_t[::1] words, const int64_t[::1] offsets, const int64_
                     at += 1
 
 
-def sums(const uint32_t[::1] counts, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
-         const uint16_t[::1] allowed, const int64_t[::1] gamma_start, const uint32_t[::1] slots,
-         const float[::1] gamma, double[:, ::1] nd, double[:, ::1] nw):
+def sum_assignments(const uint32_t[::1] counts, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
+                    const uint16_t[::1] allowed, const int64_t[::1] gamma_start, const uint32_t[::1] slots,
+                    const float[::1] gamma, double[:, ::1] nd, double[:, ::1] nw):
     """Sums over assignments, added to nd and nw: row 0 expected counts; rows 1 and 2, if they are there, the variances
     and the logarithms of the probability of none."""
     cdef int64_t d, i, j, at, row, rows = nd.shape[0]
@@ -100,7 +100,7 @@ cdef class PairCell:
         self.alpha, self.groups, self.beta, self.beta_sum = alpha, groups, beta, beta_sum
 
 
-def cvb0(PairCell s, const uint32_t[::1] documents, int64_t block) -> float:
+def renew_cvb0_cell(PairCell s, const uint32_t[::1] documents, int64_t block) -> float:
     """Renew the assignments of one cell; returns how many tokens' worth of probability moved."""
     cdef int64_t i, j, d, t, begin, number, group, at, most = 1
     cdef double total, moved = 0, old, change, c
@@ -141,8 +141,8 @@ def cvb0(PairCell s, const uint32_t[::1] documents, int64_t block) -> float:
     return moved / 2
 
 
-def entropy(const uint32_t[::1] counts, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
-            const int64_t[::1] gamma_start, const float[::1] gamma) -> float:
+def assignment_entropy(const uint32_t[::1] counts, const int64_t[::1] offsets, const int64_t[::1] allowed_offsets,
+                       const int64_t[::1] gamma_start, const float[::1] gamma) -> float:
     """The entropy of all assignments, each as often as its pair has tokens."""
     cdef int64_t d, i, j, at
     cdef double total = 0, g
@@ -158,8 +158,8 @@ def entropy(const uint32_t[::1] counts, const int64_t[::1] offsets, const int64_
     return total
 
 
-def best(const int64_t[::1] offsets, const int64_t[::1] allowed_offsets, const uint16_t[::1] allowed,
-         const int64_t[::1] gamma_start, const float[::1] gamma, uint16_t[::1] topics):
+def most_probable_topics(const int64_t[::1] offsets, const int64_t[::1] allowed_offsets, const uint16_t[::1] allowed,
+                         const int64_t[::1] gamma_start, const float[::1] gamma, uint16_t[::1] topics):
     """The most probable topic of each pair, the first of equals."""
     cdef int64_t d, i, j, at, found
     with nogil:

@@ -174,8 +174,8 @@ def vb_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, const float[:,
     return entropy
 
 
-def vb_best(Pairs pairs, const float[:, ::1] elog, const double[:, ::1] alpha, const float[:, ::1] nd,
-            uint16_t[::1] best):
+def vb_most_probable_topics(Pairs pairs, const float[:, ::1] elog, const double[:, ::1] alpha, const float[:, ::1] nd,
+                            uint16_t[::1] best):
     """The most probable topic of each pair under the current parameters."""
     cdef int64_t d, at, k, K = pairs.topics, found
     cdef const float *row

@@ -37,8 +37,8 @@ cdef extern from "soft_start.h" nogil:
 cdef const tx_opening *opening = tx_opening_choose()
 
 
-def sweep(Pairs pairs, const uint32_t[::1] docs, int64_t block, uint16_t[:, ::1] gamma, float[:, ::1] nd,
-          float[:, ::1] nw, double[::1] totals, const float[:, ::1] alpha, const float[::1] beta, double beta_sum):
+def sweep_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, uint16_t[:, ::1] gamma, float[:, ::1] nd,
+               float[:, ::1] nw, double[::1] totals, const float[:, ::1] alpha, const float[::1] beta, double beta_sum):
     """Renew the cell's assignments: (tokens' worth of probability moved, Σ log p(token | all the others) + the
     logarithms of the documents' normalisers). alpha: a padded row a group. totals: the cell's own copy."""
     cdef Arena arena = Arena()
@@ -64,8 +64,8 @@ def sweep(Pairs pairs, const uint32_t[::1] docs, int64_t block, uint16_t[:, ::1]
     return moved, fit
 
 
-def count(Pairs pairs, const uint32_t[::1] docs, int64_t block, const uint16_t[:, ::1] gamma, float[:, ::1] nd,
-          float[:, ::1] nw):
+def count_cell(Pairs pairs, const uint32_t[::1] docs, int64_t block, const uint16_t[:, ::1] gamma, float[:, ::1] nd,
+               float[:, ::1] nw):
     """Add the cell's assignments to the counts."""
     cdef int64_t i, d, first, last
     with nogil:
@@ -93,9 +93,9 @@ def take_rows(const float[:, ::1] rows, const uint32_t[::1] order, int64_t K, ui
                     row[k] = <uint16_t> ((<uint32_t *> equal)[0] >> 16) if k < K else 0
 
 
-def draw(const uint16_t[:, ::1] gamma, const uint32_t[::1] pair_words, const int64_t[::1] pair_offsets,
-         const uint32_t[::1] words, const int64_t[::1] offsets, int64_t first, int64_t last, int64_t n_words,
-         uint64_t key, uint16_t[::1] z):
+def draw_topics(const uint16_t[:, ::1] gamma, const uint32_t[::1] pair_words, const int64_t[::1] pair_offsets,
+                const uint32_t[::1] words, const int64_t[::1] offsets, int64_t first, int64_t last, int64_t n_words,
+                uint64_t key, uint16_t[::1] z):
     """z of the tokens (in the order of the text) of documents first to last, each drawn from the probabilities of its
     pair, independently of the others. The pairs of a document may be in any order. Every document has a stream of its
     own, so that any documents may be drawn at the same time."""

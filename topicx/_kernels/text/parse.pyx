@@ -248,8 +248,8 @@ cdef object _shown(const unsigned char* begin, const unsigned char* end):
     return repr(text + ("…" if length > 60 else ""))
 
 
-def pairs(name, int64_t first_line, const unsigned char[::1] data, Py_ssize_t lead, int64_t left_limit,
-          int64_t right_limit, left_name, right_name):
+def parse_pairs(name, int64_t first_line, const unsigned char[::1] data, Py_ssize_t lead, int64_t left_limit,
+                int64_t right_limit, left_name, right_name):
     """Lines of `lead` numbers and then `left:right` pairs, apart by blanks.
 
     Returns the leading numbers (lines × lead), the pairs' two sides and each line's first pair; with the number of pairs

@@ -24,12 +24,10 @@ cdef inline uint64_t _pair(uint32_t a, uint32_t b) noexcept nogil:
     return (<uint64_t>a << 32) | b
 
 
-def settle(
-    const uint32_t[::1] ids, const int64_t[::1] lengths, const uint32_t[::1] numbers, const uint8_t[::1] flags,
-    const uint64_t[::1] pair_keys, const int64_t[::1] pair_words,
-    int64_t document, int64_t[::1] tokens, int64_t[::1] documents, int64_t[::1] last,
-    uint32_t[::1] out, int64_t[::1] out_lengths, int64_t[::1] out_unknown,
-):
+def settle_word_ids(const uint32_t[::1] ids, const int64_t[::1] lengths, const uint32_t[::1] numbers,
+                    const uint8_t[::1] flags, const uint64_t[::1] pair_keys, const int64_t[::1] pair_words,
+                    int64_t document, int64_t[::1] tokens, int64_t[::1] documents, int64_t[::1] last, uint32_t[::1] out,
+                    int64_t[::1] out_lengths, int64_t[::1] out_unknown, ):
     """Join pairs, drop words with a flag (1: stop word, 2: unknown, 3: noise) and count the rest. Where there are
     `numbers`, they are the words that the ids stand for.
 
@@ -73,10 +71,8 @@ def settle(
     return kept, stopped, noise
 
 
-def renumber(
-    const uint32_t[::1] ids, const int64_t[::1] lengths, const uint32_t[::1] numbers,
-    uint32_t[::1] out, int64_t[::1] out_lengths,
-):
+def renumber_words(const uint32_t[::1] ids, const int64_t[::1] lengths, const uint32_t[::1] numbers, uint32_t[::1] out,
+                   int64_t[::1] out_lengths, ):
     """The words' new numbers, without the words that have none (0xFFFFFFFF), and how many each document has left. Returns
     how many there are."""
     cdef Py_ssize_t d, i = 0, end = 0, kept = 0, before

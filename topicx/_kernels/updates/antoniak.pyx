@@ -43,8 +43,8 @@ cdef inline int64_t segment_of(double a) noexcept nogil:
 
 # ---- what the counts say --------------------------------------------------------------------------------------------
 
-def longest(const int64_t[::1] indptr, const uint16_t[::1] topics, const int64_t[::1] counts,
-            const uint32_t[::1] groups, int64_t[:, ::1] most):
+def largest_counts(const int64_t[::1] indptr, const uint16_t[::1] topics, const int64_t[::1] counts,
+                   const uint32_t[::1] groups, int64_t[:, ::1] most):
     """most[g, k] = the largest count of topic k in a document of group g (no groups: all in the first)."""
     cdef int64_t d, i, g
     with nogil:
@@ -55,8 +55,8 @@ def longest(const int64_t[::1] indptr, const uint16_t[::1] topics, const int64_t
                     most[g, topics[i]] = counts[i]
 
 
-def at_least(const int64_t[::1] indptr, const uint16_t[::1] topics, const int64_t[::1] counts,
-             const uint32_t[::1] groups, int64_t K, const int64_t[::1] starts, int64_t[::1] number):
+def documents_with_at_least(const int64_t[::1] indptr, const uint16_t[::1] topics, const int64_t[::1] counts,
+                            const uint32_t[::1] groups, int64_t K, const int64_t[::1] starts, int64_t[::1] number):
     """number[starts[g K + k] + l - 1] = c_l, the documents of group g with at least l tokens of topic k."""
     cdef int64_t d, i, g, cell
     with nogil:
@@ -70,7 +70,8 @@ def at_least(const int64_t[::1] indptr, const uint16_t[::1] topics, const int64_
                 number[i] += number[i + 1]
 
 
-def weigh(const int64_t[::1] starts, const int64_t[::1] number, const double[::1] a, int power, double[::1] out):
+def sum_rising_terms(const int64_t[::1] starts, const int64_t[::1] number, const double[::1] a, int power,
+                     double[::1] out):
     """out = Σ_l c_l log(a + l - 1) (power 0), or Σ_l c_l (a + l - 1)^-power, of each cell."""
     cdef int64_t cell, l, n
     cdef double total, x
@@ -86,7 +87,7 @@ def weigh(const int64_t[::1] starts, const int64_t[::1] number, const double[::1
 
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
-def chances(const int64_t[::1] starts, const double[::1] a, double[::1] closed):
+def chances_of_no_table(const int64_t[::1] starts, const double[::1] a, double[::1] closed):
     """closed[starts[cell] + i] = the chance that no customer of this segment up to number i (from 0) opens a table."""
     cdef int64_t cell, i, length
     cdef double product
@@ -137,9 +138,9 @@ cdef inline int64_t tables_of(const double *closed, int64_t n, double a, int64_t
     return m
 
 
-def draw(const int64_t[::1] indptr, const uint16_t[::1] topics, const int64_t[::1] counts,
-         const uint32_t[::1] groups, int64_t begin, int64_t end, int64_t K, const int64_t[::1] starts,
-         const double[::1] a, const double[::1] closed, uint64_t key, int64_t[:, ::1] sums, int64_t[::1] each):
+def draw_tables(const int64_t[::1] indptr, const uint16_t[::1] topics, const int64_t[::1] counts,
+                const uint32_t[::1] groups, int64_t begin, int64_t end, int64_t K, const int64_t[::1] starts,
+                const double[::1] a, const double[::1] closed, uint64_t key, int64_t[:, ::1] sums, int64_t[::1] each):
     """The tables of these documents: added up by group and topic, and one by one in `each`, if it is not empty."""
     cdef int64_t d, i, g, m, cell
     cdef tx_rng rng
@@ -166,7 +167,7 @@ cdef double log_gamma_variate(tx_rng *rng, double a) noexcept nogil:
     return tx_log(tx_gamma(rng, a, 0)) + boost
 
 
-def log_gammas(const double[::1] shapes, uint64_t key, double[::1] out):
+def draw_log_gammas(const double[::1] shapes, uint64_t key, double[::1] out):
     """Logarithms of gamma variates of these shapes (scale 1)."""
     cdef int64_t i
     cdef tx_rng rng = tx_rng_seed(key)
@@ -175,7 +176,7 @@ def log_gammas(const double[::1] shapes, uint64_t key, double[::1] out):
             out[i] = log_gamma_variate(&rng, shapes[i])
 
 
-def auxiliaries(const int64_t[::1] customers, double value, uint64_t key):
+def draw_concentration_auxiliaries(const int64_t[::1] customers, double value, uint64_t key):
     """What makes the posterior of a concentration a gamma (Teh et al. 2006, Appendix A): Σ log w with
     w ~ Beta(value + 1, n) for each restaurant of n customers, and how many of s ~ Bernoulli(n / (n + value)) are 1."""
     cdef int64_t i, taken = 0
@@ -196,7 +197,7 @@ def auxiliaries(const int64_t[::1] customers, double value, uint64_t key):
     return total, taken
 
 
-def dirichlet(const double[:, ::1] shapes, uint64_t key, double[:, ::1] out):
+def draw_dirichlet_rows(const double[:, ::1] shapes, uint64_t key, double[:, ::1] out):
     """A draw from the Dirichlet of each row. A share below 1e-30 is 1e-30: priors must be above 0."""
     cdef int64_t row, k
     cdef double most, total

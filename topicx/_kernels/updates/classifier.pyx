@@ -42,7 +42,7 @@ losses = {"hinge": HINGE, "epsilon": EPSILON, "logistic": LOGISTIC}
 """The numbers of the losses."""
 
 
-def wald(double a, int64_t n, uint64_t key, double[::1] out) -> None:
+def draw_inverse_gaussians(double a, int64_t n, uint64_t key, double[::1] out) -> None:
     """n inverse Gaussian variates of mean 1 / a and shape 1 (what tests look at)."""
     cdef tx_rng rng = tx_rng_seed(key)
     cdef int64_t i
@@ -62,8 +62,8 @@ cdef inline tx_polya polya_table(double shape, const double[:, ::1] table, doubl
     return found
 
 
-def polya_gamma(double shape, double z, const double[:, ::1] table, double smallest, double largest, uint64_t key,
-                double[::1] out) -> None:
+def draw_polya_gammas(double shape, double z, const double[:, ::1] table, double smallest, double largest, uint64_t key,
+                      double[::1] out) -> None:
     """Polya-Gamma variates (what tests look at)."""
     cdef tx_rng rng = tx_rng_seed(key)
     cdef tx_polya found = polya_table(shape, table, smallest, largest)
@@ -72,8 +72,8 @@ def polya_gamma(double shape, double z, const double[:, ::1] table, double small
         out[i] = tx_polya_draw(&rng, &found, z)
 
 
-def scores(const int64_t[::1] indptr, const uint16_t[::1] topics, const float[::1] shares, const double[:, ::1] eta,
-           int64_t begin, int64_t end, double[:, ::1] out) -> None:
+def document_scores(const int64_t[::1] indptr, const uint16_t[::1] topics, const float[::1] shares,
+                    const double[:, ::1] eta, int64_t begin, int64_t end, double[:, ::1] out) -> None:
     """s of the documents begin to end, a row each: eta has a row per topic, and one more for the bias."""
     cdef int64_t width = out.shape[1], K = eta.shape[0] - 1, d, i, c
     with nogil:
@@ -85,10 +85,11 @@ def scores(const int64_t[::1] indptr, const uint16_t[::1] topics, const float[::
                     out[d - begin, c] += shares[i] * eta[topics[i], c]
 
 
-def augment(int loss, const double[:, ::1] score, const float[:, ::1] targets, const double[::1] weight_up,
-            const double[::1] weight_down, const uint8_t[::1] supervised, double epsilon, int64_t begin,
-            uint64_t key, float[:, ::1] pull, float[:, ::1] curve, const double[:, :, ::1] tables,
-            const int64_t[:, ::1] table_of, double smallest, double largest) -> None:
+def draw_mixing_variables(int loss, const double[:, ::1] score, const float[:, ::1] targets,
+                          const double[::1] weight_up, const double[::1] weight_down, const uint8_t[::1] supervised,
+                          double epsilon, int64_t begin, uint64_t key, float[:, ::1] pull, float[:, ::1] curve,
+                          const double[:, :, ::1] tables, const int64_t[:, ::1] table_of, double smallest,
+                          double largest) -> None:
     """Draw the mixing variables of the documents that `score` has, from `begin` on: their pull and curve.
 
     targets: +1 or -1 of each task (or numbers, for epsilon). weight_up and weight_down: lambda of a task's documents

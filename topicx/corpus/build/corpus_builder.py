@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.text.tokens import Words
-from topicx._kernels.text.word_ids import renumber, settle
+from topicx._kernels.text.word_ids import renumber_words, settle_word_ids
 from topicx.corpus.build.spooled_columns import SpooledColumn, SpooledNames, SpooledTexts, SpooledTimes, snippet
 from topicx.corpus.build.spooled_rows import PIECE, Lengths, load_spool, offsets_of, read_bounded_pieces
 from topicx.corpus.corpus import Corpus
@@ -250,7 +250,7 @@ class Builder:
     ) -> tuple[Any, NDArray[np.int64]]:
         self._grow()
         out, out_lengths = np.empty(len(ids), dtype=np.uint32), np.empty(len(lengths), dtype=np.int64)
-        kept, stopped, noise = settle(
+        kept, stopped, noise = settle_word_ids(
             ids, lengths, numbers, self._flags, self._pairs.keys, self._pairs.values, document,
             self._tokens, self._documents, self._last, out, out_lengths, np.empty(len(lengths), dtype=np.int64),
         )  # fmt: skip
@@ -449,7 +449,7 @@ class Builder:
 
         def work(run: tuple[Any, Any, bool]) -> tuple[Any, Any, bool]:
             final, left = np.empty(len(run[1]), np.uint32), np.empty(len(run[0]), np.int64)
-            final = final[: renumber(run[1], run[0], mapping, final, left)]
+            final = final[: renumber_words(run[1], run[0], mapping, final, left)]
             words.write(final)
             return final, left, run[2]
 

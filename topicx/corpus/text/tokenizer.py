@@ -32,7 +32,7 @@ import regex
 from numpy.typing import NDArray
 
 from topicx._kernels.text.tokens import Characters, Forms, Words
-from topicx._kernels.text.word_ids import insert_pairs, settle
+from topicx._kernels.text.word_ids import insert_pairs, settle_word_ids
 from topicx.corpus.text.stems import make_stemmer
 from topicx.errors import InputError
 from topicx.files.file_kinds import LONGEST
@@ -379,7 +379,7 @@ class Encoder:
         """The same from the ids of the table of words. `begun` is 1 where the first document continues the last."""
         out, out_lengths = np.empty(len(ids), dtype=np.uint32), np.empty(len(lengths), dtype=np.int64)
         self.last_unknown = np.empty(len(lengths), dtype=np.int64)
-        kept, stopped, noise = settle(
+        kept, stopped, noise = settle_word_ids(
             ids, lengths, NO_NUMBERS, self.flags, self.pairs.keys, self.pairs.values, self.n_documents - begun,
             self.tokens, self.documents, self._last, out, out_lengths, self.last_unknown,
         )  # fmt: skip

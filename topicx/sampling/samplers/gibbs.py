@@ -89,12 +89,12 @@ class Gibbs(Method):
     def _count(self) -> None:
         """Rows and totals from the assignments."""
         schedule = self.schedule
-        built = rows.build(
+        built = rows.build_rows(
             self.words, self.z, self.state.n_topics, self.word_tokens, self.pseudo,
             segments=schedule.segments, blocks=schedule.partitions, share=self.engine.map, threads=self.engine.threads,
         )  # fmt: skip
         self.row_start, self.row_cells, self.row_len, self.topic_bits = built
-        self.totals = rows.totals(*built, self.state.n_topics)
+        self.totals = rows.topic_totals_of_rows(*built, self.state.n_topics)
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         return self._sweep(step, share, maximise=False)
@@ -115,7 +115,7 @@ class Gibbs(Method):
 
     def _rebalance(self) -> None:
         """Rows take the form that suits their length now."""
-        rows.rebalance(
+        rows.rebalance_rows(
             self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics, self.row_capacity
         )
 
@@ -173,7 +173,7 @@ class Gibbs(Method):
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         self._adopt(self.state.z)
-        cells, length = rows.as_aligned(arrays["row_cells"]), arrays["row_len"].copy()
+        cells, length = rows.as_aligned_cells(arrays["row_cells"]), arrays["row_len"].copy()
         strange = rows.strange_row(
             self.row_start, self.row_cells, self.row_len, cells, length, self.row_capacity, self.topic_bits,
             self.state.n_topics,
@@ -187,7 +187,7 @@ class Gibbs(Method):
 
     def verify(self) -> None:
         """Raise AssertionError unless rows and totals are the counts of z (what tests and debugging call)."""
-        problem = rows.check(
+        problem = rows.check_rows(
             self.row_start, self.row_cells, self.row_len, self.topic_bits, self.state.n_topics, self.words, self.z,
             self.word_tokens, self.pseudo,
         )  # fmt: skip

@@ -130,8 +130,8 @@ class Classifier:
         def piece(begin: int) -> float:
             end = min(begin + DOCUMENTS_A_PIECE, documents)
             score = np.empty((end - begin, side["pull"].shape[1]))
-            kernel.scores(indptr, topics, shares, side["eta"], begin, end, score)
-            kernel.augment(
+            kernel.document_scores(indptr, topics, shares, side["eta"], begin, end, score)
+            kernel.draw_mixing_variables(
                 number, score, tasks.targets, self._up, self._down, side["supervised"], tasks.epsilon, begin, key,
                 side["pull"], side["curve"], self._tables, self._table_of, polya_gamma.SMALLEST, polya_gamma.LARGEST,
             )  # fmt: skip

@@ -83,7 +83,7 @@ class Franchise:
     def _concentration(self, value: float, customers: Ints, tables: int, key: int) -> float:
         """A concentration given how many tables these numbers of customers have (Teh et al. 2006, Appendix A; for one
         restaurant Escobar & West 1995): auxiliary w ~ Beta(c + 1, n) and s ~ Bernoulli(n / (n + c)) for each."""
-        logs, taken = antoniak.auxiliaries(customers, value, key)
+        logs, taken = antoniak.draw_concentration_auxiliaries(customers, value, key)
         drawn = draw_gamma(self.shape + tables - taken, self.rate - logs, random_streams.stream_key(key, 2))
         return float(np.clip(np.float32(drawn), 1e-6, 1e6))
 

@@ -34,7 +34,7 @@ class Occupancy:
         self.groups = groups
         self._counts = document_topics
         most = np.zeros(shape, np.int64)
-        antoniak.longest(*document_topics, groups, most)
+        antoniak.largest_counts(*document_topics, groups, most)
         self.starts = np.zeros(most.size + 1, np.int64)
         np.cumsum(most.ravel(), out=self.starts[1:])
 
@@ -42,7 +42,7 @@ class Occupancy:
     def number(self) -> Ints:
         """Of each cell the documents with at least 1, 2, 3 … tokens, cell after cell."""
         number = np.zeros(int(self.starts[-1]), np.int64)
-        antoniak.at_least(*self._counts, self.groups, self.shape[1], self.starts, number)
+        antoniak.documents_with_at_least(*self._counts, self.groups, self.shape[1], self.starts, number)
         return number
 
     def log_rising(self, a: Floats) -> Floats:
@@ -55,7 +55,7 @@ class Occupancy:
 
     def _weigh(self, a: Floats, power: int) -> Floats:
         out = np.empty(self.shape)
-        antoniak.weigh(self.starts, self.number, np.ascontiguousarray(a).ravel(), power, out.reshape(-1))
+        antoniak.sum_rising_terms(self.starts, self.number, np.ascontiguousarray(a).ravel(), power, out.reshape(-1))
         return out
 
     def tables(self, a: Floats, key: int, engine: Engine) -> Ints:
@@ -72,14 +72,14 @@ class Occupancy:
         indptr, topics, counts = self._counts
         flat = np.ascontiguousarray(a).ravel()
         closed = np.empty(int(self.starts[-1]))
-        antoniak.chances(self.starts, flat, closed)
+        antoniak.chances_of_no_table(self.starts, flat, closed)
         documents = len(indptr) - 1
         pieces = min(PIECES, documents // LEAST_PIECE + 1)
         bounds = [documents * piece // pieces for piece in range(pieces + 1)]
 
         def work(piece: tuple[int, int]) -> Ints:
             sums = np.zeros(self.shape, np.int64)
-            antoniak.draw(
+            antoniak.draw_tables(
                 indptr, topics, counts, self.groups, *piece, self.shape[1], self.starts, flat, closed, key, sums, drawn
             )
             return sums
@@ -91,14 +91,14 @@ class Occupancy:
 def draw_dirichlet(shapes: Floats, key: int) -> Floats:
     """A draw from the Dirichlet of each row, the same bits on every machine; no share is below 1e-30."""
     out = np.empty(shapes.shape)
-    antoniak.dirichlet(np.ascontiguousarray(shapes), key, out)
+    antoniak.draw_dirichlet_rows(np.ascontiguousarray(shapes), key, out)
     return out
 
 
 def draw_gamma(shape: float, rate: float, key: int) -> float:
     """A gamma variate."""
     out = np.empty(1)
-    antoniak.log_gammas(np.array([shape]), key, out)
+    antoniak.draw_log_gammas(np.array([shape]), key, out)
     return exp(float(out[0])) / rate
 
 
@@ -106,7 +106,7 @@ def log_betas(a: Floats, b: Floats, key: int) -> Floats:
     """Logarithms of beta variates, a pair of parameters each."""
     shapes = np.stack([a, b], axis=1)
     logs = np.empty(shapes.size)
-    antoniak.log_gammas(shapes.ravel(), key, logs)
+    antoniak.draw_log_gammas(shapes.ravel(), key, logs)
     pairs = logs.reshape(shapes.shape)
     top = pairs.max(axis=1)
     result: Floats = pairs[:, 0] - top - log(exp(pairs[:, 0] - top) + exp(pairs[:, 1] - top))

@@ -1,0 +1,191 @@
+"""Build wheels of topicx for several platforms on one machine, with zig as the cross compiler.
+
+    python packaging/build_wheels.py -o dist [--only manylinux-x86_64 ...]
+
+The kernels are translated to C once. They use CPython's limited API and no NumPy header, so that the C files are the
+same everywhere and one wheel a platform serves every CPython from 3.11 on. The Python part comes from the wheel that
+setuptools makes here; only the compiled kernels and the tags differ. Windows wants headers of its own
+(packaging/windows/pyconfig.h) and an import library, which is made from the names that the kernels use.
+
+`pip install ziglang cython setuptools wheel` is what it needs; `make wheels` installs that in .venv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+KERNELS = ROOT / "topicx" / "_kernels"
+LIMITED = "0x030B0000"
+FLAGS = (
+    "-O3 -std=c11 -fPIC -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-sanitize=all -w -fvisibility=hidden "
+    f"-DNDEBUG -DPy_LIMITED_API={LIMITED} -DNPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION"
+).split()
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Where a wheel is for: what zig calls it, and what pip does."""
+
+    target: str
+    tag: str
+    suffix: str = ".abi3.so"
+    compile_flags: tuple[str, ...] = ()
+    link_flags: tuple[str, ...] = ("-shared", "-s")
+
+
+PLATFORMS = {
+    "manylinux-x86_64": Platform("x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64.manylinux2014_x86_64"),
+    "manylinux-aarch64": Platform("aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64.manylinux2014_aarch64"),
+    "musllinux-x86_64": Platform("x86_64-linux-musl", "musllinux_1_2_x86_64"),
+    "musllinux-aarch64": Platform("aarch64-linux-musl", "musllinux_1_2_aarch64"),
+    "macos-arm64": Platform(
+        "aarch64-macos.11.0", "macosx_11_0_arm64", link_flags=("-shared", "-undefined", "dynamic_lookup")
+    ),
+    "macos-x86_64": Platform(
+        "x86_64-macos.10.13", "macosx_10_13_x86_64", link_flags=("-shared", "-undefined", "dynamic_lookup")
+    ),
+    "windows-amd64": Platform("x86_64-windows-gnu", "win_amd64", suffix=".pyd"),
+}
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> str:
+    """Run a program; what it prints, or the end of this one with what it said."""
+    done = subprocess.run([str(part) for part in command], cwd=cwd, text=True, capture_output=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))[:400]} failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def zig(*arguments: str | Path) -> str:
+    return run(sys.executable, "-m", "ziglang", *arguments)
+
+
+def translate_kernels(place: Path) -> list[Path]:
+    """The kernels as C files, one beside the other."""
+    run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace")
+    made = ROOT / "build" / "cython" / "topicx" / "_kernels"
+    found = []
+    for source in sorted(KERNELS.rglob("*.pyx")):
+        copy = place / source.relative_to(KERNELS).with_suffix(".c")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(made / source.relative_to(KERNELS).with_suffix(".c"), copy)
+        found.append(copy)
+    return found
+
+
+def plain_wheel(place: Path) -> Path:
+    """The wheel that setuptools makes for this machine."""
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", place, ".")
+    return next(place.glob("*.whl"))
+
+
+def headers_of(platform: Platform) -> list[str]:
+    """The folders of headers: ours, CPython's, and before them what a platform has of its own."""
+    own = [str(ROOT / "packaging" / "windows")] if "windows" in platform.target else []
+    ours = [str(folder) for folder in sorted(KERNELS.iterdir()) if folder.is_dir()]
+    return [f"-I{folder}" for folder in (*own, *ours, sysconfig.get_paths()["include"])]
+
+
+def compile_kernel(platform: Platform, source: Path, into: Path) -> Path:
+    """The object file of one kernel."""
+    target = into / source.parent.name / f"{source.stem}.o"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    flags = [*FLAGS, *platform.compile_flags, *headers_of(platform)]
+    zig("cc", "-target", platform.target, *flags, "-c", source, "-o", target)
+    return target
+
+
+def import_library(place: Path, objects: list[Path]) -> Path:
+    """An import library of python3.dll: of every name of the stable ABI that these objects ask for."""
+    names = set()
+    for one in objects:
+        names |= set(re.findall(rb"__imp_(_?Py[A-Za-z0-9_]+)", one.read_bytes()))
+    text = "LIBRARY python3.dll\nEXPORTS\n" + "".join(
+        f"    {name.decode()}{' DATA' if is_data(name.decode()) else ''}\n" for name in sorted(names)
+    )
+    (place / "python3.def").write_text(text)
+    library = place / "libpython3.a"
+    zig("dlltool", "-m", "i386:x86-64", "-d", place / "python3.def", "-l", library, "-D", "python3.dll")
+    return library
+
+
+def is_data(name: str) -> bool:
+    """Whether a name of the stable ABI is a variable: types, exceptions and the few singletons."""
+    return bool(re.search(r"_Type$|^PyExc_|Struct$|^_Py_\w+Struct$|^Py_\w+Flag$|^Py_Version$", name))
+
+
+def build_kernels(platform: Platform, sources: list[Path], place: Path) -> dict[str, Path]:
+    """The compiled kernels of a platform: where each stands in the wheel → the file."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(lambda source: compile_kernel(platform, source, place), sources))
+    more = [import_library(place, objects)] if "windows" in platform.target else []
+    found = {}
+    for source, one in zip(sources, objects, strict=True):
+        name = f"topicx/_kernels/{source.parent.name}/{source.stem}{platform.suffix}"
+        target = one.with_suffix(platform.suffix)
+        libraries = [] if "windows" in platform.target or "macos" in platform.target else ["-lm"]
+        zig("cc", "-target", platform.target, *platform.link_flags, one, *more, *libraries, "-o", target)
+        found[name] = target
+    return found
+
+
+def assemble(plain: Path, kernels: dict[str, Path], platform: Platform, into: Path, place: Path) -> Path:
+    """The wheel: everything of the plain one but its kernels, and these; tagged."""
+    mixed = place / plain.name
+    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(mixed, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.infolist():
+            if not entry.filename.endswith((".so", ".pyd")):
+                new.writestr(entry, old.read(entry.filename))
+        for name, path in sorted(kernels.items()):
+            about = zipfile.ZipInfo(name, date_time=(2020, 1, 1, 0, 0, 0))
+            about.external_attr, about.compress_type = 0o755 << 16, zipfile.ZIP_DEFLATED
+            new.writestr(about, path.read_bytes())
+    opened = place / "opened"
+    with zipfile.ZipFile(mixed) as archive:
+        archive.extractall(opened)
+    record = next(opened.glob("*.dist-info/RECORD"))
+    record.unlink()  # `wheel pack` writes it anew
+    about_wheel = next(opened.glob("*.dist-info/WHEEL"))
+    lines = [line for line in about_wheel.read_text().splitlines() if line and not line.startswith("Tag:")]
+    tags = [f"Tag: cp311-abi3-{tag}" for tag in platform.tag.split(".")]
+    about_wheel.write_text("\n".join([*lines, *tags]) + "\n")
+    for path in opened.rglob("*"):
+        if path.is_file():
+            path.chmod(0o755 if path.suffix in (".so", ".pyd") else 0o644)
+    run(sys.executable, "-m", "wheel", "pack", "-d", into, opened)
+    return max(into.glob("*.whl"), key=lambda path: path.stat().st_mtime)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", default="dist", help="the folder for the wheels")
+    parser.add_argument("--only", nargs="+", choices=list(PLATFORMS), default=list(PLATFORMS), help="these platforms")
+    given = parser.parse_args()
+    into = Path(given.output).resolve()
+    into.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="topicx-wheels-") as name:
+        place = Path(name)
+        sources = translate_kernels(place / "c")
+        plain = plain_wheel(place / "plain")
+        for one in given.only:
+            folder = place / one
+            folder.mkdir()
+            made = assemble(plain, build_kernels(PLATFORMS[one], sources, folder), PLATFORMS[one], into, folder)
+            print(f"{made.name}  {made.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Install a wheel in an empty environment, away from the checkout, and see that it works.
+
+    python packaging/check_wheel.py dist/topicx-….whl --python /usr/bin/python3.13 [--quick]
+
+It imports every kernel, runs `topicx demo`, and compares the pinned fingerprints of small runs
+(tests/fingerprints.json): a wheel that gives other bits than the one it was pinned on is refused. `--quick` leaves the
+fingerprints out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+IMPORT = (
+    "import importlib, pathlib, platform, topicx, topicx._kernels as k\n"
+    "root = pathlib.Path(k.__path__[0])\n"
+    "found = [p for p in root.rglob('*') if p.suffix in ('.so', '.pyd')]\n"
+    "for p in found: importlib.import_module('topicx._kernels.' + p.parent.name + '.' + p.name.split('.')[0])\n"
+    "print(len(found), 'kernels,', platform.python_implementation(), platform.python_version(), platform.machine())"
+)
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Run a program; what it prints, or the end of this one with what it said."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=environment, text=True, capture_output=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))[:300]} failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("--python", default=sys.executable, help="the interpreter to install it for")
+    parser.add_argument("--quick", action="store_true", help="without the fingerprints")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="topicx-check-") as name:
+        place = Path(name)
+        run(given.python, "-m", "venv", place / "env", cwd=place)
+        folder = place / "env" / ("Scripts" if os.name == "nt" else "bin")
+        pip = (folder / "python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+        run(*pip, given.wheel.resolve(), cwd=place)
+        print(run(folder / "python", "-c", IMPORT, cwd=place).strip())
+        run(folder / "topicx", "demo", "-o", place / "demo", "--quiet", cwd=place)
+        print("demo: it ran")
+        if not given.quick:
+            run(*pip, "pytest", "hypothesis", cwd=place)
+            shutil.copytree(ROOT / "tests", place / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+            tests = ("tests/properties/test_fingerprints.py", "-p", "no:cacheprovider")
+            print("fingerprints:", run(folder / "python", "-m", "pytest", "-q", *tests, cwd=place).strip()[-60:])
+
+
+if __name__ == "__main__":
+    main()
