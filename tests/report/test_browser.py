@@ -1,4 +1,4 @@
-"""The page in a browser, offline: one request, no error, every view, search, filters, downloads, keys, accessibility."""
+"""The page in a browser, offline: one request, no error, every view, search, downloads, keys, accessibility."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ AXE = next(
      if folder and (path := Path(folder) / "axe.min.js").exists()), None,
 )  # fmt: skip
 VIEWS = {
-    "topics": "#/", "topic": "#/topic/2", "documents": "#/documents?topic=1&min=0.1", "document": "", "word": "#/word/blood",
-    "time": "#/over/time", "group": "#/over/collection", "families": "#/families", "quality": "#/quality",
-    "about": "#/about", "missing": "#/topic/99",
+    "topics": "#/", "topic": "#/topic/2", "documents": "#/documents?topic=1&min=0.1", "document": "",
+    "word": "#/word/blood", "time": "#/over/time", "group": "#/over/collection", "families": "#/families",
+    "quality": "#/quality", "about": "#/about", "missing": "#/topic/99",
 }  # fmt: skip
 
 
@@ -85,7 +85,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "import texts.tsv -o texts.corpus --time-field year --remove-stopwords --snippet 5000 -q",
         "train texts.corpus -k 8 --iterations 100 --alpha 0.5 -o texts.model --state texts.state -q",
         "topics texts.model --name 2=Hospital --hide 5 -o named.model",
-        "report named.model --state texts.state --by time --by collection --bins year --snippets full --title Texts -o r.html -q",
+        "report named.model --state texts.state --by time --by collection --bins year --snippets full --title Texts "
+        "-o r.html -q",
         "report named.model -o alone.html -q",
     ):
         done = run_topicx(*line.split(), cwd=folder)
