@@ -539,3 +539,40 @@ def test_right_to_left_and_wide_letters_are_marked_in_their_places() -> None:
     assert text == texts[0] or "😀" not in text
     assert [word for word, _ in found][:2] == ["שלום", "עולם"]
     assert all(word in text for word, _ in found)
+
+
+def test_the_data_of_dfr_browser(made: Path, state: State) -> None:
+    import csv
+    import gzip
+
+    done = run_topicx(
+        "export",
+        "texts.model",
+        "--state",
+        "texts.state",
+        "--format",
+        "dfr-browser2",
+        "--words",
+        "5",
+        "-o",
+        "data",
+        cwd=made,
+    )
+    assert done.returncode == 0, done.stderr
+    folder = made / "data"
+    keys = [line.split("\t") for line in (folder / "topic-keys.txt").read_text().splitlines()]
+    assert [row[0] for row in keys] == list("012345") and all(len(row[2].split()) == 5 for row in keys)
+    shares = [line.split("\t") for line in (folder / "doc-topic.txt").read_text().splitlines()]
+    assert [row[1] for row in shares] == list(state.ids) and all(
+        abs(sum(map(float, row[2:])) - 1) < 1e-6 for row in shares
+    )
+    rows = list(csv.DictReader((folder / "metadata.csv").open()))
+    assert [row["docName"] for row in rows] == list(state.ids)
+    assert [int(row["year"]) for row in rows] == state.columns["time"].tolist() and "collection" in rows[0]
+    places = list(csv.DictReader((folder / "topic_coords.csv").open()))
+    assert len({row["x"] for row in places}) == 6
+    with gzip.open(folder / "topic-state.gz", "rt") as lines:
+        assert sum(not line.startswith("#") for line in lines) == state.n_tokens
+    assert len((folder / "doc-lengths.txt").read_text().splitlines()) == 441
+    done = run_topicx("export", "texts.state", "--format", "dfr-browser2", "-o", "-", cwd=made)
+    assert done.returncode == 2 and "is several files" in done.stderr
