@@ -31,7 +31,7 @@ def page_facts(contents: ReportContents) -> Facts:
         "sizes": {
             "documents": len(documents) if documents else model.meta.get("documents"),
             "words": model.n_words, "listed": len(contents.words.words), "left_out": contents.words.left_out,
-            "tokens": int(documents.lengths.sum()) if documents else model.meta.get("tokens"),
+            "tokens": _tokens(contents),
         },
         "names": names,
         "hidden": np.flatnonzero(~model.shown).tolist(),
@@ -58,9 +58,18 @@ def page_facts(contents: ReportContents) -> Facts:
         facts |= {
             "mean": rounded(documents.mean, 8), "tenth": documents.above[0].tolist(),
             "half": documents.above[1].tolist(), "beside": contents.beside, "phrases": contents.phrases,
-            "source": documents.source, "whole": documents.whole,
+            "source": documents.source, "whole": documents.whole, "counted": documents.counted,
         }  # fmt: skip
     return facts
+
+
+def _tokens(contents: ReportContents) -> int | None:
+    """The words counted, if they are known."""
+    documents = contents.documents
+    if documents:
+        return int(documents.lengths.sum()) if documents.counted else None
+    told = contents.model.meta.get("tokens")
+    return told if isinstance(told, int) else None
 
 
 def _families(contents: ReportContents) -> Facts:

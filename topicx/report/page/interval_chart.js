@@ -16,7 +16,7 @@ function intervalChart(width, {rows, groups, unitLabel, label, describe}) {
     s("text", {x: x(value), y: 18, "text-anchor": "middle"}, stepLabel(value, i === 0))));
   if (!phone) nodes.push(s("text", {x: width, y: 18, "text-anchor": "end"}, unitLabel));
   rows.forEach((row, i) => nodes.push(intervalRow(row, places[i], x, groups, left, width, phone, i === 0)));
-  return s("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img"}, s("title", {}, label), s("desc", {}, describe || ""), nodes.flat(4));
+  return s("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label}, s("title", {}, label), s("desc", {}, describe || ""), nodes.flat(4));
 }
 
 function intervalRow(row, middle, x, groups, left, width, phone, first) {

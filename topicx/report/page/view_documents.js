@@ -60,7 +60,7 @@ function filters(known, query) {
   const search = h("input", {type: "search", value: query.q || "", onchange: event => change({q: event.target.value || null})});
   const topics = [["", "any topic"], ...shownTopics().map(k => [String(k), `${k} ${clipped(called(k), 40)}`])];
   const columns = known.columns.filter(column => column.kind === "names" && column.values.length > 1 && column.values.length <= 60);
-  return h("form", {class: "filters", onsubmit: event => event.preventDefault(), role: "search"}, h("label", {}, "In titles and names", search),
+  return h("form", {class: "filters", onsubmit: event => event.preventDefault(), "aria-label": "Filters"}, h("label", {}, "In titles and names", search),
     pick("Topic", topics, query.topic, value => change({topic: value, min: value ? query.min || .1 : null})),
     query.topic == null ? null : pick("At least", [["0.02", "2%"], ["0.1", "10%"], ["0.2", "20%"], ["0.5", "50%"]], String(query.min || .1), value => change({min: value})),
     columns.map(column => pick(column.name, [["", "any"], ...column.values.filter(Boolean).map(value => [value, clipped(value, 40)])], query["c." + column.name], value => change({["c." + column.name]: value}))));
@@ -73,11 +73,11 @@ function filtered(known, query) {
 }
 
 function documentsTable(known, part, k) {
-  const columns = [{name: known.titles ? "Title" : "Name"}, ...known.columns.slice(0, 3).map(column => ({name: column.name})), {name: k == null ? "Largest topics" : "Its topics"}, ...(k == null ? [] : [{name: "Share", figure: true}]), {name: "Words", figure: true, show: count}];
+  const columns = [{name: known.titles ? "Title" : "Name"}, ...known.columns.slice(0, 3).map(column => ({name: column.name})), {name: k == null ? "Largest topics" : "Its topics"}, ...(k == null ? [] : [{name: "Share", figure: true}]), ...(facts.counted ? [{name: "Words", figure: true, show: count}] : [])];
   const rows = part.map(d => {
     const topics = documentTopics(known, d), own = topics.find(([j]) => j === k);
     return [h("a", {href: address(["document", known.ids.at(d)]), dir: "auto"}, clipped(known.title(d), 90)), ...known.columns.slice(0, 3).map(column => clipped(column.at(d), 40)),
-      h("span", {}, topics.slice(0, 3).map(([j, share], i) => [i ? ", " : "", topicLink(j), ` ${percent(share)}`])), ...(k == null ? [] : [percent(own?.[1] ?? 0)]), known.lengths[d]];
+      h("span", {}, topics.slice(0, 3).map(([j, share], i) => [i ? ", " : "", topicLink(j), ` ${percent(share)}`])), ...(k == null ? [] : [percent(own?.[1] ?? 0)]), ...(facts.counted ? [known.lengths[d]] : [])];
   });
   return h("div", {class: "wide"}, dataTable("Documents", columns, rows, {class: "lists"}));
 }

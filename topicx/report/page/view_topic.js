@@ -42,8 +42,8 @@ function topicHeadline(k) { return facts.sentences[k]; }
 function turns(k) {
   const order = listOrder(), at = order.indexOf(k), before = order[at - 1], after = order[at + 1];
   return h("nav", {class: "turn", "aria-label": "Other topics"},
-    before == null ? null : h("a", {href: topicAddress(before), "aria-label": `Previous: ${called(before)}`}, "← " + before),
-    after == null ? null : h("a", {href: topicAddress(after), "aria-label": `Next: ${called(after)}`}, after + " →"));
+    before == null ? null : h("a", {href: topicAddress(before)}, "← " + before, h("span", {class: "hidden"}, ` ${called(before)}, the topic before`)),
+    after == null ? null : h("a", {href: topicAddress(after)}, after + " →", h("span", {class: "hidden"}, ` ${called(after)}, the next topic`)));
 }
 
 function listOrder() { return lastOrder || frontOrder(timeView() ? "when" : "share"); }
@@ -60,15 +60,15 @@ function timed(by, values) { return by.timed.map(g => values[g]); }
 
 function trendFigure(by, k) {
   const names = timed(by, by.names), series = {values: timed(by, by.shares(k)), low: timed(by, by.lows(k)), high: timed(by, by.highs(k)), partial: by.partial};
-  const counts = timed(by, by.tokens), documents = timed(by, by.documents), level = Math.round(100 * by.share);
-  const columns = [{name: by.label}, {name: "share", figure: true, show: percent}, {name: "low", figure: true, show: percent}, {name: "high", figure: true, show: percent}, {name: facts.unit[1], figure: true, show: count}, {name: "words", figure: true, show: count}];
+  const counts = timed(by, facts.counted ? by.tokens : by.documents), documents = timed(by, by.documents), level = Math.round(100 * by.share);
+  const columns = [{name: by.label}, {name: "share", figure: true, show: percent}, {name: "low", figure: true, show: percent}, {name: "high", figure: true, show: percent}, {name: facts.unit[1], figure: true, show: count}, ...(facts.counted ? [{name: "words", figure: true, show: count}] : [])];
   return figure({
     name: `topic-${k}-${by.column}`, title: `${k} ${called(k)}: mean share by ${by.label}`,
     draw: (width, tell) => lineChart(width, {
-      names, series: [series], counts, countWord: `Words counted per ${singularKind(by)}`, label: `Share of topic ${k}, ${called(k)}, over ${by.label}`, describe: topicHeadline(k),
-      choose: i => tell(i < 0 ? "" : `${names[i]}: ${percent(series.values[i])}${interval(series.low[i], series.high[i])}, ${count(documents[i])} ${unit(documents[i])}, ${count(counts[i])} words`),
+      names, series: [series], counts, countWord: `${facts.counted ? "Words counted" : cap(facts.unit[1])} per ${singularKind(by)}`, label: `Share of topic ${k}, ${called(k)}, over ${by.label}`, describe: topicHeadline(k),
+      choose: i => tell(i < 0 ? "" : `${names[i]}: ${percent(series.values[i])}${interval(series.low[i], series.high[i])}, ${count(documents[i])} ${unit(documents[i])}` + (facts.counted ? `, ${count(counts[i])} words` : "")),
     }),
-    table: () => ({columns, rows: names.map((name, i) => [name, series.values[i], series.low[i], series.high[i], documents[i], counts[i]])}),
+    table: () => ({columns, rows: names.map((name, i) => [name, series.values[i], series.low[i], series.high[i], documents[i], ...(facts.counted ? [counts[i]] : [])])}),
     note: `Mean share of the ${singularKind(by)}’s ${facts.unit[1]}; the band is a ${level}% interval from them.` + (by.partial ? ` The last ${singularKind(by)} is not complete: ${by.partial}.` : ""),
     extra: h("a", {href: address(["documents"], {topic: k, min: .1})}, `${facts.unit[1]} of it`),
   });
