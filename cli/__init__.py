@@ -104,7 +104,7 @@ def cli() -> None:
 
 
 INTERRUPTIBLE = object()
-"""Of the context: until the command is loaded, interrupts end the process without a word."""
+"""Context setting: until the command is loaded, interrupts end the process without a word."""
 
 
 def main(arguments: list[str] | None = None, interruptible: bool = False) -> None:

@@ -179,7 +179,7 @@ def _export_one(
 
 
 def _kind_of_file(file: str) -> str:
-    """corpus, model, or state (other programs' files are states)."""
+    """Kind of a file: corpus, model, or state (other programs' files are states)."""
     from topicx.files import container
 
     if not container.is_topicx(file):  # standard input and pipes are states, too

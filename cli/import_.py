@@ -93,7 +93,7 @@ HEADINGS = {
         "token_regex", "preserve_case", "unicode", "dehyphenate", "bigram_min_count", "bigram_npmi", "like",
     ),
 }  # fmt: skip
-"""Of the help; the others, of reading, follow."""
+"""Headings of the help; those of the options of reading follow."""
 
 
 @click.command("import", cls=ImportCommand, headings=HEADINGS)

@@ -150,7 +150,7 @@ def _is_text(start: bytes) -> bool:
 
 
 def _print_lines(about: dict[str, Any], arrays: bool) -> None:
-    """As lines for people."""
+    """Print a description as lines for people."""
     click.echo(one_line(f"{about['file']}: ") + (about["what"] if "what" in about else f"a topicx {about['kind']}"))
     for key in ("created", "software", "digest", "bytes", "first_line"):
         if about.get(key) not in (None, ""):

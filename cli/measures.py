@@ -183,7 +183,7 @@ def by_clusters(asked: Question) -> dict[str, Any]:
 
 
 def by_agreement(asked: Question) -> dict[str, Any]:
-    """Of all tokens, of each topic with its top words, and of each document."""
+    """Measure the agreement of paths over all tokens, of each topic with its top words, and of each document."""
     from topicx.evaluate.path_agreement import measure_agreement
 
     if asked.state is None:

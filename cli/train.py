@@ -76,7 +76,7 @@ HEADINGS = {
         "rate_scale", "rate_delay", "rate_power",
     ),
 }  # fmt: skip
-"""Of the help."""
+"""Headings of the help."""
 
 
 @click.command(cls=declared.Grouped, headings=HEADINGS)

@@ -30,7 +30,7 @@ class Wanted:
         return [self.model, self.state, self.doc_topics, self.trace]
 
     def numbered(self, number: int) -> Wanted:
-        """The same for one of several chains: every file with the chain's number."""
+        """Outputs of one of several chains: every file with the chain's number."""
         state, doc_topics, trace = (
             with_number(name, number) if name else None for name in (self.state, self.doc_topics, self.trace)
         )

@@ -1,8 +1,10 @@
 """The embedded demonstration corpus and the synthetic generators.
 
 >>> from topicx import datasets
->>> datasets.embedded()                     # 440 short texts, with label, collection and year
->>> datasets.make("bars", seed=1)           # synthetic, its true parameters in `.truth`
+>>> datasets.embedded()  # short texts, with label, collection and year
+Corpus(440 documents, 18,705 tokens, 6,438 words)
+>>> datasets.make("bars", seed=1)  # synthetic, its true parameters in `.truth`
+Corpus(2,000 documents, 200,000 tokens, 25 words)
 """
 
 from __future__ import annotations
@@ -29,7 +31,13 @@ class Text(NamedTuple):
 
 
 def embedded_texts() -> Iterator[Text]:
-    """The embedded texts, ordered by id: eight fields of life, three kinds of writing, 1990 to 2019."""
+    """Texts that come with topicx: eight fields of life, three kinds of writing, 1990 to 2019.
+
+    Yields
+    ------
+    Text
+        A text with its id, label, collection and year, ordered by id.
+    """
     folder = resources.files(__name__) / "texts"
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".tsv"):
@@ -39,7 +47,19 @@ def embedded_texts() -> Iterator[Text]:
 
 
 def embedded() -> Corpus:
-    """The embedded texts as a corpus, without English stop words."""
+    """The embedded texts as a corpus, without English stop words.
+
+    Returns
+    -------
+    Corpus
+        440 documents with labels, collections and times.
+
+    Examples
+    --------
+    >>> corpus = embedded()
+    >>> corpus.n_documents
+    440
+    """
     from topicx.corpus.text.tokenizer import Tokenizer, load_stopwords
 
     texts = list(embedded_texts())
@@ -56,17 +76,45 @@ def embedded() -> Corpus:
 
 
 def names() -> list[str]:
-    """The synthetic datasets."""
+    """Names of the synthetic datasets.
+
+    Returns
+    -------
+    list of str
+        Names for `make`.
+
+    Examples
+    --------
+    >>> "bars" in names()
+    True
+    """
     from topicx.datasets.generators import GENERATORS
 
     return list(GENERATORS)
 
 
 def make(name: str, seed: int = 1, **sizes: Any) -> Corpus:
-    """A synthetic corpus by name. The same name, seed and sizes give the same corpus on every machine.
+    """Make a synthetic corpus. The same name, seed and sizes give the same corpus on every machine.
 
-    `sizes` are the dataset's own options (see `topicx datasets list`). What the corpus was drawn from is in
-    `.truth`.
+    Parameters
+    ----------
+    name : str
+        Name of the dataset, one of `names()`.
+    seed : int, default 1
+        Seed of all random numbers.
+    **sizes
+        Options of the dataset (`topicx datasets list` has them).
+
+    Returns
+    -------
+    Corpus
+        The corpus. What it was drawn from is in `truth`.
+
+    Examples
+    --------
+    >>> corpus = make("bars", seed=7, documents=20)
+    >>> corpus.n_documents, sorted(corpus.truth)
+    (20, ['document_topic', 'topic_word', 'z'])
     """
     from topicx.datasets.generators import GENERATORS, SIZES
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from topicx.moved_names import install_finder
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -51,6 +53,9 @@ _PACKAGES = ("datasets", "evaluate", "interop", "plots")
 _EXTRAS = ("sklearn",)  # what it needs may be missing, and then it says so
 
 __all__ = [*_HOME, *_PACKAGES, "__version__"]
+
+
+install_finder()
 
 
 def __dir__() -> list[str]:

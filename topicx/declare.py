@@ -22,7 +22,7 @@ class Declared:
     """What is said of an option beside its default."""
 
     kind: type
-    """int, float, bool or str."""
+    """Type of the value: int, float, bool or str."""
     help: str
     low: float | None = None
     high: float | None = None
@@ -34,7 +34,7 @@ class Declared:
     shown: str | None = None
     """The default in words, for the help."""
     flags: tuple[str, ...] = ()
-    """Its spelling on the command line; empty: its name with dashes."""
+    """Spellings on the command line; empty: the name with dashes."""
     samplers: tuple[str, ...] = ()
     """The samplers that have it; empty: all."""
     capability: str = ""

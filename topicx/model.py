@@ -83,7 +83,8 @@ class Model(OfTopics, Kept):
         return f"Model({kind}: {', '.join(made)})"
 
     def __eq__(self, other: object) -> bool:
-        """The same counts, priors and all that is known of topics and words (not how they came about)."""
+        """Whether both have the same counts, priors and all that is known of topics and words (not how they came
+        about)."""
         return same_arrays(MODEL.pack(self), MODEL.pack(other)) if isinstance(other, Model) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
@@ -287,7 +288,7 @@ def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:
 def _largest_by_topic(
     documents: NDArray[np.int64], topics: NDArray[np.uint16], theta: NDArray[np.float64], number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]:
-    """Of these entries, the `number` largest of each topic: by topic, then falling θ, then document."""
+    """The `number` largest of these entries of each topic: by topic, then falling θ, then document."""
     order = np.lexsort((documents, -theta, topics))
     ranked = topics[order]
     rank = np.arange(len(order)) - np.searchsorted(ranked, ranked, side="left")

@@ -24,7 +24,7 @@ HOMES: dict[str, str] = {
     "hdp": "topicx.models.hdp:HierarchicalDirichletProcess",
     "medlda": "topicx.models.medlda:MedldaDefinition",
 }
-"""name → module:class."""
+"""Home of each model: name → module:class."""
 
 
 def model_names() -> list[str]:

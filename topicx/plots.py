@@ -18,13 +18,31 @@ from topicx.views import topic_pictures
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+__all__ = ["plot_over_time", "plot_topics", "plot_trace"]
+
 MOST = 12
 """Topics that a picture has, unless more are asked for by number."""
 
 
 def plot_topics(trained: Any, topics: Sequence[int] | None = None, *, words: int = 10, axes: Any = None) -> Any:
-    """The most probable words of topics as bars, a panel each: an array of axes. `topics`: their numbers (None: the
-    twelve largest). `axes`: those to draw on, as many as topics."""
+    """Draw the most probable words of topics as bars, a panel each.
+
+    Parameters
+    ----------
+    trained : LDA or Model
+        A trained object, or its model.
+    topics : sequence of int, optional
+        Numbers of topics. By default the twelve largest.
+    words : int, default 10
+        Words of each topic.
+    axes : array of matplotlib axes, optional
+        Axes to draw on, as many as topics.
+
+    Returns
+    -------
+    ndarray of axes
+        The axes that were drawn on.
+    """
     model = _model_of_trained(trained)
     some = _check_chosen_topics(model, topics) if topics is not None else _largest_topics(model)
     if axes is None:
@@ -43,7 +61,20 @@ def plot_topics(trained: Any, topics: Sequence[int] | None = None, *, words: int
 
 
 def plot_trace(trained: Any, *, axes: Axes | None = None) -> Axes:
-    """The training's objective (the log-likelihood per token, of samplers) after each recorded sweep."""
+    """Draw the objective of the training (of samplers the log-likelihood per token) after each recorded iteration.
+
+    Parameters
+    ----------
+    trained : LDA or Model
+        A trained object, or its model.
+    axes : matplotlib axes, optional
+        Axes to draw on.
+
+    Returns
+    -------
+    axes
+        The axes that were drawn on.
+    """
     model = _model_of_trained(trained)
     if "sweep" not in model.trace or "score" not in model.trace:
         raise InputError("the model has no trace: it was not trained here")
@@ -57,11 +88,31 @@ def plot_over_time(
     trained: Any, documents: Any = None, topics: Sequence[int] | None = None, *, unit: str | None = None,
     every: int | None = None, by: str = "time", number: int = 5, axes: Axes | None = None,
 ) -> Axes:  # fmt: skip
-    """Shares of topics over time, with intervals from the documents (`topicx topics --by time`).
+    """Draw the shares of topics over time, with 90% intervals, as `topicx topics --by time` has them.
 
-    `documents`: a corpus with times (None: those of the training, of an `LDA`). `topics`: numbers (None: the `number`
-    of them that change most). `unit` is a span of the calendar (year, decade, month …), `every` so many of them; `by`
-    another column of times.
+    Parameters
+    ----------
+    trained : LDA or Model
+        A trained object, or its model.
+    documents : Corpus, optional
+        Documents with times. By default those of the training, of an `LDA`.
+    topics : sequence of int, optional
+        Numbers of topics. By default the `number` topics that change most.
+    unit : str, optional
+        Unit of the calendar: "year", "decade", "month" …
+    every : int, optional
+        So many units a point.
+    by : str, default "time"
+        Column of times.
+    number : int, default 5
+        Topics that are drawn if `topics` is not given.
+    axes : matplotlib axes, optional
+        Axes to draw on.
+
+    Returns
+    -------
+    axes
+        The axes that were drawn on.
     """
     from topicx.views.topics_by_column import by_documents
 

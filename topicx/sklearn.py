@@ -33,18 +33,45 @@ __all__ = ["TopicModel"]
 class TopicModel(TransformerMixin, BaseEstimator):
     """Latent Dirichlet allocation as a scikit-learn transformer: documents × words → documents × topics.
 
-    n_components: topics. doc_topic_prior: α of each topic (None: 0.1). topic_word_prior: β (None: 0.01). max_iter:
-    sweeps. sampler: as `topicx.LDA` has them. optimize_interval: re-estimate the priors every so many sweeps (0:
-    never). random_state: a number, None or a RandomState. n_jobs: threads (None: 1, -1: all cores); no result depends
-    on it. verbose: whether to show progress.
-
     X holds counts (`CountVectorizer`). Weights that are no whole numbers (`TfidfTransformer`) are learnt by CVB0's
-    expected counts, which `sampler="auto"` chooses by itself; samplers refuse them.
+    expected counts, which `sampler="auto"` chooses by itself; samplers refuse them. `score` is the log probability per
+    token of held-out halves of documents: higher is better, so that a grid search over n_components means something.
 
-    After `fit`: `components_` (expected counts plus β: divided by a row's sum they are φ), `doc_topic_` (θ of the
-    training documents as the training left it), `model_` (a `topicx.Model`, to save or to evaluate; None of its parts
-    depends on scikit-learn), `n_iter_`, `n_features_in_`, `feature_names_in_`. `score` is the log probability per token
-    of held-out halves of documents: higher is better, so that a grid search over n_components means something.
+    Parameters
+    ----------
+    n_components : int, default 10
+        Number of topics.
+    doc_topic_prior : float, optional
+        α of each topic; 0.1 if None.
+    topic_word_prior : float, optional
+        β of each word; 0.01 if None.
+    max_iter : int, default 1000
+        Iterations.
+    sampler : str, default "auto"
+        Sampler, as `topicx.LDA` has it.
+    optimize_interval : int, default 0
+        Iterations from one time that the priors are re-estimated to the next; 0: never.
+    random_state : int or RandomState, optional
+        Seed of all random numbers.
+    n_jobs : int, optional
+        Threads; 1 if None, all cores if -1. No result depends on it.
+    verbose : int, default 0
+        Whether progress is shown.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (topics, words)
+        Expected counts plus β. Divided by the sum of a row they are φ.
+    doc_topic_ : ndarray of shape (documents, topics)
+        θ of the training documents as the training left it.
+    model_ : Model
+        The model, to save or to evaluate. It does not need scikit-learn.
+    n_iter_ : int
+        Iterations that were made.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of str
+        Words, where X had names.
     """
 
     def __init__(
@@ -148,7 +175,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         return math.exp(-self.score(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """topic0, topic1, …"""
+        """Names of the columns: topic0, topic1, …"""
         check_is_fitted(self)
         return np.array([f"topic{k}" for k in range(self.model_.n_topics)], dtype=object)
 

@@ -151,7 +151,7 @@ class State(OfDocuments, OfTopics, Kept):
         return state_table(self)
 
     def __eq__(self, other: object) -> bool:
-        """The same tokens, topics and priors (not how they came about)."""
+        """Whether both have the same tokens, topics and priors (not how they came about)."""
         return same_arrays(self.arrays(), other.arrays()) if isinstance(other, State) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
@@ -203,7 +203,8 @@ class State(OfDocuments, OfTopics, Kept):
         return replace(self, z=self.z[own].copy(), paths=1, meta=dict(self.meta), digest="")
 
     def spread(self) -> State:
-        """The same with a document for each path: document d of path m is number d·paths + m, and there is one path."""
+        """This state with a document for each path: document d of path m is number d·paths + m, and there is one
+        path."""
         if self.paths == 1:
             return self
         rows = self._interleaved()

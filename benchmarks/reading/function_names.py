@@ -28,7 +28,8 @@ SHARED = frozenset({"command", "read", "write", "run", "main"})
 
 _CYTHON = re.compile(r"^(?P<indent> *)(?P<kind>cpdef|cdef|def) (?P<head>[^\n=(]*?)(?P<name>[A-Za-z_]\w*)\(", re.M)
 _CYTHON_CLASS = re.compile(r"^(?:cdef )?class (?P<name>\w+)", re.M)
-_RUNS_ON = re.compile(r"(The same\b|Its\b|And\b|Or\b|As\b|Of\b|[a-z](?![\w.]*[(_=]))")
+_LOWER = r"(?!log |topicx|python -m |splitmix64 )[a-z](?![\w.]*[(_=])"  # formulas and names may begin in lower case
+_RUNS_ON = re.compile(r"(The same\b|Its\b|And\b|Or\b|As\b|Of\b|" + _LOWER + ")")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ LAYERS = (
         "common_methods",
         "__main__",
         "splitmix",
+        "lazy_names",
+        "moved_names",
         "model_registry",
         "stop_signals",
     ),

@@ -121,8 +121,29 @@ def compare_programs(
     about: dict[str, Any] | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Comparison:
-    """Run every program in turn. `reference`: whose last perplexity the others are timed to (by default tomotopy, if
-    it is there, or else the first program)."""
+    """Train every program in turn on the same documents, and judge what it leaves by the same functions.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Documents; a share of them is held out.
+    programs : sequence of str
+        Names of samplers of topicx and of other libraries: "auto", "sparse", "tomotopy", "gensim" …
+    settings : Settings
+        What all programs share.
+    reference : str, default ""
+        Program whose last perplexity the others are timed to. By default tomotopy, if it is installed, or else the
+        first program.
+    about : dict, optional
+        What the result should say of the corpus.
+    say : callable, optional
+        Called with a line of progress.
+
+    Returns
+    -------
+    Comparison
+        A trial of each program, row by row.
+    """
     names = list(dict.fromkeys(programs))
     for name in names:
         check_options(name, settings)

@@ -31,7 +31,8 @@ class Settings:
     burn_in: int = 50
     samples: int = 25
     clock: str = "wall"
-    """wall, or cpu: seconds of processor time, for a machine that has other work to do (one thread only)."""
+    """Clock of the comparison: wall, or cpu: seconds of processor time, for a machine that has other work to do (one
+    thread only)."""
     evaluate: bool = True
     """Measure quality too; False: times and memory alone."""
 
@@ -66,7 +67,7 @@ class Row:
     work: float
     """What it cost so far, in sweeps over the whole corpus (a growing start counts here)."""
     seconds: float
-    """Of training alone."""
+    """Seconds of training alone."""
     perplexity: float | None
     likelihood: float | None
     """Joint log-likelihood per token."""

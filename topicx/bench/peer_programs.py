@@ -57,7 +57,8 @@ class Task:
     limit: float
     """Seconds of training after which it ends anyway."""
     clock: str = "wall"
-    """wall, or cpu: processor time of the process, for a machine that has other work (one thread only)."""
+    """Clock of the measurement: wall, or cpu: processor time of the process, for a machine that has other work (one
+    thread only)."""
     evaluate: bool = True
     """Leave φ and the assignments (False: take the times alone)."""
 
@@ -246,7 +247,7 @@ def leave_unscored(chain: Chain) -> None:
 
 
 def run_tomotopy(task: Task, recorder: Recorder, corpus: Corpus) -> None:
-    """tomotopy.LDAModel, every word weighted alike, none removed, α not learnt."""
+    """Train tomotopy.LDAModel: every word weighted alike, none removed, α not learnt."""
     tp: Any = import_module("tomotopy")
     names = list(corpus.vocabulary)
     model = tp.LDAModel(
@@ -287,7 +288,7 @@ def run_tomotopy(task: Task, recorder: Recorder, corpus: Corpus) -> None:
 
 
 def run_lda(task: Task, recorder: Recorder, corpus: Corpus) -> None:
-    """lda.LDA. Its progress report, asked for at every sweep, is where we look at it."""
+    """Train lda.LDA. Its progress report, asked for at every sweep, is where we look at it."""
     import logging
 
     package: Any = import_module("lda")
@@ -325,7 +326,7 @@ def run_lda(task: Task, recorder: Recorder, corpus: Corpus) -> None:
 
 
 def run_gensim(task: Task, recorder: Recorder, corpus: Corpus) -> None:
-    """gensim's online variational Bayes; a sweep is a pass. More threads than one are its worker processes."""
+    """Train gensim's online variational Bayes; a sweep is a pass. More threads than one are its worker processes."""
     models: Any = import_module("gensim.models")
     bags = []
     for document in words_by_document(corpus):
@@ -350,7 +351,7 @@ def run_gensim(task: Task, recorder: Recorder, corpus: Corpus) -> None:
 
 
 def run_sklearn(task: Task, recorder: Recorder, corpus: Corpus) -> None:
-    """scikit-learn's online variational Bayes; a sweep is a pass over all documents."""
+    """Train scikit-learn's online variational Bayes; a sweep is a pass over all documents."""
     matrix = corpus.to_matrix()
     model = import_module("sklearn.decomposition").LatentDirichletAllocation(
         task.topics, doc_topic_prior=task.alpha, topic_word_prior=task.beta, learning_method="online",

@@ -19,15 +19,32 @@ from topicx.sampling.run_options import Options
 
 
 class LabeledLDA(LDA):
-    """Labeled LDA, Prior-LDA (the default) or Dependency-LDA: topics that are labels.
+    """Learn topics that are labels: Labeled LDA, Prior-LDA (the default) or Dependency-LDA.
 
-    >>> tags = LabeledLDA(chains=5, samples=30, lag=5, iterations=195).fit(corpus)   # doctest: +SKIP
-    >>> tags.predict(new)                                                          # doctest: +SKIP
+    `fit` takes a corpus whose documents have labels. Documents without may use all of them.
 
-    `fit` takes a corpus whose documents have labels; documents without may use all of them. `model` is labeled, prior
-    or dependency. The other arguments are those of `LDA` and `topicx train`: iterations, sampler (labeled-cvb0 for
-    CVB0), alpha, beta, samples, lag, seed, threads, theta, phi …, and the model's own: background, topics_per_label,
-    label_weight, label_smoothing, label_topics, rounds. The models of several `chains` are averaged.
+    Parameters
+    ----------
+    model : str, default "prior"
+        "labeled", "prior" or "dependency".
+    chains : int, default 1
+        Chains whose models are averaged.
+    **options
+        Options of `LDA` (iterations, sampler, alpha, beta, samples, lag, seed, threads …; the sampler labeled-cvb0 is
+        CVB0), and the model's own: background, topics_per_label, label_weight, label_smoothing, label_topics, rounds.
+
+    Attributes
+    ----------
+    labels : list of str
+        Names of the labels, in the order of the columns of `scores`.
+
+    Examples
+    --------
+    >>> import topicx
+    >>> corpus = topicx.Corpus.from_texts(["goal match team", "vote law party"] * 20, labels=["sport", "politics"] * 20)
+    >>> tags = topicx.LabeledLDA(iterations=20, verbose=False).fit(corpus)
+    >>> tags.predict(["a match of two teams, and a goal"], top=1)
+    [['sport']]
     """
 
     _keep = "average"

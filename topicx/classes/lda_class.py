@@ -43,36 +43,103 @@ ELSEWHERE = {
 
 
 class LDA:
-    """Latent Dirichlet allocation.
+    """Find topics in documents with latent Dirichlet allocation.
 
-    >>> lda = LDA(topics=100, seed=1).fit(texts)             # doctest: +SKIP
-    >>> lda.topic_word, lda.top_words(10)                    # doctest: +SKIP
+    Parameters
+    ----------
+    topics : int, default 100
+        Number of topics, at most 65,535 (elsewhere `num_topics`, `n_components`, `k`).
+    sampler : str, default "auto"
+        How assignments are found. "auto" is the fastest exact sampler; see docs/samplers.md and docs/variational.md.
+    iterations : int, default 1000
+        Passes over all tokens.
+    start : str, default "auto"
+        What comes before the first iteration: "soft" (topics drawn from what CVB0 finds), "hot" (annealing), "growing"
+        (from a few documents to all), "progressive" or "random"; see docs/performance.md.
+    alpha : float or sequence of float, optional
+        Prior of *each* topic in a document; 0.1 if None.
+    alpha_sum : float, optional
+        Sum of α over all topics (MALLET's alpha), instead of `alpha`.
+    beta : float, default 0.01
+        Prior of each word in a topic (elsewhere `eta`).
+    optimize_interval : int, default 0
+        Iterations from one time that the priors are re-estimated to the next; 0: never.
+    optimize_burn_in : int, default 50
+        Iterations before the priors are re-estimated for the first time.
+    optimize : str, default "alpha+beta"
+        What is re-estimated: "alpha", "symmetric-alpha", "beta", separated by "+".
+    mh_steps : int, default 2
+        Proposals for each token, of the samplers alias, light and warp.
+    sparse_phi : bool, default False
+        Whether the sampler partial draws zeros in φ.
+    batch_documents : int, default 256
+        Documents of a minibatch, of scvb0.
+    document_passes : int, default 2
+        Passes over each document of a minibatch, of scvb0.
+    rate_scale, rate_delay, rate_power : float, default 1.0, 4.0, 0.6
+        Learning rate of scvb0; see docs/variational.md.
+    icm : int, default 0
+        After training, up to so many iterations that set each token to its most probable topic.
+    partitions : int, default 0
+        Parts sampled in parallel; 0: by the size of the corpus. It changes the result; all values are equally valid.
+    samples : int, default 1
+        States at the chain's end over which the model is averaged.
+    lag : int, default 10
+        Iterations from one of these states to the next.
+    paths : int, default 1
+        Coupled chains: assignments of the corpus that share their counts.
+    trace_interval : int, default 10
+        Iterations between records of the log-likelihood.
+    seed : int, default 1
+        Seed of all random numbers. Same corpus, options and seed: same model, with any `threads`.
+    chain : int, default 0
+        Another number gives an independent run with the same seed.
+    model : str, default "lda"
+        Name of another model's definition, as in docs/compound.md and docs/hdp.md.
+    own : mapping, optional
+        Options that this model has of its own.
+    threads : int, default 0
+        Threads; 0: all cores. No result depends on it.
+    theta : str, default "cgsp"
+        Estimator of θ: "cgsp" or "cgs".
+    phi : str, default "auto"
+        Estimator of φ: "auto", "cgsp" or "cgs".
+    seed_words : mapping of int to iterable of str, optional
+        Words that a topic should have.
+    seed_weight : int, default 50
+        Tokens that each seed word counts for.
+    word_prior : mapping of str to float, optional
+        β of single words.
+    verbose : bool, optional
+        Whether progress is shown. By default on a terminal and in a notebook.
 
-    The arguments are those of `topicx train`, where `--help` tells more:
+    Attributes
+    ----------
+    topic_word : ndarray of shape (topics, words)
+        φ; rows sum to 1.
+    document_topic : ndarray of shape (documents, topics)
+        θ of the training documents.
+    model : Model
+        What was learnt.
+    state : State
+        Assignments at the end of the training.
+    trace : dict
+        Log-likelihood after each recorded iteration.
 
-    topics: number of topics (up to 65,535).
-    sampler: how assignments are found ("auto": the fastest exact one; see docs/samplers.md, docs/variational.md).
-    iterations: sweeps over the whole corpus.
-    start: "soft" (topics drawn from what CVB0 finds), "hot" (first sweeps with a larger β), "growing" (from a few
-        documents to all), "progressive", "random", or "auto" (see docs/performance.md).
-    alpha: α of each topic, a number or a number a topic (default 0.1); or alpha_sum: Σα over all topics.
-    beta: β of each word.
-    optimize_interval: re-estimate the priors every so many sweeps (0: never); optimize_burn_in: sweeps before the first
-        time; optimize: what is re-estimated, joined by +: alpha, symmetric-alpha, beta.
-    samples: average the model over so many states at the chain's end, lag sweeps apart.
-    paths: assignments of the corpus that share their counts.
-    icm: last sweeps, in which tokens take their best topic.
-    partitions: shards and blocks of the schedule, part of the result (0: by the size of the corpus).
-    trace_interval: sweeps between records of the likelihood.
-    seed, chain: of every random choice; chain tells runs with one seed apart.
-    mh_steps (samplers alias, light, warp), sparse_phi (partial), batch_documents, document_passes, rate_scale,
-        rate_delay, rate_power (scvb0): see the sampler.
-    model, own: the name of another model's definition (docs/compound.md, docs/hdp.md), and options of its own.
-    theta, phi: estimators of θ ("cgsp", "cgs") and φ ("auto", "cgs", "cgsp").
-    seed_words: words that a topic should have, {topic: words}; seed_weight: how many tokens each counts for.
-    word_prior: β of single words, {word: β}.
-    threads: 0 is all cores. No result depends on it.
-    verbose: True or False; None shows progress on a terminal and in a notebook.
+    Raises
+    ------
+    InputError
+        If an option is unknown or out of range.
+
+    Examples
+    --------
+    >>> import topicx
+    >>> corpus = topicx.datasets.embedded()
+    >>> lda = topicx.LDA(topics=8, iterations=100, seed=1, verbose=False).fit(corpus)
+    >>> lda.topic_word.shape, lda.document_topic.shape
+    ((8, 6438), (440, 8))
+    >>> [word for word, _ in lda.top_words(3)[0]]
+    ['patients', 'blood', 'hospital']
     """
 
     chains = 1

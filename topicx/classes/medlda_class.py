@@ -20,15 +20,27 @@ from topicx.sampling.run_options import Options
 
 
 class MedLDA(LDA):
-    """Topics and classifiers over them, learnt together.
+    """Learn topics together with classifiers over them.
 
-    >>> model = MedLDA(topics=20, iterations=50, alpha_sum=6.4).fit(corpus)      # doctest: +SKIP
-    >>> model.predict(new)                                                       # doctest: +SKIP
+    `fit` takes a corpus with targets. Documents without a target shape topics only.
 
-    The arguments are those of `LDA`, and the model's own: task, target, loss, lambda_, nu, epsilon, gibbs_steps,
-    proposals, class_weight, bias, weight_samples … (`topicx.models.medlda.MedldaOptions`). `fit` takes a corpus
-    with targets; documents without a target shape topics only. Of several `chains` all topics are kept, side by side,
-    and scores are averaged; `strategy="one-vs-all"` trains a chain for each class.
+    Parameters
+    ----------
+    topics : int, default 100
+        Number of topics.
+    chains : int, default 1
+        Chains whose topics are kept side by side and whose scores are averaged.
+    **options
+        Options of `LDA`, and the model's own: task, target, loss, lambda_, nu, epsilon, gibbs_steps, proposals,
+        class_weight, bias, weight_samples, strategy ("one-vs-all" trains a chain for each class).
+
+    Examples
+    --------
+    >>> import topicx
+    >>> corpus = topicx.Corpus.from_texts(["goal match team", "vote law party"] * 20, labels=["sport", "politics"] * 20)
+    >>> model = topicx.MedLDA(topics=4, iterations=50, nu=1.0, lambda_=10.0, verbose=False).fit(corpus)
+    >>> model.predict(corpus[:2]).tolist()
+    ['sport', 'politics']
     """
 
     _keep = "average"
@@ -57,7 +69,7 @@ class MedLDA(LDA):
 
     @property
     def task(self) -> str:
-        """binary, multiclass, multilabel or regression."""
+        """What is predicted: binary, multiclass, multilabel or regression."""
         return str(self.model.meta["task"])
 
     @property

@@ -96,7 +96,8 @@ class Corpus(OfDocuments):
         return f"Corpus({self.n_documents:,} documents, {self.n_tokens:,} tokens, {self.n_words:,} words)"
 
     def __eq__(self, other: object) -> bool:
-        """The same documents: words in order, vocabulary, names and all that they carry (not how they were read)."""
+        """Whether both hold the same documents: words in order, vocabulary, names and all that they carry (not how
+        they were read)."""
         return same_arrays(self.arrays(), other.arrays()) if isinstance(other, Corpus) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
@@ -163,7 +164,7 @@ class Corpus(OfDocuments):
         return Labels(offsets, self.label_ids, self.label_names)
 
     def with_labels(self, labels: Iterable[str | Sequence[str] | None]) -> Corpus:
-        """The same documents with these labels: for each a label, several, or None."""
+        """A corpus of these documents with other labels: for each a label, several, or None."""
         from topicx.corpus.build.python_forms import with_labels
 
         return with_labels(self, labels)

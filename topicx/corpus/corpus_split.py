@@ -50,7 +50,7 @@ def random_parts(
 def _texts_together(
     corpus: Corpus, fractions: Sequence[float], *, seed: int, stratify: bool
 ) -> list[NDArray[np.int64]]:
-    """The same where documents are chunks of texts: a text goes into one part with all of its chunks."""
+    """Parts of documents that are chunks of texts: a text goes into one part with all of its chunks."""
     names = list(corpus.columns["document"])
     begins = [i for i in range(len(names)) if not i or names[i] != names[i - 1]]
     texts = corpus.select(np.array(begins))

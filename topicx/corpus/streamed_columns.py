@@ -36,7 +36,7 @@ def peeked(batches: Iterable[Batch]) -> tuple[Kinds, Iterator[Batch]]:
 
 
 def kinds_wanted(batch: Batch, names: Iterable[str]) -> Kinds:
-    """Of these columns those that the batch has, by what it holds in them."""
+    """Those of these columns that the batch has, by what it holds in them."""
     kinds, _ = peeked([batch])
     return {name: kinds[name] for name in names if name in kinds}
 

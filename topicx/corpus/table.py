@@ -73,7 +73,7 @@ class Column(ABC):
         return self.kind
 
     def __eq__(self, other: object) -> bool:
-        """The same kind of column with the same arrays (NaN is NaN)."""
+        """Whether both are columns of one kind with the same arrays (NaN is NaN)."""
         if type(other) is not type(self):
             return False
         return all(_same(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ def full_rank_codings(terms: Iterable[tuple[int, ...]], categorical: Iterable[bo
 
 
 def _fewest(coded: Iterable[Coded]) -> list[Coded]:
-    """The same span with fewer products: `a` and `a:(b without a level)` are `a:b`."""
+    """Products with the same span, but fewer of them: `a` and `a:(b without a level)` are `a:b`."""
     kept: list[Coded] = []
     for one in sorted(coded, key=len):
         for other in kept:

@@ -136,7 +136,7 @@ class Design:
 
     @cached_property
     def _products(self) -> list[tuple[str, list[tuple[str, tuple[tuple[int, int], ...]]]]]:
-        """Of each term its coefficients: their names, and the columns of factors whose product they weigh."""
+        """Coefficients of each term: their names, and the columns of factors whose product they weigh."""
         factors = self.formula.factors
         number = {factor: place for place, factor in enumerate(factors)}
         categorical = ["levels" in self.states.get(factor.text, {}) for factor in factors]

@@ -31,7 +31,8 @@ class Engine(Protocol):
         ...
 
     def stream(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """As `map`, for items that come one by one: a few are ahead of the result that is taken."""
+        """Map a function over items as `map` does, for items that come one by one: a few are ahead of the result that
+        is taken."""
         ...
 
     def close(self) -> None: ...

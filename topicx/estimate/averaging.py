@@ -43,7 +43,20 @@ def order_of(first: Model, model: Model, names: tuple[str, str], *, align: bool 
 
 
 def topic_orders(models: Sequence[Model], *, align: bool = False) -> list[NDArray[np.int64]]:
-    """`order_of` for every model, the first one's being the identity."""
+    """Orders of models' topics in which topics of equal number mean the same.
+
+    Parameters
+    ----------
+    models : sequence of Model
+        Models of one chain, or (with `align`) of several.
+    align : bool, default False
+        Match the topics of models that come from different chains.
+
+    Returns
+    -------
+    list of ndarray
+        An order for each model; that of the first is 0, 1, 2 …
+    """
     orders: list[NDArray[np.int64]] = [np.arange(models[0].n_topics)]
     for at, model in enumerate(models[1:], 2):
         orders.append(order_of(models[0], model, ("model 1", f"model {at}"), align=align))
@@ -70,8 +83,22 @@ def _check_compatible(first: Model, model: Model, first_name: str, name: str) ->
 def average_models(
     models: Sequence[Model], orders: Sequence[NDArray[np.int64]], weights: Sequence[int] | None = None
 ) -> Model:
-    """The model of the mean expected counts, α and β; `orders` as from `topic_orders`. `weights`: how many samples each
-    model stands for (None: one)."""
+    """Average the expected counts, α and β of models.
+
+    Parameters
+    ----------
+    models : sequence of Model
+        Models of the same vocabulary and number of topics.
+    orders : sequence of ndarray
+        Order of each model's topics, as `topic_orders` gives it.
+    weights : sequence of int, optional
+        Samples that each model stands for. By default one.
+
+    Returns
+    -------
+    Model
+        The mean.
+    """
     import scipy.sparse
 
     if not models:

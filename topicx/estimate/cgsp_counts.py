@@ -38,9 +38,9 @@ class WordCounts:
     values: NDArray[np.float64]
     """Word w has values[indptr[w]:indptr[w + 1]] in these topics."""
     remainder: NDArray[np.float64]
-    """What each word has beside (empty: nothing),"""
+    """What each word has beside its entries (empty: nothing)."""
     remainder_share: NDArray[np.float64]
-    """and each topic's share of it."""
+    """Each topic's share of the remainder."""
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Conditionals:
         self._own_document = np.zeros(0, np.int32)
 
     def _padded(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The same with zeros up to a multiple of 16 topics."""
+        """Rows with zeros up to a multiple of 16 topics."""
         wide = np.zeros((*rows.shape[:-1], self._size))
         wide[..., : rows.shape[-1]] = rows
         return wide

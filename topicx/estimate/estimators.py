@@ -22,7 +22,7 @@ ESTIMATORS = ("cgs", "cgsp")
 AUTO_ENTRIES = 10_000_000
 """What φ "auto" means: cgsp up to so many numbers; beyond, cgs, which is sparse and costs no memory by token."""
 AUTO_TOKENS = 100_000_000
-"""And up to so many tokens: cgsp keeps 34 bytes for each while it works."""
+"""Tokens up to which `auto` is cgsp: it keeps 34 bytes for each while it works."""
 BY_TOKEN, BY_ENTRY, WORKING = 34, 10, 40_000_000
 """Bytes that cgsp keeps for each token while it works, those of an entry of φ, and those of blocks in between."""
 PART = 1 << 24
@@ -118,9 +118,23 @@ def estimate(
 def theta_rows(
     state: State, estimator: str = "cgsp", *, threads: int | Engine = 0, path: int | None = None
 ) -> Iterator[ThetaRows]:
-    """θ of the state's own documents in batches: the number of the first document, and a row a document.
+    """Topic proportions of a state's own documents in batches, for states whose θ is larger than memory.
 
-    Of a state with several paths it is their average, or that of one `path` (counted from 0).
+    Parameters
+    ----------
+    state : State
+        Assignments of all tokens.
+    estimator : str, default "cgsp"
+        "cgsp" (expected counts) or "cgs" (the counts themselves).
+    threads : int or Engine, default 0
+        Threads (0: all cores), or what runs work in parallel. The result never depends on it.
+    path : int, optional
+        Coupled chain whose proportions are wanted, counted from 0. By default the average of all.
+
+    Yields
+    ------
+    int, ndarray of shape (documents of the batch, topics)
+        Number of the first document, and θ of the documents from there on.
     """
     _check("estimator", estimator)
     if path is not None and not 0 <= path < state.paths:
@@ -171,7 +185,24 @@ def count_rows(
 def theta(
     state: State, estimator: str = "cgsp", *, threads: int | Engine = 0, path: int | None = None
 ) -> NDArray[np.float64]:
-    """θ as one array, documents × topics; of several paths the average, or that of one `path` (counted from 0)."""
+    """Topic proportions of a state's own documents.
+
+    Parameters
+    ----------
+    state : State
+        Assignments of all tokens.
+    estimator : str, default "cgsp"
+        "cgsp" (expected counts) or "cgs" (the counts themselves).
+    threads : int or Engine, default 0
+        Threads (0: all cores), or what runs work in parallel. The result never depends on it.
+    path : int, optional
+        Coupled chain whose proportions are wanted, counted from 0. By default the average of all.
+
+    Returns
+    -------
+    ndarray of shape (documents, topics)
+        θ; rows sum to 1.
+    """
     rows = np.empty((state.n_documents, state.n_topics))
     for begin, batch in theta_rows(state, estimator, threads=threads, path=path):
         rows[begin : begin + len(batch)] = batch

@@ -27,7 +27,18 @@ class Pair:
 
 
 def align_topics(model_a: Model, model_b: Model) -> list[Pair]:
-    """The pairs in the order of the first model's topics, then what is left of the second's."""
+    """Pair the topics of two models by the distance of their word distributions.
+
+    Parameters
+    ----------
+    model_a, model_b : Model
+        Models of one vocabulary, or of vocabularies that share words.
+
+    Returns
+    -------
+    list of Pair
+        Pairs in the order of the first model's topics, then topics of the second that have no partner.
+    """
     from scipy.optimize import linear_sum_assignment
 
     distances = topic_distances(model_a, model_b)

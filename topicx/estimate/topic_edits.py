@@ -50,7 +50,20 @@ def check_topic(what: str, topic: int, topics: int) -> None:
 
 
 def merge_topics(model: Model, groups: Iterable[Sequence[int]]) -> Model:
-    """The model with the topics of each group as one."""
+    """Make one topic of the topics of each group.
+
+    Parameters
+    ----------
+    model : Model
+        The model. It is not changed.
+    groups : iterable of sequences of int
+        Numbers of topics, two or more a group.
+
+    Returns
+    -------
+    Model
+        A model with fewer topics.
+    """
     target = targets_of(groups, model.n_topics)
     further = set(model.side) - set(SUMMED) - _KNOWN
     if further:
@@ -131,7 +144,20 @@ def _merge_examples(model: Model, target: NDArray[np.uint16]) -> None:
 
 
 def name_topics(model: Model, names: Mapping[int, str]) -> Model:
-    """The model with names for some topics ('' takes a name away); the others keep theirs."""
+    """Give names to some topics.
+
+    Parameters
+    ----------
+    model : Model
+        The model. It is not changed.
+    names : mapping of int to str
+        Name of each of these topics; "" takes a name away.
+
+    Returns
+    -------
+    Model
+        The model with these names; other topics keep theirs.
+    """
     found = list(model.topic_names) or [""] * model.n_topics
     for topic, name in names.items():
         check_topic("name", topic, model.n_topics)
@@ -147,7 +173,20 @@ def name_topics(model: Model, names: Mapping[int, str]) -> Model:
 
 
 def hide_topics(model: Model, topics: Iterable[int]) -> Model:
-    """The model with these topics out of sight: they go on taking their words, but nothing shows them."""
+    """Hide topics: they go on taking their words, but nothing shows them.
+
+    Parameters
+    ----------
+    model : Model
+        The model. It is not changed.
+    topics : iterable of int
+        Numbers of topics.
+
+    Returns
+    -------
+    Model
+        The model with these topics hidden.
+    """
     marks = _hidden_mask(model)
     for topic in topics:
         check_topic("hide", topic, model.n_topics)
@@ -201,7 +240,24 @@ def follow_model_edits(state: State, model: Model) -> State:
 def edit_topics(
     model: Model, merge: Sequence[Sequence[int]] = (), names: Mapping[int, str] | None = None, hide: Iterable[int] = ()
 ) -> Model:
-    """Topics merged, then named, then hidden, all by the numbers that they have in the model."""
+    """Merge topics, then name, then hide them, all by the numbers that they have in the model.
+
+    Parameters
+    ----------
+    model : Model
+        The model. It is not changed.
+    merge : sequence of sequences of int, optional
+        Groups of topics that become one each.
+    names : mapping of int to str, optional
+        Names of topics.
+    hide : iterable of int, optional
+        Topics that are not to be shown.
+
+    Returns
+    -------
+    Model
+        The edited model.
+    """
     hide, names = list(hide), names or {}
     result = merge_topics(model, merge) if merge else model
     for topic in (*names, *hide):

@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from topicx.evaluate import label_measures as labels
     from topicx.evaluate import left_to_right as left_to_right
     from topicx.evaluate import model_likelihood as likelihood
+    from topicx.evaluate import path_agreement as path_agreement
     from topicx.evaluate import prediction_measures as prediction
     from topicx.evaluate import predictive as predictive
+    from topicx.evaluate import search as search
     from topicx.evaluate import silhouettes as clusters
+    from topicx.evaluate import time_concentration as time_concentration
     from topicx.predict import inference as infer
 
 _HOME = {
@@ -30,8 +33,11 @@ _HOME = {
     "labels": "topicx.evaluate.label_measures",
     "left_to_right": "topicx.evaluate.left_to_right",
     "likelihood": "topicx.evaluate.model_likelihood",
+    "path_agreement": "topicx.evaluate.path_agreement",
     "prediction": "topicx.evaluate.prediction_measures",
     "predictive": "topicx.evaluate.predictive",
+    "search": "topicx.evaluate.search",
+    "time_concentration": "topicx.evaluate.time_concentration",
 }
 """Imported on first use. The short names are public; the modules' own say more."""
 
@@ -46,8 +52,11 @@ __all__ = [
     "labels",
     "left_to_right",
     "likelihood",
+    "path_agreement",
     "prediction",
     "predictive",
+    "search",
+    "time_concentration",
 ]
 
 

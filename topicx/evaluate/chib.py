@@ -19,6 +19,8 @@ from topicx.errors import InputError
 from topicx.evaluate.held_out import HeldOut, held_out
 from topicx.model import Model
 
+__all__ = ["chib"]
+
 
 def chib(
     phi: Model | NDArray[Any], alpha: Any, corpus: Corpus, *, samples: int = 100, burn_in: int = 50, seed: int = 1,

@@ -27,6 +27,8 @@ from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.model import Model
 
+__all__ = ["Coherence", "coherence"]
+
 MEASURES = ("umass", "uci", "npmi", "cv")
 WINDOWS = {"umass": 0, "uci": 10, "npmi": 10, "cv": 110}
 EPSILON = 1e-12
@@ -58,9 +60,27 @@ def coherence(
     window: int | None = None,
     convention: str = "standard",
 ) -> Coherence:
-    """Coherence of a model's topics (or of lists of words) in a reference corpus, which may be the training corpus.
+    """Coherence of topics in a reference corpus: how often their top words occur together.
 
-    `window`: words in a window (0: whole documents; None: as the measure has it).
+    Parameters
+    ----------
+    topics : Model or sequence of sequences of str
+        A model, or lists of words.
+    corpus : Corpus
+        Documents in which words are counted. It may be the training corpus.
+    measure : str, default "npmi"
+        Name of the measure: "npmi", "uci", "umass", "cv" …
+    top : int, default 10
+        Words of each topic that count.
+    window : int, optional
+        Words in a window; 0: whole documents. By default as the measure has it.
+    convention : str, default "standard"
+        Details in which programs differ: "standard" or the name of a program.
+
+    Returns
+    -------
+    Coherence
+        A number a topic, and their mean.
     """
     if measure not in MEASURES:
         raise InputError(f"coherence: {measure!r} is not a measure; there are {', '.join(MEASURES)}")

@@ -23,6 +23,8 @@ from topicx.predict.predictor import in_batches
 from topicx.predict.sampling_plan import Sampling, Streams
 from topicx.splitmix import GOLDEN, mix_bits
 
+__all__ = ["Completion", "completion", "completion_perplexity"]
+
 
 @dataclass
 class Completion:

@@ -35,6 +35,8 @@ from topicx.state import NONE, Seeds, State
 if TYPE_CHECKING:
     import scipy.sparse
 
+__all__ = ["topic_diagnostics"]
+
 MALLET = (
     "tokens", "document_entropy", "word-length", "coherence", "uniform_dist", "corpus_dist", "eff_num_words",
     "token-doc-diff", "rank_1_docs", "allocation_ratio", "allocation_count", "exclusivity",
@@ -44,10 +46,24 @@ MALLET = (
 def topic_diagnostics(
     model: Model | None, documents: State | Corpus, top: int = 20, **options: Any
 ) -> list[dict[str, Any]]:
-    """A dictionary a topic: `topic`, MALLET's twelve numbers by its names, `words` (the top words, each with its count,
-    documents, coherence and so on), and `nearest` (the most similar other topic and the cosine of the two).
+    """Measures of each topic, among them MALLET's.
 
-    A Corpus gets its topics by inference (`options` of `Inference`). Without a model the state's counts choose words.
+    Parameters
+    ----------
+    model : Model or None
+        The model. Without one the state's counts choose the top words.
+    documents : State or Corpus
+        A state, or a corpus whose topics are inferred.
+    top : int, default 20
+        Words of each topic.
+    **options
+        Options of `topicx.predict.Inference`, for a corpus.
+
+    Returns
+    -------
+    list of dict
+        A dictionary a topic: `topic`, MALLET's twelve numbers by its names, `words` (each with its count, documents,
+        coherence and so on), and `nearest` (the most similar topic, and the cosine of the two).
     """
     if top < 1:
         raise InputError(f"top: {top} must be at least 1")

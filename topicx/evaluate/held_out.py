@@ -19,6 +19,8 @@ from topicx.predict.predictor import in_batches
 from topicx.predict.sampling_plan import document_keys
 from topicx.predict.topic_rows import divisors
 
+__all__ = ["HeldOut"]
+
 
 @dataclass
 class HeldOut:

@@ -19,6 +19,8 @@ from topicx.errors import InputError
 from topicx.model import Model
 from topicx.predict.label_reader import LabelReader, label
 
+__all__ = ["LabelMeasures", "measure_labels"]
+
 Flags = NDArray[np.bool_]
 PROPORTIONS = ("micro_f1", "macro_f1", "example_f1")
 
@@ -127,10 +129,26 @@ def compare_f1(result: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[
 
 
 def measure_labels(model: Model, corpus: Corpus, reader: LabelReader, **options: Any) -> dict[str, Any]:
-    """How good the labels are (`LabelMeasures`), on the documents of the corpus that have some.
+    """Measure predicted labels on the documents of a corpus that have labels.
 
     Labels that the model has not seen can be neither ranked nor chosen: they stand last in every ranking, and count as
     missed.
+
+    Parameters
+    ----------
+    model : Model
+        A model of labels.
+    corpus : Corpus
+        Documents with their true labels.
+    reader : LabelReader
+        How the model predicts labels.
+    **options
+        Options of `topicx.predict.Inference`.
+
+    Returns
+    -------
+    dict
+        The measures of `LabelMeasures`.
     """
     known = {name: at for at, name in enumerate(reader.names)}
     labels = corpus.document_labels()

@@ -20,6 +20,8 @@ from topicx.errors import InputError
 from topicx.evaluate.held_out import HeldOut, held_out
 from topicx.model import Model
 
+__all__ = ["left_to_right"]
+
 
 def left_to_right(
     phi: Model | NDArray[Any],

@@ -22,10 +22,25 @@ from topicx.sampling import joint_likelihood as joint
 from topicx.sampling.samplers import restricted_gibbs
 from topicx.state import State
 
+__all__ = ["Likelihood", "joint_log_likelihood", "training_likelihood"]
+
 
 def joint_log_likelihood(state: State) -> float:
-    """log p(w, z | α, β) per placed token; each document under its group's α, over the topics that it may have; seed
-    words as part of the prior. Paths are documents that are there more than once."""
+    """Joint log-likelihood of words and assignments, log p(w, z | α, β), per placed token.
+
+    Each document is scored under its group's α, over the topics that it may have. Seed words are part of the prior.
+    Coupled chains count as documents that are there more than once.
+
+    Parameters
+    ----------
+    state : State
+        Assignments of all tokens.
+
+    Returns
+    -------
+    float
+        Natural logarithm per token.
+    """
     if state.allowed is not None:
         return restricted_gibbs.joint_log_likelihood(state)
     state = state.spread()
@@ -55,8 +70,25 @@ class Likelihood:
 
 
 def training_likelihood(model: Model, documents: Corpus | State, *, theta: str = "cgsp", **options: Any) -> Likelihood:
-    """Σ log Σ_k θ_dk φ_kw over all tokens that the model knows. Since θ has seen the tokens it is scored on, this
-    flatters; it measures the fit. A State gives θ by its own topics, a Corpus by inference (`options` of `Inference`).
+    """Likelihood of documents under their own θ: Σ log Σ_k θ_dk φ_kw over the tokens that the model knows.
+
+    θ has seen the tokens that it is scored on, so this number flatters. It measures the fit, not the prediction.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    documents : Corpus or State
+        A state gives θ by its own topics, a corpus by inference.
+    theta : str, default "cgsp"
+        Estimator of θ.
+    **options
+        Options of `topicx.predict.Inference`, for a corpus.
+
+    Returns
+    -------
+    Likelihood
+        The sum, and its parts by document.
     """
     if isinstance(documents, State):
         from topicx.estimate.estimators import theta_rows

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from topicx.errors import InputError
 from topicx.state import NONE, State
 
+__all__ = ["Agreement", "measure_agreement"]
+
 
 @dataclass
 class Agreement:
     """Shares between 0 and 1; NaN for documents without tokens and topics that no path has."""
 
     tokens: NDArray[np.float32]
-    """Of each token, in the order of the corpus."""
+    """Agreement of each token, in the order of the corpus."""
     documents: NDArray[np.float64]
     topics: NDArray[np.float64]
     mean: float
@@ -34,7 +36,18 @@ class Agreement:
 
 
 def measure_agreement(state: State) -> Agreement:
-    """How far the paths of a state agree."""
+    """Measure how far the coupled chains of a state agree.
+
+    Parameters
+    ----------
+    state : State
+        A state with two or more paths.
+
+    Returns
+    -------
+    Agreement
+        Shares between 0 and 1, by token, document and topic.
+    """
     if state.paths < 2:
         raise InputError("agreement: the state has one path; it is between paths (topicx train --paths)")
     if np.any(state.z == NONE):

@@ -17,11 +17,27 @@ from topicx.errors import InputError
 from topicx.model import Model
 from topicx.predict.inference import infer
 
+__all__ = ["measure_predictions"]
+
 
 def measure_predictions(model: Model, corpus: Corpus, target: str | None = None, **options: Any) -> dict[str, Any]:
-    """Predict every document of the corpus that has a target, and compare. `options`: those of `infer`.
+    """Predict every document of a corpus that has a target, and compare.
 
-    target: the column of the corpus that holds the targets (None: that of the training).
+    Parameters
+    ----------
+    model : Model
+        A model that predicts (MedLDA).
+    corpus : Corpus
+        Documents with their true classes, labels or values.
+    target : str, optional
+        Column of the corpus that holds the targets. By default that of the training.
+    **options
+        Options of `topicx.predict.infer`.
+
+    Returns
+    -------
+    dict
+        Accuracy, F1, R² and others, as the task has them.
     """
     from topicx.models.medlda import decision_scores, labels_of
     from topicx.models.targets import classes_of, read_targets

@@ -19,6 +19,8 @@ from topicx.errors import InputError
 from topicx.state import State
 from topicx.strings import take_rows
 
+__all__ = ["Predictive"]
+
 CHUNK = 1 << 16
 
 

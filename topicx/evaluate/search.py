@@ -44,6 +44,8 @@ from topicx.sampling.sweep_loop import Interrupted, Stop, never_stop
 if TYPE_CHECKING:
     import pandas
 
+__all__ = ["Search", "arun", "cao_juan", "exclusivity", "search", "stability"]
+
 MEASURES = ("perplexity", "coherence", "exclusivity", "stability", "umass", "cao_juan", "arun", "seconds")
 Row = dict[str, Any]
 CLOSING = (
@@ -99,12 +101,37 @@ def search(
     stop: Stop = never_stop,
     **options: Any,
 ) -> Search:
-    """Train `chains` models of each number of topics and measure them.
+    """Train models with several numbers of topics and measure them.
 
-    `documents` are in any form that `LDA.fit` takes; the share `held_out` of them is kept out of training. `words`: top
-    words a topic that are judged. `options` are those of training (iterations, alpha, optimize_interval …; also
-    model="compound", and `own`, that model's). Rows of `known` numbers of topics are taken as they are; `each` is told
-    every new row. Ctrl-C (or `stop`) ends the search with the rows that are finished.
+    Parameters
+    ----------
+    documents : Corpus, sequence, data frame or matrix
+        Documents in any form that `LDA.fit` takes.
+    topics : iterable of int, default (10, 20, 40, 80)
+        Numbers of topics.
+    chains : int, default 3
+        Models of each number.
+    held_out : float, default 0.1
+        Share of the documents that is kept out of training.
+    words : int, default 10
+        Top words of each topic that are judged.
+    seed : int, default 1
+        Seed of all random numbers.
+    threads : int or Engine, default 0
+        Threads; 0: all cores. No result depends on it.
+    known : iterable of dict, optional
+        Rows that were found before: their numbers of topics are not trained again.
+    each : callable, optional
+        Called with every new row.
+    stop : callable, optional
+        Asked between iterations; Ctrl-C and it end the search with the rows that are finished.
+    **options
+        Options of training: iterations, alpha, optimize_interval …; also `model="compound"`, and `own`, that model's.
+
+    Returns
+    -------
+    Search
+        A row of measures for each number of topics.
     """
     check_model(str(options.get("model", "lda")))
     numbers = check_numbers(topics)

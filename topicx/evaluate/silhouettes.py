@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from topicx.errors import InputError
 
+__all__ = ["Silhouettes", "measure_silhouettes"]
+
 MOST = 4000
 """Documents beyond this number are thinned out: distances of all pairs are needed."""
 
@@ -35,7 +37,20 @@ class Silhouettes:
 
 
 def measure_silhouettes(rows: NDArray[np.floating], numbers: Sequence[int]) -> list[Silhouettes]:
-    """The silhouettes of these distributions cut into each of these numbers of clusters."""
+    """Silhouettes of distributions that are cut into clusters.
+
+    Parameters
+    ----------
+    rows : ndarray
+        Distributions, one a row.
+    numbers : sequence of int
+        Numbers of clusters to try.
+
+    Returns
+    -------
+    list of Silhouettes
+        One for each number of clusters.
+    """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import pdist, squareform
 

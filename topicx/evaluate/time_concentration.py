@@ -30,6 +30,8 @@ from topicx.model import Model
 from topicx.predict.inference import Inference
 from topicx.state import NONE, State
 
+__all__ = ["TimeConcentration", "time_concentration"]
+
 Floats = NDArray[np.float64]
 Shares = tuple[int, Any, NDArray[np.int64]]
 """The number of the first of some documents, their θ_d as rows, and their lengths."""
@@ -48,7 +50,7 @@ class TimeConcentration:
     weights: Floats
     """θ_y(k): spans × topics; each row sums to 1."""
     entropy: Floats
-    """Of each span, in nats."""
+    """Entropy of each span, in nats."""
     edges: Floats
     """Topics × (buckets + 1): where the buckets begin and end, counted in spans from the first one's beginning; NaN for
     topics without weight."""
@@ -69,7 +71,7 @@ class TimeConcentration:
         return np.diff(self.edges, axis=1)
 
     def densest(self, share: float = 0.5) -> tuple[Floats, Floats]:
-        """Of each topic, the shortest run of buckets that has this share of its weight: where it begins, and ends."""
+        """The shortest run of buckets of each topic that has this share of its weight: where it begins, and ends."""
         buckets, edges = self.edges.shape[1] - 1, self.edges
         parts = next((m for m in range(1, 101) if abs(share * buckets * m - round(share * buckets * m)) < 1e-9), 100)
         if parts > 1:  # of 5 buckets there is no half: of their halves there is
@@ -85,7 +87,7 @@ class TimeConcentration:
         return self.names[min(int(begin), len(self.names) - 1)], self.names[max(int(np.ceil(end)) - 1, int(begin))]
 
     def quartiles(self, weighted: bool = False) -> list[float]:
-        """Of the lengths of all buckets; weighted: each counts as much as its topic weighs."""
+        """Quartiles of the lengths of all buckets; weighted: each counts as much as its topic weighs."""
         lengths = self.lengths
         some = self.totals > 0
         if not some.any() or not lengths.shape[1]:
@@ -103,13 +105,30 @@ def time_concentration(
     model: Model, fit: Corpus | State, times: Corpus | None = None, *, span: str | float | None = None,
     buckets: int = 20, path: int | None = None, **sampling: Any,
 ) -> TimeConcentration:  # fmt: skip
-    """The concentration of a model's topics over the documents of a corpus, whose topics are inferred (`sampling`: the
-    options of `topicx.predict.inference.Inference`), or of a state (whose documents' times the corpus `times` may
-    give).
+    """Measure how narrowly in time the tokens of each topic lie.
 
-    `span`: a unit of the calendar (day, week, month, quarter, year, decade, century) where times are dates, else a
-    width (None: a year, or 1). `buckets`: 1/γ. `path`: of a
-    state with several, this one (the paper takes the first); None: all of them.
+    Parameters
+    ----------
+    model : Model
+        The model.
+    fit : Corpus or State
+        Documents: a corpus, whose topics are inferred, or a state.
+    times : Corpus, optional
+        A corpus with the times of the state's documents, if the state has none.
+    span : str or float, optional
+        A unit of the calendar ("day", "month", "decade" …) where times are dates, else a width. By default a year, or
+        1.
+    buckets : int, default 20
+        Buckets of equal weight into which each topic is cut.
+    path : int, optional
+        Coupled chain of a state that is used, counted from 0. By default all.
+    **sampling
+        Options of `topicx.predict.Inference`, for a corpus.
+
+    Returns
+    -------
+    TimeConcentration
+        Weights by span, entropies of spans, and buckets of topics.
     """
     if buckets < 2:
         raise InputError(f"buckets: {buckets} must be at least 2")
@@ -198,7 +217,7 @@ def _of_state(state: State, path: int | None) -> Shares:
 
 
 def _inferred(model: Model, corpus: Corpus, **sampling: Any) -> Iterator[Shares]:
-    """The same by inference: θ without its prior, (θ (N + Σα) - α) / N, where N is the number of known words."""
+    """Shares by inference: θ without its prior, (θ (N + Σα) - α) / N, where N is the number of known words."""
     inference = Inference(model, **sampling)
     begin = 0
     for part in inference.stream(inference.corpus(corpus)):

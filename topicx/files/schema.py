@@ -48,7 +48,7 @@ class Array:
 
     name: str
     types: str
-    """Its type, or several."""
+    """Type of the array, or several."""
     shape: str | None
     """A size for each dimension, with spaces between: `documents+1`, `topics*examples`, `?` (any); None: any shape."""
     low: float | None = None
@@ -84,7 +84,7 @@ class Array:
         return (self,)
 
     def under(self, prefix: str, required: bool) -> Array:
-        """The same array under a prefix, as are sizes that begin with a dot: those of arrays that stand beside it."""
+        """This array under a prefix, as are sizes that begin with a dot: those of arrays that stand beside it."""
         sizes = {key: getattr(self, key) for key in ("shape", "below", "ends", "total")}
         placed: dict[str, Any] = {key: size and re.sub(r"(?<![\w*])\.", prefix, size) for key, size in sizes.items()}
         return replace(self, name=prefix + self.name, required=self.required and required, **placed)

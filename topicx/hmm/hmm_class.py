@@ -20,21 +20,53 @@ from topicx.strings import Strings
 
 
 class HMM:
-    """A hidden Markov model with discrete emissions.
+    """Learn a hidden Markov model with discrete emissions.
 
-    >>> model = HMM(n_components=2, sampler="collapsed", paths=5, random_state=1).fit(X)     # doctest: +SKIP
-    >>> model.transmat_, model.emissionprob_, model.score(X)                                 # doctest: +SKIP
+    Parameters
+    ----------
+    n_components : int, default 1
+        Number of states.
+    sampler : str, default "collapsed"
+        "collapsed", "partial" or "baum-welch".
+    paths : int, default 1
+        State sequences that share their counts.
+    restarts : int, default 1
+        Independent starts, of which the one with the highest likelihood is kept.
+    n_iter : int, default 1000
+        Iterations; of Baum-Welch at most so many rounds.
+    tol : float, default 0.0001
+        Gain in log-likelihood below which Baum-Welch ends.
+    startprob_prior, transmat_prior, emissionprob_prior : float, default 1.0
+        Dirichlet priors of the first state, of transitions and of emissions.
+    n_features : int, optional
+        Number of symbols. By default as many as the data shows.
+    init_params : str, default "ste"
+        What Baum-Welch begins at random: s (start), t (transitions), e (emissions). The others begin at the attributes
+        `startprob_`, `transmat_` and `emissionprob_` as they were set.
+    algorithm : str, default "viterbi"
+        How `predict` and `decode` find states: "viterbi" or "map".
+    random_state : int, default 1
+        Seed of all random numbers.
+    threads : int, default 0
+        Threads; 0: all cores. No result depends on it.
 
-    X is a `Corpus`, or whole numbers from 0 on (one a row, or a flat array) with the sequences' `lengths` (default: one
-    sequence). After `fit`: `startprob_` (states), `transmat_` (states × states), `emissionprob_` (states × symbols).
+    Attributes
+    ----------
+    startprob_ : ndarray of shape (states,)
+        Probabilities of the first state.
+    transmat_ : ndarray of shape (states, states)
+        Probabilities of the next state; rows sum to 1.
+    emissionprob_ : ndarray of shape (states, symbols)
+        Probabilities of symbols; rows sum to 1.
 
-    sampler: collapsed, partial or baum-welch; paths: state sequences that share their counts; restarts: independent
-    starts, of which the one with the highest likelihood is kept; n_iter: sweeps, or at most so many rounds of
-    Baum-Welch, which ends when a round gains less than `tol`; n_features: how many symbols there are (default: as many
-    as X shows).
-    init_params: which of s, t, e (start, transitions, emissions) Baum-Welch begins at random; the others begin at the
-    attributes `startprob_`, `transmat_`, `emissionprob_` as they were set. algorithm: how `predict` and `decode` find
-    states, viterbi or map. Nothing depends on `threads` but the time.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import topicx
+    >>> X = np.array([[0], [1], [1], [0], [2], [2]])
+    >>> model = topicx.HMM(n_components=2, n_iter=50, random_state=1).fit(X, lengths=[4, 2])
+    >>> model.transmat_.shape, model.emissionprob_.shape
+    ((2, 2), (2, 3))
     """
 
     startprob_: NDArray[np.float64]

@@ -194,7 +194,7 @@ class BaumWelch(HmmLearner):
         self.last = objective
 
     def _prior(self, p: Parameters) -> float:
-        """log of the priors' density, without its constant."""
+        """Logarithm of the priors' density, without its constant."""
         o, total = self.options, 0.0
         for prior, values in ((o.start_prior, p.start), (o.alpha, p.trans), (o.beta, p.emit)):
             if prior != 1:

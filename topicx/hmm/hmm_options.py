@@ -33,7 +33,7 @@ class HmmOptions:
     beta: float = 1.0
     """The Dirichlet prior of each symbol in a state."""
     tolerance: float = 1e-4
-    """baum-welch: a restart ends when a round gains less log-likelihood than this."""
+    """For `baum-welch`: a restart ends when a round gains less log-likelihood than this."""
     trace_interval: int = 10
     """Sweeps between records of the log-likelihood."""
 

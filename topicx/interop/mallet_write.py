@@ -211,7 +211,7 @@ Ranked = list[tuple[NDArray[np.int64], NDArray[Any]]]
 
 
 def ranked_words(counts: Any, number: int | None = None) -> Ranked:
-    """Of each topic the words that have tokens in it, and their counts: falling, ties the larger number first.
+    """Words that have tokens in each topic, and their counts: falling, of equals the larger number first.
 
     `counts`: a sparse array of words × topics.
     """
@@ -260,7 +260,7 @@ def topic_word_weights(weights: Iterable[NDArray[np.float64]], vocabulary: Itera
 
 
 def smoothed_counts(counts: Any, beta: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """count + β of every word, topic by topic."""
+    """Counts and β of every word added, topic by topic."""
     columns = counts.tocsc()
     for k in range(columns.shape[1]):
         weights = beta.copy()

@@ -22,10 +22,28 @@ def read_state(
     beta: float | None = None,
     topics: int | None = None,
 ) -> State:
-    """A state of topicx, MALLET, WarpLDA, LightLDA, GibbsLDA++/JGibbLDA or tomotopy, checked throughout.
+    """Read a state that topicx or another program has written, and check it throughout.
 
-    `path` is the file with the assignments, the prefix its files share, or a folder with one state. α, β and the number
-    of topics come from the files; `alpha`, `beta` and `topics` are for LightLDA's, which do not say them.
+    Parameters
+    ----------
+    path : str or path
+        The file with the assignments, the prefix that its files share, or a folder with one state.
+    format : str, optional
+        "topicx", "mallet", "warplda", "lightlda", "gibbslda" or "tomotopy". By default it is found out.
+    alpha, beta : float, optional
+        Priors, for LightLDA's files, which do not say them.
+    topics : int, optional
+        Number of topics, for LightLDA's files.
+
+    Returns
+    -------
+    State
+        Tokens, their topics, and the priors.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, or what it holds is not consistent; the message names the file and the line.
     """
     name = os.fspath(path)
     source: Source | None = None

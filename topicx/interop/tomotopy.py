@@ -1,4 +1,4 @@
-"""tomotopy's saved LDA models, read by tomotopy itself where it is installed.
+"""Saved LDA models of tomotopy, read by tomotopy itself where it is installed.
 
 Its files carry no checksum, and a damaged one can bring down the process that loads it; so another process does,
 and hands over plain arrays.

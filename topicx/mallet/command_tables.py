@@ -31,7 +31,7 @@ TEXT_OPTIONS = (
     flag_option("print-output", "Print each document's words on standard output."),
 )  # fmt: skip
 LINE = r"^(\S*)[\s,]*(\S*)[\s,]*(.*)$"
-"""import-file's pattern of a line: name, label and text."""
+"""Pattern of a line for import-file: name, label and text."""
 BULK_LINE = r"^([^\t]*)\t([^\t]*)\t(.*)"
 """That of bulk-load, whose fields are parted by tabs."""
 LINE_OPTIONS = (

@@ -107,7 +107,7 @@ def word_by_word(
 def word_logs(
     phi: NDArray[np.float64], alpha: NDArray[np.float64], particles: int, resample: bool, draw: np.random.Generator
 ) -> NDArray[np.float64]:
-    """log of the mean over particles of p(w_n | topics before n), for each n (Wallach et al. 2009, algorithm 3).
+    """Logarithm of the mean over particles of p(w_n | topics before n), for each n (Wallach et al. 2009, algorithm 3).
 
     `phi` has a row for each token. All particles walk at once: `counts` has a row for each of them.
     """

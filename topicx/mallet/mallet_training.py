@@ -36,9 +36,9 @@ class MalletSettings:
     """β of each word."""
     seed: int
     optimize_interval: int
-    """Sweeps from one time that α and β are learnt to the next (0: never),"""
+    """Sweeps from one time that α and β are learnt to the next (0: never)."""
     optimize_burn_in: int
-    """and before the first."""
+    """Sweeps before α and β are learnt for the first time."""
     symmetric_alpha: bool
     icm: int
     """Last sweeps, in which each token takes its best topic."""
@@ -116,7 +116,7 @@ class Swept:
     """What a run tells after a sweep."""
 
     kind: str
-    """sweep or icm."""
+    """Kind of the sweep: sweep or icm."""
     sweep: int
     changed: int
     """Tokens that got another topic."""

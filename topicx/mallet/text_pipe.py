@@ -64,9 +64,9 @@ class Pipe:
     stop_patterns: list[str] = field(default_factory=list)
     grams: list[int] = field(default_factory=lambda: [1])
     simple: bool = False
-    """bulk-load's tokens: runs of letters and marks; digits vanish without parting."""
+    """Whether tokens are those of bulk-load: runs of letters and marks; digits vanish without parting."""
     form: str = "sequence"
-    """sequence, bigrams or vector: what the instances hold."""
+    """What the instances hold: sequence, bigrams or vector."""
     binary: bool = False
 
     def to_meta(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Pipe:
         return cls(**values)
 
     def tokenizer_meta(self) -> dict[str, Any] | None:
-        """The same for topicx's own commands, where their tokenizer can do it."""
+        """Metadata of the tokenizer for topicx's own commands, where their tokenizer can do it."""
         if self.rules or self.bigrams or self.stop_patterns or self.grams != [1] or self.simple or self.skip_html:
             return None
         translated = "(?V1)" + java_pattern(self.tokens, "--token-regex").translated
@@ -316,7 +316,7 @@ def _kind_of_character(character: str) -> int:
 
 
 def simple_words(text: str, longest: int = 1000) -> list[str]:
-    """bulk-load's words: letters, marks and _; blanks and punctuation part them, all else vanishes."""
+    """Words as bulk-load finds them: letters, marks and _; blanks and punctuation part them, all else vanishes."""
     found: list[str] = []
     word: list[str] = []
     for character in text:

@@ -15,7 +15,7 @@ from topicx.mallet.text_import import lines_of
 from topicx.strings import Strings
 
 MOST = 1e7
-"""Of one word in a document."""
+"""Largest count of one word in a document."""
 COMMENT = re.compile(r"\s*#.+")
 
 Row = tuple[str, dict[int, float]]

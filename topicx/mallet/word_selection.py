@@ -17,7 +17,7 @@ from topicx.strings import Strings
 
 
 def word_counts(instances: Instances) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Of each word how often it occurs (the sum of its values), and in how many documents."""
+    """Counts of each word: how often it occurs (the sum of its values), and in how many documents."""
     corpus = instances.corpus
     values = corpus.columns.get(VALUES)
     if not isinstance(values, Strings):

@@ -129,8 +129,8 @@ class Definition:
         model.group_names = state.group_names
 
     def parts(self, state: State) -> int:
-        """Of how many parts a model is made, each trained by chains of its own: more than one only where they can stand
-        side by side (`joins`)."""
+        """Number of parts of which a model is made, each trained by chains of its own: more than one only where they
+        can stand side by side (`joins`)."""
         return 1
 
     def of_part(self, state: State, part: int) -> State:
@@ -168,7 +168,32 @@ def initial_state(
     allowed: tuple[NDArray[np.int64], NDArray[np.uint16]] | None = None,
     side: Mapping[str, NDArray[Any]] | None = None,
 ) -> State:
-    """The corpus with no token placed, and its priors. `alpha` (groups × topics) stands for that of the options."""
+    """A state of a corpus in which no token is placed, with the priors of a run.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents.
+    options : Options
+        Options of the run: number of topics, α, β.
+    priors : Priors, optional
+        Seed words and priors of single words.
+    alpha : ndarray of shape (groups, topics), optional
+        α in the place of that of the options.
+    groups : ndarray, optional
+        Row of `alpha` that each document uses.
+    group_names : iterable of str, optional
+        Names of the groups.
+    allowed : tuple of ndarray, optional
+        Topics that each document may have, as offsets and ascending topics.
+    side : mapping of str to ndarray, optional
+        Further arrays of the model.
+
+    Returns
+    -------
+    State
+        The state to train from.
+    """
     if corpus.n_tokens == 0:
         raise InputError("the corpus has no tokens: there is nothing to learn from")
     priors = priors or Priors()

@@ -59,9 +59,9 @@ INTERCEPT = "Intercept"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Where predicted priors of a column of numbers are told."""
 BY_GROUP = ("alias", "tree")
-"""Samplers that look at every group's prior in every cell,"""
+"""Samplers that look at every group's prior in every cell."""
 MOST_NUMBERS = 1 << 24
-"""and how many numbers these may be."""
+"""How many numbers all groups' priors may be for these samplers."""
 ROWS_A_PIECE = 4096
 """Rows of the design whose priors are in memory at once, where their mean is taken."""
 
@@ -328,7 +328,7 @@ def mean_prior(rows: Floats, coefficients: Floats, groups: NDArray[np.uint32]) -
 
 
 def told_values(design: Design, columns: Columns) -> dict[str, dict[str, Any]]:
-    """Of each column that the design takes the values at which predictions are told, and its usual one: levels and the
+    """Values of each column of the design at which predictions are told, and its usual one: levels and the
     most frequent; quantiles and the median."""
     values: dict[str, Any] = {}
     usual: dict[str, Any] = {}

@@ -336,7 +336,7 @@ class MedldaReader(SideBySide):
         self.model = model
 
     def columns(self) -> dict[str, type]:
-        """class and score; labels and scores; or value."""
+        """Columns of a prediction: class and score; labels and scores; or value."""
         task = str(self.model.meta["task"])
         if task == "regression":
             return {"value": float}

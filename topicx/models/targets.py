@@ -17,7 +17,7 @@ from topicx.strings import Strings
 
 TASKS = ("binary", "multiclass", "multilabel", "regression")
 LARGEST = 1e30
-"""Of the numbers that are predicted: files keep their mean and spread within this."""
+"""Largest of the numbers that are predicted: files keep their mean and spread within this."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Targets:
     spread: float = 1.0
     """Regression: what the numbers are shifted and divided by."""
     truth: Sequence[Any] = field(default=())
-    """As it was told: a class, a number, labels, or None, a document each."""
+    """Truth as it was told: a class, a number, labels, or None, a document each."""
 
     def side(self) -> dict[str, NDArray[Any]]:
         """Arrays that hold all of it but `truth`."""

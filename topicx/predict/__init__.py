@@ -1,1 +1,26 @@
 """What a document means under a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from topicx.lazy_names import import_on_first_use
+
+if TYPE_CHECKING:
+    from topicx.predict.documents import Documents as Documents
+    from topicx.predict.inference import Inference as Inference
+    from topicx.predict.inference import infer as infer
+    from topicx.predict.predictor import Predictor as Predictor
+    from topicx.predict.reader import Reader as Reader
+
+_HOMES = {
+    "Documents": "topicx.predict.documents",
+    "Inference": "topicx.predict.inference",
+    "Predictor": "topicx.predict.predictor",
+    "Reader": "topicx.predict.reader",
+    "infer": "topicx.predict.inference",
+}
+
+__all__ = ["Documents", "Inference", "Predictor", "Reader", "infer"]
+
+__getattr__ = import_on_first_use(__name__, _HOMES)

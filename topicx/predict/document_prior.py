@@ -36,7 +36,7 @@ class DocumentPrior:
 
     @classmethod
     def constant(cls, alpha: Any, documents: int) -> DocumentPrior:
-        """The same for so many documents."""
+        """One prior for so many documents."""
         return cls(single(np.atleast_2d(alpha)), np.zeros(documents, np.uint32))
 
     @classmethod
@@ -63,7 +63,7 @@ class DocumentPrior:
         return DocumentPrior(self.alpha, self.groups[begin:end])
 
     def of_topics(self, begin: int, end: int) -> DocumentPrior:
-        """The same for some of the topics alone."""
+        """This prior for some of the topics alone."""
         alpha = np.ascontiguousarray(self.alpha[:, begin:end])
         return DocumentPrior(alpha, self.groups, self.strangers, self.each)
 

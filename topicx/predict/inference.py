@@ -30,7 +30,33 @@ from topicx.strings import Strings
 
 
 class Inference(Predictor):
-    """A `Predictor` by the options of `topicx infer`, and the documents that it is given."""
+    """Read documents under a model with the options of `topicx infer`.
+
+    What is not given is as the model's reader has it: 10 + 10 iterations of a chain, or MedLDA's 20 + 10 of five.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    iterations : int, optional
+        Number of all iterations; it settles one of the next two.
+    burn_in : int, optional
+        Iterations before the first sample.
+    samples : int, optional
+        Samples over which θ is averaged.
+    lag : int, default 1
+        Iterations from one sample to the next.
+    chains : int, optional
+        Chains over which θ is averaged.
+    theta : str, optional
+        "cgsp", "cgs" or "cvb0", which draws nothing. By default as the model was made.
+    seed : int, default 1
+        Seed of all random numbers.
+    threads : int or Engine, default 0
+        Threads; 0: all cores. No result depends on it.
+    group : str or int, optional
+        Row of α, where the model has several: a collection's name or a number.
+    """
 
     def __init__(
         self,
@@ -125,14 +151,29 @@ class Inference(Predictor):
 
 
 def infer(model: Model, corpus: Corpus, **options: Any) -> NDArray[np.float32]:
-    """θ of a corpus's documents: documents × topics. The options are those of `Inference`."""
+    """Topic proportions of documents under a model.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    corpus : Corpus
+        Documents; words are matched by name.
+    **options
+        Options of `Inference`: iterations, burn_in, samples, chains, theta, seed, threads …
+
+    Returns
+    -------
+    ndarray of shape (documents, topics)
+        θ; rows sum to 1.
+    """
     inference = Inference(model, **options)
     parts = [part.theta for part in inference.stream(inference.corpus(corpus))]
     return np.concatenate(parts) if parts else np.zeros((0, model.n_topics), np.float32)
 
 
 def _tokens(counts: Any, match: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
-    """The same from counts: each word as often as its count says, side by side."""
+    """Tokens from counts: each word as often as its count says, side by side."""
     ends = np.concatenate([[0], np.cumsum(counts.counts)])
     pairs = np.concatenate([[0], np.cumsum(counts.lengths)])
     words, offsets, unknown = known_tokens(np.repeat(counts.words, counts.counts), ends[pairs].astype(np.int64), match)

@@ -59,7 +59,7 @@ class LabelNumber:
         return np.clip(np.rint(self.expected(words, offsets)), 1, self.most).astype(np.int64)
 
     def side(self) -> dict[str, NDArray[Any]]:
-        """As arrays of a model."""
+        """Arrays of a model that hold this."""
         about = np.array([self.base, self.most, self.penalty, self.scaled], np.float64)
         return {"label_number_weights": self.weights, "label_number": about}
 

@@ -65,7 +65,7 @@ class LabelReader(Admixture):
         self.threshold: float | None = None
 
     def choosing(self, *, score: str = "words", top: int = 0, threshold: float | None = None) -> Self:
-        """The same reader with another score, or other sets: the best `top` labels, or those from a score on."""
+        """This reader with another score, or other sets: the best `top` labels, or those from a score on."""
         if score not in SCORES:
             raise InputError(f"score must be one of {', '.join(SCORES)}, not {score!r}")
         other = copy.copy(self)
@@ -124,7 +124,8 @@ class LabelReader(Admixture):
         return [[self.names[int(k)] for k in best] for best in self.ranked_labels(sets, scores)]
 
     def columns(self) -> dict[str, type]:
-        """labels and scores, where the model says how many labels a document has (or the reader was told)."""
+        """Columns of a prediction: labels and scores, where the model says how many labels a document has (or the
+        reader was told)."""
         if self.number is None and not self.top and self.threshold is None:
             return {}
         return {"labels": list, "scores": list}

@@ -99,7 +99,7 @@ class Streams:
         return document_keys(self.words, self.offsets, chain_seed(self.seed, self.first + chain))
 
     def after(self, chains: int) -> Streams:
-        """The same without the first chains, which something else uses."""
+        """Streams without the first chains, which something else uses."""
         return Streams(self.words, self.offsets, self.seed, self.first + chains)
 
 

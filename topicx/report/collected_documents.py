@@ -54,7 +54,7 @@ class CollectedDocuments:
     """Documents, their largest shares, and the mean shares of groups of them."""
 
     source: str
-    """state, corpus or table."""
+    """Source of the documents: state, corpus or table."""
     ids: Strings
     columns: Table
     lengths: NDArray[np.int64]

@@ -24,7 +24,7 @@ def count(number: float) -> str:
 
 
 def listed_words(items: list[str], last: str = "and") -> str:
-    """a; a and b; a, b and c."""
+    """Words in a sentence: a; a and b; a, b and c."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}" if items else ""
 
 

@@ -38,7 +38,7 @@ class TextMarker:
         self.pattern = self.tokenizer.compiled()
         self.forms: dict[str, list[str]] = {}
         self.z = state.z[: state.n_tokens]
-        """Of several paths, the first."""
+        """Make a marker of a state; of several paths it takes the first."""
 
     def marks(self, document: int, text: str) -> Marks:
         """The marks of this document's text."""

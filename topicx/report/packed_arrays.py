@@ -29,7 +29,7 @@ class PackedPart:
 
     name: str
     directory: dict[str, list[Any]] = field(default_factory=dict)
-    """Of each array its type, its first byte and its length."""
+    """Directory of the arrays: of each its type, its first byte and its length."""
     _pieces: list[bytes] = field(default_factory=list)
     _size: int = 0
 

@@ -34,7 +34,7 @@ class KeptDocuments:
 
     rows: NDArray[np.int64]
     place: NDArray[np.int64]
-    """Of each document of the source its place here; -1: it is left out."""
+    """Place of each document of the source here; -1: it is left out."""
 
 
 def kept_documents(documents: CollectedDocuments, typical: list[list[tuple[int, float]]], part: float) -> KeptDocuments:
@@ -98,7 +98,7 @@ def _flat(typical: list[list[tuple[int, float]]], field: int, kind: Any) -> NDAr
 
 
 def _add_examples(part: PackedPart, model: Model, snippets: str, limits: SizeLimits) -> None:
-    """Of a model alone: the typical documents that it remembers."""
+    """Add the examples of a model alone: the typical documents that it remembers."""
     flat = model.example_documents.ravel()
     there = np.flatnonzero(flat >= 0)
     if not len(there):

@@ -177,7 +177,7 @@ def _column_view(shares: GroupedShares, documents: CollectedDocuments, model: Mo
 
 
 def _partial(shares: GroupedShares, documents: CollectedDocuments) -> str:
-    """Of spans of years, what the last one has, where the documents end before it does."""
+    """Say of spans of years what the last one has, where the documents end before it does."""
     column = documents.columns.get(shares.column)
     last = [name for name in shares.groups.names if re.fullmatch(r"\d{4}-\d{4}", name)][-1:]
     if not last or column is None or not len(column):

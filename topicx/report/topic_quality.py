@@ -37,7 +37,7 @@ class TopicQuality:
     """The effective number of words of the whole corpus."""
     coherence: Floats = field(default_factory=lambda: np.zeros(0))
     leads: Floats = field(default_factory=lambda: np.zeros(0))
-    """Of the documents with the topic, the part where it is the largest."""
+    """Part of the documents with the topic where it is the largest."""
     effective_documents: Floats = field(default_factory=lambda: np.zeros(0))
     every: int = 1
     """Every so manieth document was looked at."""

@@ -71,7 +71,7 @@ class ReportWords:
         return [int(words[i]) for i in np.lexsort((words, -score))[:number]]
 
     def names(self, topic: int, ratio: float = 1.0, number: int = 10) -> list[str]:
-        """The same as words."""
+        """Names of the words."""
         return [self.words[i] for i in self.of_topic(topic, ratio, number)]
 
 

@@ -94,6 +94,6 @@ def _log_rising_factorials(prior: NDArray[np.float64], counts: NDArray[np.int64]
 
 
 def _rising_alike(prior: float, times: NDArray[np.int64]) -> float:
-    """The same of one prior, from how often each count occurs."""
+    """Log rising factorials under one prior, from how often each count occurs."""
     values = np.flatnonzero(times)
     return float(np.sum(times[values] * (gammaln(prior + values) - gammaln(prior))))

@@ -131,7 +131,7 @@ class Update(Protocol):
     """What happens between sweeps: priors are learnt, a collection's topics or a regression's weights are drawn."""
 
     name: str
-    """Its part of a checkpoint, and of messages."""
+    """Name of the update in checkpoints and messages."""
 
     def due(self, sweep: int) -> bool:
         """Whether it comes after this sweep over the whole corpus (counted from 1)."""

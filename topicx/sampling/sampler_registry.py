@@ -51,7 +51,7 @@ class Entry:
     group: str
     summary: str
     home: str
-    """module:class, imported when it is used."""
+    """Home of the sampler, module:class, imported when it is used."""
     capabilities: frozenset[str]
     exact: bool = True
     """Whether its stationary distribution is the posterior (up to floating point)."""

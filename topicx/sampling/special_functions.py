@@ -26,7 +26,7 @@ def log(x: Any) -> Any:
 
 
 def exp(x: Any) -> Any:
-    """e to the power of x, of which only -700 to 700 counts."""
+    """The number e to the power of x, of which only -700 to 700 counts."""
     return _apply_kernel("exp", x)
 
 

@@ -29,7 +29,7 @@ class Step:
     """One sweep of a plan, or several that are made together."""
 
     kind: str
-    """grow, soft, sweep or icm."""
+    """Kind of the step: grow, soft, sweep or icm."""
     share: float
     """The share of the documents that it covers: what it costs, in sweeps over the whole corpus."""
     sweep: int

@@ -22,7 +22,8 @@ from topicx.variational.soft_start import Opening
 
 
 def with_few(state: State) -> State:
-    """The same corpus with few topics: α is the mean over a topic's parts, seed words are those of all its parts."""
+    """A state of the corpus with few topics: α is the mean over a topic's parts, seed words are those of all its
+    parts."""
     few, seeds = starts.FEW_TOPICS, state.seeds
     alpha = np.stack([state.alpha[:, topic::few].mean(axis=1) for topic in range(few)], axis=1)
     entries = zip(seeds.words.tolist(), (seeds.topics % few).tolist(), seeds.counts.tolist(), strict=True)

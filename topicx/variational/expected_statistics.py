@@ -14,7 +14,7 @@ from topicx.sampling.updates.prior_fixed_points import DocumentStatistics, WordS
 
 
 class ExpectedDocuments(DocumentStatistics):
-    """Of E n_dk: rows of documents."""
+    """Expected counts of documents, E n_dk, in rows."""
 
     def __init__(self, nd: NDArray[np.float32], lengths: NDArray[np.int64], groups: NDArray[np.uint32]) -> None:
         self.nd, self.lengths, self.groups = nd, lengths, groups
@@ -45,7 +45,7 @@ class Observed(DocumentStatistics):
 
 
 class ExpectedWords(WordStatistics):
-    """Of E n_kw: rows of words."""
+    """Expected counts of words, E n_kw, in rows."""
 
     def __init__(self, nw: NDArray[np.float32], totals: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
         self.nw, self.totals = nw, totals

@@ -63,7 +63,7 @@ DOCUMENT_DELAY, DOCUMENT_POWER = 10.0, 0.9
 
 
 def _portable_power(x: NDArray[Any], power: float) -> NDArray[np.float64]:
-    """x^power by the kernels' arithmetic, which has the same bits everywhere."""
+    """Raise x to a power by the kernels' arithmetic, which has the same bits everywhere."""
     result: NDArray[np.float64] = bounds.special_function("exp", power * bounds.special_function("log", x))
     return result
 

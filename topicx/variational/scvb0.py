@@ -184,11 +184,27 @@ def train_file(
     each: Callable[[int, int, float], None] = lambda sweep, documents, fit: None,
     stop: Stop = never_stop,
 ) -> Model:
-    """A model of a corpus file that need not fit in memory, by SCVB0: `options.iterations` passes over the file.
+    """Train on a corpus file that need not fit in memory, by SCVB0.
 
-    The result is that of the sampler scvb0 with these options on the same corpus. `each` is told the sweep, the
-    documents seen in it, and the objective so far in it. `stop` is asked after each pass: the model is then of those
-    that were done.
+    The result is that of the sampler scvb0 with these options on the same corpus.
+
+    Parameters
+    ----------
+    path : str or path
+        A corpus file.
+    options : Options
+        Options of the run; `iterations` is the number of passes over the file.
+    engine : Engine, optional
+        What runs work in parallel. By default all cores.
+    each : callable, optional
+        Called with the pass, the documents seen in it, and the objective so far.
+    stop : callable, optional
+        Asked after each pass; the model is then that of the passes done.
+
+    Returns
+    -------
+    Model
+        The trained model.
     """
     with StoredCorpus.open(path) as corpus:
         passes = Passes(corpus, options, engine or Threads(), each)
@@ -238,10 +254,26 @@ def learner_model(learner: Learner, vocabulary: Strings) -> Model:
 
 
 class StochasticLDA:
-    """SCVB0 that is fed piece by piece: each call of `partial_fit` is one minibatch.
+    """Train topics piece by piece with SCVB0: each call of `partial_fit` is one minibatch.
 
-    `tokens` is the number of tokens in all that will be (or could be) seen: the counts are scaled to it. Without it,
-    the tokens seen so far are used.
+    Parameters
+    ----------
+    topics : int
+        Number of topics.
+    vocabulary : sequence of str
+        All words that documents may have.
+    tokens : float, optional
+        Number of tokens that there will be in all: counts are scaled to it. By default the tokens seen so far.
+    alpha : float or sequence of float, default 0.1
+        Prior of each topic in a document.
+    beta : float, default 0.01
+        Prior of each word in a topic.
+    rate : Rate, optional
+        Learning rate.
+    seed : int, default 1
+        Seed of all random numbers.
+    threads : int, default 0
+        Threads; 0: all cores. No result depends on it.
     """
 
     def __init__(

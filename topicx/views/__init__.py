@@ -1,1 +1,41 @@
 """What people look at: topics by column, in pictures and in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from topicx.lazy_names import import_on_first_use
+
+if TYPE_CHECKING:
+    from topicx.views.class_weights import strongest_topics as strongest_topics
+    from topicx.views.group_mixtures import Mixtures as Mixtures
+    from topicx.views.group_mixtures import contrast_words as contrast_words
+    from topicx.views.group_mixtures import describe_mixtures as describe_mixtures
+    from topicx.views.group_mixtures import mixtures_of_model as mixtures_of_model
+    from topicx.views.group_mixtures import plot_mixtures as plot_mixtures
+    from topicx.views.time_concentration_view import plot_concentration as plot_concentration
+    from topicx.views.topics_by_column import by_documents as by_documents
+
+_HOMES = {
+    "Mixtures": "topicx.views.group_mixtures",
+    "by_documents": "topicx.views.topics_by_column",
+    "contrast_words": "topicx.views.group_mixtures",
+    "describe_mixtures": "topicx.views.group_mixtures",
+    "mixtures_of_model": "topicx.views.group_mixtures",
+    "plot_concentration": "topicx.views.time_concentration_view",
+    "plot_mixtures": "topicx.views.group_mixtures",
+    "strongest_topics": "topicx.views.class_weights",
+}
+
+__all__ = [
+    "Mixtures",
+    "by_documents",
+    "contrast_words",
+    "describe_mixtures",
+    "mixtures_of_model",
+    "plot_concentration",
+    "plot_mixtures",
+    "strongest_topics",
+]
+
+__getattr__ = import_on_first_use(__name__, _HOMES)

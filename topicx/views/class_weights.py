@@ -15,8 +15,21 @@ MOST = 8
 
 
 def strongest_topics(model: Model, words: int = 10) -> list[dict[str, Any]]:
-    """A row per class (binary: for each of the two; regression: for high and low values): its topics by falling weight
-    η, with the spread of η's draws and the topics' words."""
+    """Topics of each class by falling weight η, of a model that predicts.
+
+    Parameters
+    ----------
+    model : Model
+        A MedLDA model.
+    words : int, default 10
+        Words of each topic.
+
+    Returns
+    -------
+    list of dict
+        A row a class (of two classes one each; of a regression one for high and one for low values): topics with
+        weight, standard deviation of its draws, and words.
+    """
     if model.meta.get("model") != "medlda" or "eta" not in model.side:
         raise InputError("the model has no weights: it was not trained with targets (train --model medlda)")
     eta, spread = model.side["eta"][:-1], model.side["eta_spread"][:-1]

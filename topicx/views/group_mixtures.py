@@ -40,7 +40,7 @@ class Trend:
 
     @property
     def sign(self) -> str:
-        """rises or falls, where the interval says so."""
+        """Direction, rises or falls, where the interval says so."""
         return "rises" if self.low > 0 else "falls" if self.high < 0 else ""
 
 
@@ -120,7 +120,22 @@ def student_quantile(freedom: NDArray[Any], share: float) -> Floats:
 
 
 def mixtures_of_model(model: Model, by: str = "collection", share: float = 0.9) -> Mixtures:
-    """The collections of a model, as the file has them, or (by="time") in the order of their mean times."""
+    """Topic proportions of the collections of a compound model.
+
+    Parameters
+    ----------
+    model : Model
+        A compound model.
+    by : str, default "collection"
+        Order: "collection" as in the file, or "time" by the collections' mean times.
+    share : float, default 0.9
+        Mass of the intervals.
+
+    Returns
+    -------
+    Mixtures
+        Means, intervals and trends.
+    """
     if model.meta.get("model") != "compound" or "pi" not in model.side:
         raise InputError("the model has no collections: train it with --model compound on a corpus that has them")
     groups = len(model.side["pi"])
@@ -141,7 +156,26 @@ def mixtures_of_model(model: Model, by: str = "collection", share: float = 0.9) 
 def describe_mixtures(
     model: Model, found: Mixtures, topics: int, words: int, chosen: Sequence[int] = ()
 ) -> list[dict[str, Any]]:
-    """Each group's foremost topics (or those chosen) as plain data."""
+    """Each group's largest topics as plain data.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    found : Mixtures
+        Topic proportions of groups.
+    topics : int
+        Topics of each group.
+    words : int
+        Words of each topic.
+    chosen : sequence of int, optional
+        Topics to tell instead of the largest.
+
+    Returns
+    -------
+    list of dict
+        A dictionary a group.
+    """
     low, high = found.intervals()
     top = [[word for word, _ in row] for row in model.top_words(words)]
     rows = []
@@ -199,8 +233,24 @@ def _rounded_or_none(value: float) -> float | None:
 
 
 def contrast_words(model: Model, state: State, words: int = 10) -> list[list[list[tuple[str, float]]]]:
-    """For each topic and collection, the words that its tokens there have more than its tokens elsewhere, and z-scores:
-    log-odds ratios under a Dirichlet prior of the topic's own shares (Monroe, Colaresi & Quinn 2008)."""
+    """Words that a topic has more often in one collection than elsewhere.
+
+    Log-odds ratios under a Dirichlet prior of the topic's own shares (Monroe, Colaresi & Quinn 2008).
+
+    Parameters
+    ----------
+    model : Model
+        A compound model.
+    state : State
+        The state that it was made of.
+    words : int, default 10
+        Words for each topic and collection.
+
+    Returns
+    -------
+    list of list of list of (str, float)
+        For each topic and collection the words and their z-scores.
+    """
     if state.n_topics != model.n_topics or state.n_words != model.n_words:
         raise InputError(
             f"the state has {state.n_topics} topics and {state.n_words:,} words, the model {model.n_topics} and "
@@ -231,7 +281,7 @@ def contrast_words(model: Model, state: State, words: int = 10) -> list[list[lis
 
 
 def log_odds(table: Floats) -> Floats:
-    """z-scores of each row's words against all other rows together."""
+    """Scores (z) of each row's words against all other rows together."""
     total = table.sum(axis=0)
     prior = PRIOR * total / max(total.sum(), 1.0)
     rest = total - table
@@ -246,8 +296,26 @@ def log_odds(table: Floats) -> Floats:
 def plot_mixtures(
     model: Model, found: Mixtures, path: str | os.PathLike[str], by_time: bool, topics: int, chosen: Sequence[int] = ()
 ) -> None:
-    """Lines over time of the topics that rise and fall most (or those chosen); else bars of each group's topics, or
-    shades where there are many groups."""
+    """Draw topic proportions of groups into a file.
+
+    Over time: lines of the topics that rise and fall most. Else: bars of each group's topics, or shades where there are
+    many groups.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    found : Mixtures
+        Topic proportions of groups.
+    path : str or path
+        File to write: .png, .svg or .pdf.
+    by_time : bool
+        Whether groups are spans of time.
+    topics : int
+        Topics that are drawn.
+    chosen : sequence of int, optional
+        Topics to draw instead of the largest.
+    """
     kind = check_plot(path)
     from matplotlib.figure import Figure
 

@@ -46,8 +46,20 @@ def describe_concentration(model: Model, found: TimeConcentration, words: int) -
 
 
 def plot_concentration(model: Model, several: Mapping[str, TimeConcentration], path: str | os.PathLike[str]) -> None:
-    """Weights of the first one's most concentrated topics (of those of at least mean weight); and of each, the entropy
-    of the spans, the lengths of the buckets, and the topics' weights in falling order."""
+    """Draw the concentration of topics in time into a file.
+
+    Weights of the most concentrated topics of the first model; of each model the entropies of spans, the lengths of
+    buckets, and the topics' weights in falling order.
+
+    Parameters
+    ----------
+    model : Model
+        The first model.
+    several : mapping of str to TimeConcentration
+        What was measured, by name.
+    path : str or path
+        File to write: .png, .svg or .pdf.
+    """
     kind = check_plot(path)
     from matplotlib.figure import Figure
 

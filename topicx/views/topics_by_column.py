@@ -134,9 +134,36 @@ def by_documents(
     theta: str | None = None, unit: str | None = None, every: int | None = None, share: float = 0.9, seed: int = 1,
     threads: int | Engine = 0,
 ) -> tuple[Mixtures, Groups, int]:  # fmt: skip
-    """Topics by a column of these documents: a corpus (θ is inferred), the state that the model was made of (θ by
-    CGS_p), or a table of θ that `infer` or `train` wrote. Also the groups, and how many documents have no word that the
-    model knows."""
+    """Topic proportions of groups of documents by a column.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    by : str
+        Column: "time", "label", "collection" or a further one.
+    corpus : str or Corpus, optional
+        Documents, whose θ is inferred.
+    state : str or State, optional
+        The state that the model was made of, which gives θ.
+    theta : str, optional
+        A table of θ that `infer` or `train` has written.
+    unit : str, optional
+        Unit of the calendar, for times: "year", "decade", "month" …
+    every : int, optional
+        So many units a group.
+    share : float, default 0.9
+        Mass of the intervals.
+    seed : int, default 1
+        Seed of the inference.
+    threads : int or Engine, default 0
+        Threads; 0: all cores. No result depends on it.
+
+    Returns
+    -------
+    Mixtures, Groups, int
+        Means and intervals, the groups, and the number of documents without a word that the model knows.
+    """
     if corpus is not None:
         loaded = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
         groups = groups_of(loaded.table, by, unit, every)

@@ -150,7 +150,7 @@ def from_matrix(
 
 
 def with_labels(corpus: Corpus, labels: Iterable[Any]) -> Corpus:
-    """The same documents with these labels: for each a label, several, or None."""
+    """A corpus of these documents with other labels: for each a label, several, or None."""
     chosen = _label_tuples(list(labels))
     if len(chosen) != corpus.n_documents:
         raise InputError(f"labels has {len(chosen)} values, but there are {corpus.n_documents} documents")

@@ -37,7 +37,7 @@ def read_whole_documents(
 def read_bounded_pieces(
     lengths: container.Spool, data: container.Spool
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[Any], bool]]:
-    """The same in bounded memory: a document longer than a piece comes in several runs, as a run's last document that
+    """Runs of documents in bounded memory: a document longer than a piece comes in several runs, as a run's last document that
     is still open (True), and the next one's first."""
     pieces = data.chunks(PIECE)
     held = np.empty(0, dtype=data.dtype)

@@ -35,7 +35,8 @@ class _Head:
     relation: str = ""
     names: list[str] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
-    """numeric, string, or a nominal attribute's first value (what a sparse row leaves out) after a brace."""
+    """Kind of each attribute: numeric, string, or a nominal attribute's first value (what a sparse row leaves out)
+    after a brace."""
     place: dict[int, int] = field(default_factory=dict)
     """The number of the word that an attribute is."""
     labels: dict[int, str] = field(default_factory=dict)

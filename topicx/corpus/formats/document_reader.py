@@ -58,7 +58,7 @@ class ReadOptions:
     collection_field: str | None = None
     time_field: str | None = None
     time_regex: str | None = None
-    """dir, files: what the first group of this pattern finds in a document's name is its time."""
+    """Pattern for `dir` and `files`: what the first group of this pattern finds in a document's name is its time."""
     label_delimiter: str | None = None
     """What parts labels in one field; "" says that nothing does. By default a comma does in `lines`."""
     no_label: tuple[str, ...] = ()
@@ -70,12 +70,12 @@ class ReadOptions:
     quotes: bool = True
     vocab: str | None = None
     label_names: str | None = None
-    """svmlight: a file of the labels' names; arff: the XML file that names them."""
+    """File of the labels' names: for `svmlight` one a line, for `arff` the XML file that names them."""
     index_base: int | None = None
     skip_header: bool = False
-    """dir, files: leave out what stands before the first blank line."""
+    """For `dir` and `files`: leave out what stands before the first blank line."""
     follow_links: bool = False
-    """dir: read files outside of the folder that links in it lead to."""
+    """For `dir`: read files outside of the folder that links in it lead to."""
     chunk: int | None = None
     """Cut texts into documents of about so many words."""
     faults: Faults = field(default_factory=Faults)
@@ -290,7 +290,22 @@ class DocumentReader:
 def read_documents(
     inputs: Sequence[str], options: ReadOptions | None = None, say: Callable[[str], None] | None = None
 ) -> DocumentReader:
-    """The documents of these inputs as batches."""
+    """Read the documents of inputs of any format in batches.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Files and folders; "-" is standard input.
+    options : ReadOptions, optional
+        How they are read. By default the format is found out for each input.
+    say : callable, optional
+        Called with a line where something is left out or guessed.
+
+    Returns
+    -------
+    DocumentReader
+        An iterable of batches.
+    """
     return DocumentReader(inputs, options or ReadOptions(), say)
 
 

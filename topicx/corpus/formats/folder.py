@@ -37,7 +37,7 @@ def read(root: str, options: ReadOptions, say: Callable[[str], None] = lambda _:
 
 
 def read_named_files(names: list[str], options: ReadOptions) -> Iterator[tuple[Batch, int]]:
-    """The same for files that are named; their folders are their labels where they differ."""
+    """Documents of files that are named; their folders are their labels where they differ."""
     parents = {Path(name).parent.as_posix() for name in names}
     labels = (lambda name: _label_of_folder(Path(name).as_posix())) if len(parents) > 1 else (lambda _: ())
     yield from read_file_documents(((name, Path(name).as_posix(), labels(name)) for name in names), "files", options)

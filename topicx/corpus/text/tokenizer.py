@@ -115,8 +115,8 @@ def normalize_text(text: str, compatible: bool, lowercase: bool) -> str:
 
 @functools.cache
 def normalizing_kernel_form(compatible: bool, lowercase: bool, piece: int = 1024) -> Forms:
-    """The same for the kernel: where the forms of all characters of a text are known, its form is theirs one after the
-    other."""
+    """Normal forms for the kernel: where the forms of all characters of a text are known, its form is theirs one after
+    the other."""
 
     def spell(page: int) -> list[str | None]:
         return [form_alone(chr(c), compatible, lowercase) for c in range(256 * page, 256 * page + 256)]
@@ -146,7 +146,23 @@ def _combining_characters() -> set[str]:
 
 @functools.cache
 def load_stopwords(language: str) -> frozenset[str]:
-    """The stop words of a language (`de`, `en`, `es`, `fr`, `it`, `nl`)."""
+    """The stop words of a language.
+
+    Parameters
+    ----------
+    language : str
+        Code of the language: "de", "en", "es", "fr", "it" or "nl".
+
+    Returns
+    -------
+    frozenset of str
+        Words in lower case.
+
+    Examples
+    --------
+    >>> "the" in load_stopwords("en")
+    True
+    """
     if language not in LANGUAGES:
         raise InputError(f"no stop words for the language {language!r}; there are {', '.join(LANGUAGES)}")
     text = Path(__file__).with_name(f"stopwords_{language}.txt").read_text(encoding="utf-8")
@@ -383,7 +399,8 @@ class Encoder:
     def settle(
         self, ids: NDArray[np.uint32], lengths: NDArray[np.int64], begun: int = 0
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The same from the ids of the table of words. `begun` is 1 where the first document continues the last."""
+        """Word ids of a vocabulary from the ids of the table of words. `begun` is 1 where the first document continues
+        the last."""
         out, out_lengths = np.empty(len(ids), dtype=np.uint32), np.empty(len(lengths), dtype=np.int64)
         self.last_unknown = np.empty(len(lengths), dtype=np.int64)
         kept, stopped, noise = settle_word_ids(

@@ -42,7 +42,7 @@ class Tasks:
     up: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     """What λ is multiplied with for documents whose target is above 0, a number a task; empty: 1."""
     down: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
-    """The same for the others."""
+    """Weight of the documents that are not of the class."""
     epsilon: float = 0.0
     precision: float = 1.0
     """ν, the prior precision of every weight."""
@@ -80,7 +80,8 @@ class Classifier:
     name = "classifier"
 
     def __init__(self, tasks: Tasks, keep: frozenset[int] = frozenset()) -> None:
-        """keep: the sweeps after which the weights are added to their sums, from which the model's mean is made."""
+        """Make the update. keep: the sweeps after which the weights are added to their sums, from which the model's
+        mean is made."""
         self.tasks, self.keep, self.sweep = tasks, keep, 0
         ones = np.ones(tasks.number)
         self._up = tasks.weight * (tasks.up if len(tasks.up) else ones)

@@ -139,14 +139,14 @@ class Target:
     """α"""
 
     def log_density(self, phi: Floats) -> Floats:
-        """Its logarithm, up to a constant."""
+        """Logarithm of the density, up to a constant."""
         size = np.abs(phi)
         prior = (self.concentration - 1) * log(size) - size
         result: Floats = (prior + self.counts.log_rising(self._alpha(phi))).sum(axis=1)
         return result
 
     def gradient(self, phi: Floats) -> Floats:
-        """Its derivatives (eq. 39)."""
+        """Derivatives of the log density (eq. 39)."""
         size = np.abs(phi)
         result: Floats = np.sign(phi) * (self._pull(phi) + (self.concentration - 1)) / size - np.sign(phi)
         return result

@@ -21,7 +21,7 @@ MOST = 1e6
 """The largest shape: of larger ones the integral's digits are lost, and in the end its sum has none."""
 POINTS = 512
 SMALLEST, LARGEST = 1 / 80, 4.0
-"""w / b at the ends. Below, the series' first term is the density to rounding; above, a gamma tail is."""
+"""Ends of the table, as w / b. Below, the series' first term is the density to rounding; above, a gamma tail is."""
 SPREADS = 36
 """The Fourier integral's period, in standard deviations: what lies outside is none in double precision."""
 
@@ -66,7 +66,7 @@ def log_density(shape: float, w: float) -> tuple[float, float]:
 
 
 def log_series(shape: float, w: float) -> tuple[float, float]:
-    """The same by the series of inverse Gaussian densities with alternating signs."""
+    """Log density by the series of inverse Gaussian densities with alternating signs."""
     n = np.arange(64.0)
     square = (2 * n + shape) ** 2 / 8
     logs = gammaln(n + shape) - gammaln(n + 1) - gammaln(shape) + np.log(2 * n + shape) - square / w

@@ -94,7 +94,7 @@ class LearnPriors:
 
 
 class LearnScale(LearnPriors):
-    """The same where α = γπ and π is another update's (its side arrays `scale` and `pi`): alpha is γ then."""
+    """Learn the scale where α = γπ and π is another update's (its side arrays `scale` and `pi`): alpha is γ then."""
 
     def __call__(self, method: Method, key: int) -> dict[str, float]:
         state = method.state
@@ -175,7 +175,7 @@ def learn_beta(statistics: WordStatistics, beta: NDArray[np.float64], seeds: See
 
 
 class CountedDocuments(DocumentStatistics):
-    """Of whole counts: only distinct ones are looked at, so a round costs little."""
+    """Documents with whole counts: only distinct ones are looked at, so a round costs little."""
 
     def __init__(self, document_topics: Csr, groups: NDArray[np.uint32], shape: tuple[int, int]) -> None:
         indptr, topics, counts = document_topics
@@ -213,7 +213,7 @@ class CountedDocuments(DocumentStatistics):
 
 
 class CountedWords(WordStatistics):
-    """Of whole counts: equal (weight, count) pairs are computed once."""
+    """Words with whole counts: equal (weight, count) pairs are computed once."""
 
     def __init__(self, word_topics: Csr, beta: NDArray[np.float64], topics: int) -> None:
         indptr, columns, counts = word_topics

@@ -69,7 +69,7 @@ class GroupCounts:
 
     @classmethod
     def of_documents(cls, document_topics: Csr, groups: NDArray[np.uint32], shape: tuple[int, int]) -> GroupCounts:
-        """Of n_dk and the documents' groups (none: all in the first); `shape`: groups and topics."""
+        """Counts made of n_dk and the documents' groups (none: all in the first); `shape`: groups and topics."""
         indptr, topics, counts = document_topics
         running = np.concatenate([[0], np.cumsum(counts)])
         lengths = running[indptr[1:]] - running[indptr[:-1]]
@@ -123,9 +123,9 @@ class Point(NamedTuple):
 
     value: float
     gradient: Floats
-    """topics × terms"""
+    """Gradient: topics × terms."""
     lower: Floats
-    """topics × terms × terms; empty where it was not asked for."""
+    """Lower triangles, topics × terms × terms; empty where it was not asked for."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Occupancy:
 
     @cached_property
     def number(self) -> Ints:
-        """Of each cell the documents with at least 1, 2, 3 … tokens, cell after cell."""
+        """Number of documents of each cell with at least 1, 2, 3 … tokens, cell after cell."""
         number = np.zeros(int(self.starts[-1]), np.int64)
         antoniak.documents_with_at_least(*self._counts, self.groups, self.shape[1], self.starts, number)
         return number
@@ -50,7 +50,7 @@ class Occupancy:
         return self._weigh(a, 0)
 
     def gain(self, a: Floats) -> Floats:
-        """Its derivative, Σ_d ψ(a + n_dk) - ψ(a)."""
+        """Derivative of the log density, Σ_d ψ(a + n_dk) - ψ(a)."""
         return self._weigh(a, 1)
 
     def _weigh(self, a: Floats, power: int) -> Floats:
