@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import SEPARATOR
+from topicx.corpus.table import SNIPPET
 from topicx.errors import InputError
 from topicx.estimate.estimators import theta_rows
 from topicx.files.atomic_output import atomic_output
 from topicx.interop import mallet_write as write
 from topicx.model import Model
 from topicx.state import State
-from topicx.strings import Strings, one_line
+from topicx.strings import one_line
 
 FILES = ("topic-keys.txt", "doc-topic.txt", "doc-lengths.txt", "metadata.csv", "topic_coords.csv", "topic-state.gz")
 """What is written, by the names that its configuration has."""
@@ -67,22 +67,20 @@ def _lengths(state: State) -> Iterator[str]:
 
 
 def _metadata(state: State) -> Iterator[str]:
-    columns = state.columns
-    further = [name for name in columns if name not in (*LEADING, "time")]
-    year = columns.get("year", columns.get("time"))
+    told = {name: column.told() for name, column in state.table.items() if name != SNIPPET}
+    nothing = [None] * state.n_documents
+    years = told.get("year", told.get("time", nothing))
+    titles, authors = told.get("title", nothing), told.get("author", nothing)
+    further = [name for name in told if name not in (*LEADING, "time")]
     yield _csv_line([*LEADING, *further])
     for d, name in enumerate(state.ids):
-        title, author = _told(columns.get("title"), d) or name, _told(columns.get("author"), d)
-        yield _csv_line([d, name, title, author, _told(year, d)[:4], *(_told(columns[other], d) for other in further)])
+        cells = [titles[d] or name, authors[d], str(years[d] or "")[:4], *(told[other][d] for other in further)]
+        yield _csv_line([d, name, *map(_cell_text, cells)])
 
 
-def _told(column: Any, document: int) -> str:
-    if column is None:
-        return ""
-    if isinstance(column, Strings):
-        return one_line(column[document].replace(SEPARATOR, "; "))
-    value = float(column[document])
-    return f"{value:.15g}" if np.isfinite(value) else ""
+def _cell_text(value: Any) -> str:
+    """A value as a cell."""
+    return one_line("; ".join(value) if isinstance(value, list) else "" if value is None else str(value))
 
 
 def _csv_line(cells: list[Any]) -> str:

@@ -25,7 +25,7 @@ from topicx.tables.theta_reader import read_theta
 from topicx.views.group_mixtures import Mixtures
 from topicx.views.topics_by_column import Groups, MixtureSums, groups_of, inferred_rows
 
-GivenShares = tuple[Strings, dict[str, Column], NDArray[np.float32]]
+GivenShares = tuple[Strings, Table, NDArray[np.float32]]
 """Documents' names, what they carry, and their shares, from another program's table."""
 Batches = Iterable[tuple[int, NDArray[Any]]]
 LEAST = 0.01

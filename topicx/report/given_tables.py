@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import Column
+from topicx.corpus.table import Column, Numbers, Table, Texts
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.strings import Strings
@@ -117,7 +117,7 @@ def read_word_weights(path: str) -> tuple[list[str], list[dict[str, float]]]:
     return names, [words[name] for name in names]
 
 
-def read_shares(path: str, names: list[str]) -> tuple[Strings, dict[str, Column], NDArray[np.float32]]:
+def read_shares(path: str, names: list[str]) -> tuple[Strings, Table, NDArray[np.float32]]:
     """Documents' names, what they carry, and their shares from a table whose columns include the topics, by their names
     (or topic_NAME)."""
     ids: list[str] = []
@@ -146,14 +146,15 @@ def read_shares(path: str, names: list[str]) -> tuple[Strings, dict[str, Column]
             column.append("" if row[name] is None else str(row[name]))
     if not rows:
         raise InputError(f"{path}: has no rows")
-    return Strings.of(ids), {name: _as_column(values) for name, values in carried.items()}, np.array(rows, np.float32)
+    table = Table({name: _as_column(values) for name, values in carried.items()})
+    return Strings.of(ids), table, np.array(rows, np.float32)
 
 
 def _as_column(values: list[str]) -> Column:
     try:
-        return np.array([float(value) if value else np.nan for value in values])
+        return Numbers(np.array([float(value) if value else np.nan for value in values]))
     except ValueError:
-        return Strings.of(values)
+        return Texts(Strings.of(values))
 
 
 def foreign_model(words: list[dict[str, float]], names: list[str], theta: NDArray[np.float32]) -> Model:
