@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "topics": ("topics", "Show a model's topics: words, weights, typical documents."),
     "report": ("report", "Write a model as one page to read: topics, words, documents, over time."),
     "infer": ("infer", "Topic proportions of new documents under a trained model."),
+    "effects": ("effects", "How topics depend on what documents have: effects with intervals."),
     "evaluate": ("evaluate", "Measure a model: held-out likelihood, coherence, diagnostics."),
     "hmm": ("hmm", "Hidden Markov models: train, decode, evaluate."),
     "estimate": ("estimate", "Make a better model from a sampler's state: ours, MALLET's, WarpLDA's and others'."),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.run import Result, Run
     from topicx.sampling.sweep_loop import Checkpoints, Event
+    from topicx.state import State
 
 
 TOLD_MEMORY = 500_000_000
@@ -250,9 +251,19 @@ def write_result(
     model = result.model
     model.save(wanted.model)
     _tell_noise(model, log)
+    _tell_lost_seeds(model, result.state, log)
     stopped = model.meta.get("stopped_after")
     done = f" so far ({stopped} sweeps)" if stopped is not None else ""
     log.tell(f"wrote the model{chains}{done} to {wanted.model}", "wrote", what="model", file=wanted.model)
+
+
+def _tell_lost_seeds(model: Model, state: State, log: Log) -> None:
+    """A line, if seed words are not among the words of their topics."""
+    from topicx.views.seeds_held import seeds_message
+
+    lost = seeds_message(model, state)
+    if lost:
+        log.tell(f"note: {lost}")
 
 
 def _tell_noise(model: Model, log: Log) -> None:

@@ -50,7 +50,10 @@ model_options = stack_options(
         "--seed-words", type=str, default=None, metavar="FILE",
         help="Lines 'topic word word …' (topics from 0): words that a topic shall have.",
     ),
-    option("--seed-weight", type=click.IntRange(1, 1_000_000), default=50, help="Tokens that a seed word counts as."),
+    option(
+        "--seed-weight", type=click.IntRange(1, 1_000_000), default=None, help="Tokens that a seed word counts as.",
+        show_default="as many as it has in the corpus, 50 at least",
+    ),
 )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from topicx.evaluate.search import search as search
     from topicx.hmm.hmm_class import HMM as HMM
     from topicx.model import Model as Model
+    from topicx.regression.effects import effects as effects
     from topicx.state import State as State
 
 # Names are resolved on first use, so that `topicx --help` does not pay for numpy and scipy.
@@ -45,6 +46,7 @@ _HOME = {
     "Model": "topicx.model",
     "State": "topicx.state",
     "TopicxError": "topicx.errors",
+    "effects": "topicx.regression.effects",
     "search": "topicx.evaluate.search",
 }
 

@@ -11,6 +11,7 @@ The counts are sparse by word. Where a dense estimate does not fit, only the lar
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import scipy.sparse
 
     from topicx.predict.document_topics import DocumentTopics
+    from topicx.predict.predictor import Predictor
     from topicx.report.written_report import WrittenReport
     from topicx.state import State
 
@@ -88,6 +90,10 @@ class Model(OfTopics, Kept):
         return same_arrays(MODEL.pack(self), MODEL.pack(other)) if isinstance(other, Model) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what is kept for predictors, which a copy makes anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_prepared"}
 
     @cached_property
     def totals(self) -> NDArray[np.float64]:
@@ -171,6 +177,23 @@ class Model(OfTopics, Kept):
 
         return theta_of(self, documents, text=text, **sampling)
 
+    def predictor(self, *, group: str | int | None = None, threads: int | Engine = 0, **sampling: Any) -> Predictor:
+        """What reads new documents: threads share it. What it needs of the model is made once, and kept with the model
+        for further predictors. Arrays of the model that are changed in place are not noticed.
+
+        Parameters
+        ----------
+        group
+            The group of documents (a collection) whose prior is used; None: each document's own.
+        threads
+            How many work on a batch of documents (0: all cores), or an engine.
+        **sampling
+            iterations, burn_in, samples, lag, chains, theta and seed, as for `topicx infer`.
+        """
+        from topicx.predict.predictor import predictor_of
+
+        return predictor_of(self, group=group, threads=threads, **sampling)
+
     # -- reading -----------------------------------------------------------------------------------------------
 
     def report(self, path: str | os.PathLike[str] | None = None, **asked: Any) -> WrittenReport:
@@ -230,8 +253,12 @@ class Model(OfTopics, Kept):
             return f"its run had {name.replace('_', ' ')} {theirs.get(name)!s:.40}, the model's {ours.get(name)!s:.40}"
         return "the model was made of another state" if made_of and state.digest else None
 
-    def add_examples(self, state: State, number: int = 20, engine: Engine | None = None) -> None:
-        """Remember each topic's most typical documents: the largest θ_dk among documents of some length."""
+    def add_examples(
+        self, state: State, number: int = 20, engine: Engine | None = None,
+        rows: Iterable[tuple[int, NDArray[np.float64]]] | None = None,
+    ) -> None:  # fmt: skip
+        """Remember each topic's most typical documents: the largest θ_dk among documents of some length. `rows`: θ, in
+        batches from the first document on (None: as the tokens' topics say)."""
         from topicx.state import document_batches
 
         lengths, alpha_sum = state.lengths, state.document_alpha()
@@ -253,7 +280,8 @@ class Model(OfTopics, Kept):
             return documents[:used], topics[:used], theta[:used]
 
         engine = engine or Threads(1)
-        for documents, topics, theta in engine.stream(shares, document_batches(starts, 1 << 19)):
+        counted = engine.stream(shares, document_batches(starts, 1 << 19)) if rows is None else ()
+        for documents, topics, theta in counted if rows is None else _entries_of_rows(rows, lengths >= floor):
             best = _largest_by_topic(
                 np.concatenate([best[0], documents]), np.concatenate([best[1], topics]),
                 np.concatenate([best[2], theta]), number,
@@ -277,6 +305,16 @@ class Model(OfTopics, Kept):
             self.example_snippets = _of_documents(snippets, flat)
         if carried:
             self.example_columns = Strings.of(carried.objects(flat))
+
+
+def _entries_of_rows(
+    rows: Iterable[tuple[int, NDArray[np.float64]]], long: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]]:
+    """Documents, topics and θ of batches of rows, of documents that are long enough."""
+    for begin, theta in rows:
+        chosen = np.flatnonzero(long[begin : begin + len(theta)])
+        documents, topics = np.nonzero(theta[chosen])
+        yield begin + chosen[documents], topics.astype(np.uint16), theta[chosen][documents, topics]
 
 
 def _of_documents(names: Strings, documents: NDArray[np.int64]) -> Strings:

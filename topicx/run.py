@@ -22,7 +22,7 @@ from topicx.errors import InputError
 from topicx.estimate import estimate, theta_rows
 from topicx.estimate.averaging import average_models
 from topicx.estimate.cgsp_counts import MAX_ENTRIES
-from topicx.estimate.estimators import BY_ENTRY, chosen_phi, estimate_memory
+from topicx.estimate.estimators import BY_ENTRY, Estimator, add_examples, chosen_phi, estimate_memory
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
 from topicx.files.mapped_arrays import check_unchanged
 from topicx.model import Model
@@ -165,12 +165,14 @@ class Run:
         state = self.definition.closed(chain.method.sync())
         before = list(chain.samples.values())
         own = documents if not before else None  # θ of several samples is averaged below
+        estimator = self.definition.estimator(state)
         if self.samples:
             find = examples if not before else 0
             words = chain.method.word_topics() if state is chain.method.state else None
             model = estimate(
-                state, theta=theta, phi=phi, threads=chain.engine, examples=find, documents=own, word_rows=words
-            )
+                state, theta=theta, phi=phi, threads=chain.engine, examples=find, documents=own, word_rows=words,
+                estimator=estimator,
+            )  # fmt: skip
         else:
             model = expected(chain.method.word_topics(), state, theta)
             if own is not None:
@@ -178,14 +180,16 @@ class Run:
                     own(begin, rows)
         if before:
             engine = chain.engine
-            each = [estimate(s, theta=theta, phi=phi, threads=engine, examples=0) for s in before] + [model]
+            each = [
+                estimate(s, theta=theta, phi=phi, threads=engine, examples=0, estimator=estimator) for s in before
+            ] + [model]
             model = average_models(
                 each, [np.arange(model.n_topics)] * len(each)
             )  # of one chain: topics keep their numbers
             for begin, rows in self.theta_rows(theta) if documents is not None else ():
                 documents(begin, rows)  # type: ignore[misc]
         if examples and not len(model.example_documents):
-            model.add_examples(state, examples, chain.engine)
+            add_examples(model, state, examples, chain.engine, estimator)
         model.trace = {name: values for name, values in chain.trace.arrays().items() if name != "seconds"}
         model.parents = dict(state.parents)
         state.meta = dict(state.meta) | run_meta(chain)
@@ -206,8 +210,9 @@ class Run:
         """What θ of the corpus is found from, without the chain."""
         chain = self.chain
         if not self.samples:
-            return CorpusTheta([chain.state], chain.method.document_topics())
-        return CorpusTheta([*chain.samples.values(), self.definition.closed(chain.method.sync())])
+            return CorpusTheta([chain.state], None, chain.method.document_topics())
+        states = [*chain.samples.values(), self.definition.closed(chain.method.sync())]
+        return CorpusTheta(states, self.definition.estimator(states[-1]))
 
 
 @dataclass(frozen=True)
@@ -216,6 +221,8 @@ class CorpusTheta:
 
     states: list[State]
     """The samples, or the only state."""
+    made_by: Estimator | None = None
+    """What makes θ of samples, as the definition says."""
     expected: Csr | None = None
     """The expected counts of topics in documents, where the method has these instead of samples."""
 
@@ -223,7 +230,8 @@ class CorpusTheta:
         """Batches of rows, each with the number of its first document; of several samples the mean."""
         state = self.states[-1]
         if self.expected is None:
-            for batches in zip(*(theta_rows(s, estimator, threads=engine) for s in self.states), strict=True):
+            each = (theta_rows(s, estimator, threads=engine, made_by=self.made_by) for s in self.states)
+            for batches in zip(*each, strict=True):
                 yield batches[0][0], sum(rows for _, rows in batches) / len(batches)
         elif state.allowed is not None:
             yield from restricted_rows(state, self.expected[2].astype(np.float64))

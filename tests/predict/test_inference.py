@@ -337,3 +337,22 @@ def test_mistakes(topicx: Run, tmp_path: Path, made: tuple[Model, Corpus], argum
     assert done.returncode == 2
     assert message in done.stderr and done.stderr.count("\n") <= 3 and "Traceback" not in done.stderr
     assert not (tmp_path / "o.tsv").exists()
+
+
+def test_advance_goes_on_from_topics() -> None:
+    """Sweeps that go on from topics are the readable twin's."""
+    rng = np.random.Generator(np.random.Philox(12))
+    phi = rng.dirichlet(np.full(30, 0.3), 5)
+    alpha = rng.uniform(0.1, 1, (2, 5)).astype(np.float32)
+    words, offsets = rng.integers(0, 30, 12).astype(np.uint32), np.array([0, 5, 5, 12], np.int64)
+    numbers, rows, _ = FixedTopics(phi, alpha).rows_for(words)
+    groups, keys = np.array([0, 1, 1], np.uint32), np.array([3, 4, 5], np.uint64)
+    z = np.zeros(12, np.uint16)
+    kernel.advance(numbers, offsets, keys, rows, alpha, groups, 2, True, z)
+    first = z.copy()
+    kernel.advance(numbers, offsets, keys + np.uint64(9), rows, alpha, groups, 3, False, z)
+    for d in (0, 2):
+        part = slice(offsets[d], offsets[d + 1])
+        row = alpha[groups[d]]
+        assert twin.advance(numbers[part], rows, row, 2, int(keys[d]), None) == first[part].tolist()
+        assert twin.advance(numbers[part], rows, row, 3, int(keys[d]) + 9, first[part].tolist()) == z[part].tolist()

@@ -61,7 +61,7 @@ RUNS = {
     "minibatches": TRAIN.format(corpus="z") + " --sampler scvb0 --batch-documents 32 --document-passes 3",
     "cgs": TRAIN.format(corpus="z") + " --estimator cgs",
     "chains": TRAIN.format(corpus="z") + " --chains 2",
-    "seed words": TRAIN.format(corpus="z") + " --seed-words seeds.txt",
+    "seed words": TRAIN.format(corpus="z") + " --seed-words seeds.txt --seed-weight 50",
     "word prior": TRAIN.format(corpus="z") + " --word-prior prior.txt",
     "resumed": TRAIN.format(corpus="z") + " --resume c.checkpoint",
     "estimate": "estimate s.state -o m.model",

@@ -35,7 +35,7 @@ LAYERS = (
     ("predict",),
     ("models",),
     ("run", "chain_series"),
-    ("evaluate", "interop", "tables", "views", "report", "bench", "mallet"),
+    ("evaluate", "interop", "regression", "tables", "views", "report", "bench", "mallet"),
     ("hmm", "classes", "sklearn", "plots"),
     ("datasets",),
     ("cli",),

@@ -104,6 +104,23 @@ def gibbs(
     return (theta / norm).astype(F), z.astype(np.uint16)
 
 
+def advance(words: Any, rows: NDArray[Any], alpha: Any, sweeps: int, key: int, z: list[int] | None) -> list[int]:
+    """The topics of one document after so many sweeps that go on from z; None: no token has a topic yet."""
+    width = rows.shape[1]
+    prior = np.ones(width, F)
+    prior[: len(alpha)] = alpha
+    topics = [-1] * len(words) if z is None else list(z)
+    counts = np.bincount([k for k in topics if k >= 0], minlength=width)
+    uniform = Uniforms(key)
+    for _ in range(sweeps):
+        for i, word in enumerate(words):
+            if topics[i] >= 0:
+                counts[topics[i]] -= 1
+            topics[i] = draw((prior + counts.astype(F)) * rows[word], uniform())
+            counts[topics[i]] += 1
+    return topics
+
+
 def posterior(words: Any, phi: NDArray[Any], alpha: Any) -> tuple[NDArray[Any], list[tuple[int, ...]], float]:
     """p(z | w) of all assignments of a tiny document, the assignments, and p(w)."""
     topics = len(alpha)

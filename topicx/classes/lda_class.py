@@ -106,8 +106,8 @@ class LDA:
         Estimator of φ: "auto", "cgsp" or "cgs".
     seed_words : mapping of int to iterable of str, optional
         Words that a topic should have.
-    seed_weight : int, default 50
-        Tokens that each seed word counts for.
+    seed_weight : int, optional
+        How many tokens each of these words counts for; None: as many as it has in the corpus, 50 at least.
     word_prior : mapping of str to float, optional
         β of single words.
     verbose : bool, optional
@@ -156,8 +156,8 @@ class LDA:
         partitions: int = 0, samples: int = 1, lag: int = 10, paths: int = 1, trace_interval: int = 10,
         seed: int = 1, chain: int = 0, model: str = "lda", own: Mapping[str, Any] | None = None, threads: int = 0,
         theta: str = "cgsp", phi: str = "auto", seed_words: Mapping[int, Iterable[str]] | None = None,
-        seed_weight: int = 50, word_prior: Mapping[str, float] | None = None, verbose: bool | int | None = None,
-        **unknown: Never,
+        seed_weight: int | None = None, word_prior: Mapping[str, float] | None = None,
+        verbose: bool | int | None = None, **unknown: Never,
     ) -> None:  # fmt: skip
         given = dict(locals())
         check_known(type(self).__name__, Options, unknown, FURTHER)

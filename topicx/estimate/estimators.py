@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate import cgs_counts
-from topicx.estimate.cgsp_counts import MAX_ENTRIES, Conditionals, DumpCounts, ThetaRows
+from topicx.estimate.cgsp_counts import MAX_ENTRIES, Conditionals, DumpCounts, ThetaRows, WordCounts
 from topicx.estimate.path_estimates import PathConditionals, join_path_rows
 from topicx.estimate.restricted_counts import RestrictedConditionals
 from topicx.estimate.restricted_counts import theta_rows as restricted_rows
@@ -46,6 +47,89 @@ def estimate_memory(state: State, theta: str, phi: str, documents: bool, max_ent
     return rows + BY_ENTRY * min(entries, tokens) + WORKING
 
 
+class SoftCounts(Protocol):
+    """Expected counts of a state, ready to be summed by document and by word."""
+
+    def documents(self, *, for_words: bool = True) -> Iterator[ThetaRows]:
+        """θ^p in batches of documents: the number of the first, and a row each. `for_words`: words are asked for
+        afterwards."""
+        ...
+
+    def words(self, max_entries: int) -> WordCounts:
+        """Expected counts by word, of which the largest are kept."""
+        ...
+
+
+class Estimator(Protocol):
+    """What makes θ and φ of a state: a definition says which (`Definition.estimator`)."""
+
+    of_tokens: bool
+    """Whether θ are shares of a document's tokens, by topic."""
+
+    def soft_counts(
+        self, state: State, threads: int | Engine, counts: DumpCounts | None = None, *, path: int | None = None
+    ) -> SoftCounts:
+        """What cgsp counts; `path`: of one of the state's paths alone."""
+        ...
+
+    def soft_rows(
+        self, state: State, threads: int | Engine, counts: DumpCounts | None = None, word_rows: Csr | None = None,
+        *, path: int | None = None,
+    ) -> Iterator[ThetaRows]:  # fmt: skip
+        """θ by cgsp in batches of documents, where nobody asks for words. `word_rows`: n_kw, if the caller has it."""
+        ...
+
+    def count_rows(
+        self, state: State, counts: DumpCounts | None = None, *, path: int | None = None
+    ) -> Iterator[ThetaRows]:  # fmt: skip
+        """θ by cgs, from counts, in batches of documents."""
+        ...
+
+
+class TokenMixture:
+    """θ as the shares of a document's tokens: by their full conditionals, or counted. States whose documents have
+    topics of their own keep to these; of several paths it is the average."""
+
+    of_tokens = True
+
+    def soft_counts(
+        self, state: State, threads: int | Engine, counts: DumpCounts | None = None, *, path: int | None = None
+    ) -> Conditionals | RestrictedConditionals:
+        if state.allowed is not None:
+            return RestrictedConditionals(state, threads)
+        if state.paths > 1:
+            return PathConditionals(state, threads, path)
+        return Conditionals(state, threads, counts)
+
+    def soft_rows(
+        self, state: State, threads: int | Engine, counts: DumpCounts | None = None, word_rows: Csr | None = None,
+        *, path: int | None = None,
+    ) -> Iterator[ThetaRows]:  # fmt: skip
+        # A plain state is taken in parts: what a part needs of the others are n_kw alone.
+        if state.allowed is not None or state.paths > 1 or counts is not None or state.n_tokens <= PART:
+            yield from self.soft_counts(state, threads, counts, path=path).documents(for_words=False)
+            return
+        words = word_rows or state.word_topics()
+        for first, last in document_batches(state.offsets, PART):
+            part = Conditionals(state.part(first, last), threads, word_rows=words)
+            for begin, rows in part.documents(for_words=False):
+                yield first + begin, rows
+
+    def count_rows(
+        self, state: State, counts: DumpCounts | None = None, *, path: int | None = None
+    ) -> Iterator[ThetaRows]:  # fmt: skip
+        if state.allowed is not None:
+            return restricted_rows(state)
+        if state.paths > 1:
+            return join_path_rows(cgs_counts.theta_rows(state.spread()), state.paths, path)
+        return cgs_counts.theta_rows(state, counts.document_rows if counts else None)
+
+
+def estimator_of_state(state: State) -> Estimator:
+    """What makes θ and φ of a state, as the definition of its model says; that of LDA for other programs' states."""
+    return model_registry.of_meta(state.meta).estimator(state)
+
+
 def _check(name: str, value: str) -> None:
     if value not in ESTIMATORS:
         raise InputError(f"{name}: {value!r} is not an estimator; there are {' and '.join(ESTIMATORS)}")
@@ -62,6 +146,7 @@ def estimate(
     documents: Callable[[int, NDArray[np.float64]], Any] | None = None,
     counts: DumpCounts | None = None,
     word_rows: Csr | None = None,
+    estimator: Estimator | None = None,
 ) -> Model:
     """A model from a state. `phi` makes its topics; `theta` makes the documents' topics, here and when it infers.
 
@@ -71,20 +156,22 @@ def estimate(
 
     `counts` are for a state without assignments (every z is 65535), whose counts a dump gives: cgsp then leaves no
     token's own count out, and cgs takes the dump's counts. `word_rows`: n_kw, where the caller has it.
+    `estimator`: what makes both (None: what the definition of the state's model says).
     """
     _check("theta", theta)
     phi = chosen_phi(phi, state)
     _check("phi", phi)
     if max_entries < 1:
         raise InputError(f"max_entries: {max_entries} must be at least 1")
-    soft = conditionals(state, threads, counts) if phi == "cgsp" else None
+    estimator = estimator or estimator_of_state(state)
+    soft = estimator.soft_counts(state, threads, counts) if phi == "cgsp" else None
     if documents is not None:
         if theta == "cgs":
-            batches = count_rows(state, counts)
+            batches = estimator.count_rows(state, counts)
         elif soft is not None:
             batches = soft.documents()
         else:
-            batches = soft_rows(state, threads, counts, word_rows)
+            batches = estimator.soft_rows(state, threads, counts, word_rows)
         for begin, rows in batches:
             documents(begin, rows)
     if phi == "cgsp":
@@ -111,13 +198,14 @@ def estimate(
     if state.digest:
         model.parents = {"state": state.digest}
     if examples and counts is None:
-        model.add_examples(state, examples, engine_of(threads))
+        add_examples(model, state, examples, threads, estimator)
     return model
 
 
 def theta_rows(
-    state: State, estimator: str = "cgsp", *, threads: int | Engine = 0, path: int | None = None
-) -> Iterator[ThetaRows]:
+    state: State, estimator: str = "cgsp", *, threads: int | Engine = 0, path: int | None = None,
+    made_by: Estimator | None = None,
+) -> Iterator[ThetaRows]:  # fmt: skip
     """Topic proportions of a state's own documents in batches, for states whose θ is larger than memory.
 
     Parameters
@@ -130,6 +218,8 @@ def theta_rows(
         Threads (0: all cores), or what runs work in parallel. The result never depends on it.
     path : int, optional
         Coupled chain whose proportions are wanted, counted from 0. By default the average of all.
+    made_by : Estimator, optional
+        What makes θ. By default what the definition of the state's model says.
 
     Yields
     ------
@@ -139,47 +229,19 @@ def theta_rows(
     _check("estimator", estimator)
     if path is not None and not 0 <= path < state.paths:
         raise InputError(f"path: {path} is not one of the state's {state.paths}, which are counted from 0")
+    made_by = made_by or estimator_of_state(state)
     if estimator == "cgsp":
-        yield from soft_rows(state, threads, path=path)
+        yield from made_by.soft_rows(state, threads, path=path)
         return
-    yield from count_rows(state, path=path)
+    yield from made_by.count_rows(state, path=path)
 
 
-def soft_rows(
-    state: State, threads: int | Engine, counts: DumpCounts | None = None, word_rows: Csr | None = None,
-    *, path: int | None = None,
-) -> Iterator[ThetaRows]:  # fmt: skip
-    """θ^p in batches of documents. A plain state is taken in parts: what a part needs of the others are n_kw alone."""
-    if state.allowed is not None or state.paths > 1 or counts is not None or state.n_tokens <= PART:
-        yield from conditionals(state, threads, counts, path=path).documents(for_words=False)
-        return
-    words = word_rows or state.word_topics()
-    for first, last in document_batches(state.offsets, PART):
-        part = Conditionals(state.part(first, last), threads, word_rows=words)
-        for begin, rows in part.documents(for_words=False):
-            yield first + begin, rows
-
-
-def conditionals(
-    state: State, threads: int | Engine, counts: DumpCounts | None = None, *, path: int | None = None
-) -> Conditionals | RestrictedConditionals:
-    """The full conditionals of a state; those of one whose documents have topics of their own keep to these."""
-    if state.allowed is not None:
-        return RestrictedConditionals(state, threads)
-    if state.paths > 1:
-        return PathConditionals(state, threads, path)
-    return Conditionals(state, threads, counts)
-
-
-def count_rows(
-    state: State, counts: DumpCounts | None = None, *, path: int | None = None
-) -> Iterator[ThetaRows]:  # fmt: skip
-    """θ from counts, in batches of documents."""
-    if state.allowed is not None:
-        return restricted_rows(state)
-    if state.paths > 1:
-        return join_path_rows(cgs_counts.theta_rows(state.spread()), state.paths, path)
-    return cgs_counts.theta_rows(state, counts.document_rows if counts else None)
+def add_examples(
+    model: Model, state: State, examples: int, threads: int | Engine, estimator: Estimator
+) -> None:  # fmt: skip
+    """Remember each topic's most typical documents."""
+    rows = None if estimator.of_tokens else estimator.count_rows(state)
+    model.add_examples(state, examples, engine_of(threads), rows)
 
 
 def theta(

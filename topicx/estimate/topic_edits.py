@@ -15,17 +15,15 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from topicx import model_registry
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
-SUMMED = ("pi", "pi_draws")
-"""Side arrays whose last axis are topics, and which add up."""
 GONE = 1.0001e-30
 """α of a topic that is gone: the least that files and options take."""
-_KNOWN = {"scale", "times", "documents", "concentrations"}
 
 
 def targets_of(groups: Iterable[Sequence[int]], topics: int) -> NDArray[np.uint16]:
@@ -65,9 +63,8 @@ def merge_topics(model: Model, groups: Iterable[Sequence[int]]) -> Model:
         A model with fewer topics.
     """
     target = targets_of(groups, model.n_topics)
-    further = set(model.side) - set(SUMMED) - _KNOWN
-    if further:
-        raise InputError(f"merge: a model {model.meta.get('model', '')} knows its topics by number ({min(further)})")
+    definition = model_registry.of_meta(model.meta)
+    definition.merged_side(model.side, target)  # InputError, before anything else, where it can't be
     gone = np.flatnonzero(target != np.arange(len(target)))
     if len(model.merged):
         again = [int(k) for k in (*gone, *target[gone]) if model.merged[k] != k]
@@ -82,13 +79,13 @@ def merge_topics(model: Model, groups: Iterable[Sequence[int]]) -> Model:
         model, alpha=merged_alpha(model.alpha, target), indptr=summed.indptr.astype(np.int64),
         topics=summed.indices.astype(np.uint16), values=summed.data.astype(model.values.dtype), merged=target,
         remainder_share=(
-            _sum_merged_columns(model.remainder_share, target) if len(model.remainder_share) else model.remainder_share
+            sum_merged_columns(model.remainder_share, target) if len(model.remainder_share) else model.remainder_share
         ),
-        side={name: _sum_merged_columns(one, target) if name in SUMMED else one for name, one in model.side.items()},
+        side=definition.merged_side(model.side, target),
         hidden=_hidden_mask(model), topic_names=_left_names(model, gone), meta=dict(model.meta), digest="",
     )  # fmt: skip
     if result.meta.get("seed_counts"):
-        seeds = _sum_merged_columns(np.array(result.meta["seed_counts"]), target)
+        seeds = sum_merged_columns(np.array(result.meta["seed_counts"]), target)
         result.meta["seed_counts"] = [int(value) for value in seeds]
     result.hidden[gone] = 1
     _merge_examples(result, target)
@@ -97,12 +94,12 @@ def merge_topics(model: Model, groups: Iterable[Sequence[int]]) -> Model:
 
 def merged_alpha(alpha: NDArray[np.float64], target: NDArray[np.uint16]) -> NDArray[np.float64]:
     """α adds up; what is left to topics that are gone is next to nothing."""
-    found = _sum_merged_columns(alpha, target)
+    found = sum_merged_columns(alpha, target)
     found[:, target != np.arange(len(target))] = GONE
     return found
 
 
-def _sum_merged_columns(values: NDArray[Any], target: NDArray[np.uint16]) -> NDArray[Any]:
+def sum_merged_columns(values: NDArray[Any], target: NDArray[np.uint16]) -> NDArray[Any]:
     """Sums along the last axis, each at its target's place."""
     found = np.zeros_like(values)
     np.add.at(found.T, target, values.T)
@@ -198,14 +195,14 @@ def hide_topics(model: Model, topics: Iterable[int]) -> Model:
 
 def merged_state(state: State, target: NDArray[np.uint16]) -> State:
     """The state with its tokens' topics where they went."""
-    if state.allowed is not None or set(state.side) - set(SUMMED) - _KNOWN:
+    if state.allowed is not None:
         raise InputError(f"merge: a state of the model {state.meta.get('model', '')} knows its topics by number")
     if len(target) != state.n_topics:
         raise InputError(
             f"the state has {state.n_topics} topics, the model {len(target)}: it is not of the model's run"
         )
     place = np.append(target, np.full(NONE + 1 - len(target), NONE, np.uint16))
-    side = {name: _sum_merged_columns(one, target) if name in SUMMED else one for name, one in state.side.items()}
+    side = model_registry.of_meta(state.meta).merged_side(state.side, target)
     seeds = Seeds.of(zip(state.seeds.words.tolist(), target[state.seeds.topics].tolist(), state.seeds.counts.tolist()))
     return replace(
         state, z=place[state.z], alpha=merged_alpha(state.alpha, target), seeds=seeds, side=side, meta=dict(state.meta),

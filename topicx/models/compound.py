@@ -21,6 +21,7 @@ from topicx.corpus.slices import even_slices
 from topicx.corpus.table import Times
 from topicx.declare import choice_option, positive_option, whole_option
 from topicx.errors import InputError
+from topicx.estimate.topic_edits import sum_merged_columns
 from topicx.files.file_kinds import COUNT, FINITE, HIGHEST, LOWEST
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
@@ -120,6 +121,15 @@ class Compound(Definition):
 
             return [Maximise(options.optimize_interval, options.optimize_burn_in, what)]
         return [KINDS[self.own.pi](self.own.pi_alpha, self.own.pi_burn_in), LearnScale.of(options)]
+
+    def merged_side(self, side: Mapping[str, NDArray[Any]], target: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
+        """Proportions of topics add up."""
+        further = set(side) - {"pi", "pi_draws", "scale", "times", "documents"}
+        if further:
+            raise InputError(f"merge: a model {self.name} knows its topics by number ({min(further)})")
+        return {
+            name: sum_merged_columns(one, target) if name in ("pi", "pi_draws") else one for name, one in side.items()
+        }
 
     def pooled_side(
         self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_all, check_positive, check_whole
 from topicx.errors import InputError
+from topicx.estimate.estimators import Estimator, TokenMixture
 from topicx.files.schema import Array
 from topicx.predict.reader import Admixture, Reader
 from topicx.sampling.method import Update
@@ -38,8 +39,8 @@ class Priors:
 
     seed_words: Mapping[int, Iterable[str]] = field(default_factory=dict)
     """Words that a topic shall have."""
-    seed_weight: int = 50
-    """The tokens that a seed word counts as."""
+    seed_weight: int | None = None
+    """The tokens that a seed word counts as; None: as many as it has in the corpus, LEAST_SEED_WEIGHT at least."""
     word_prior: Mapping[str, float] = field(default_factory=dict)
     """β of single words."""
 
@@ -141,6 +142,17 @@ class Definition:
         """The model of so many chains, and that of another chain beside it: for definitions that join."""
         raise NotImplementedError(f"models of {self.name} do not stand side by side")
 
+    def estimator(self, state: State) -> Estimator:
+        """What makes θ and φ of a state: the shares of documents' tokens, unless θ means something else."""
+        return TokenMixture()
+
+    def merged_side(self, side: Mapping[str, NDArray[Any]], target: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
+        """The side arrays of a state or a model whose topics were merged, each into its `target`; InputError where they
+        know topics by number and can't follow."""
+        if side:
+            raise InputError(f"merge: a model {self.name} knows its topics by number ({min(side)})")
+        return {}
+
     # -- new documents -----------------------------------------------------------------------------------------
 
     def reader(self, model: Model) -> Reader:
@@ -218,16 +230,23 @@ def initial_state(
         group_names=Strings.of(group_names),
         allowed=allowed,
         side=dict(side or {}),
-        seeds=seeds_of(priors, index, alpha.shape[1]),
+        seeds=seeds_of(priors, index, alpha.shape[1], corpus),
         table=corpus.table,
         meta={key: corpus.meta[key] for key in ("tokenizer", "time") if key in corpus.meta},
         parents={"corpus": corpus.digest} if corpus.digest else {},
     )
 
 
-def seeds_of(priors: Priors, index: Mapping[str, int], topics: int) -> Seeds:
+LEAST_SEED_WEIGHT = 50
+"""Tokens that a seed word counts as at least, unless the caller says how many."""
+
+
+def seeds_of(priors: Priors, index: Mapping[str, int], topics: int, corpus: Corpus) -> Seeds:
     """Pseudo-counts for the seed words of each topic; a word that the corpus lacks is refused by name."""
-    check_whole("seed_weight", priors.seed_weight, 1, 1_000_000)
+    if priors.seed_weight is not None:
+        check_whole("seed_weight", priors.seed_weight, 1, 1_000_000)
+    if not isinstance(priors.seed_words, Mapping):
+        raise InputError(f"seed_words: {{topic: words}} is needed, not a {type(priors.seed_words).__name__}")
     entries: list[tuple[int, int, int]] = []
     for topic, words in priors.seed_words.items():
         if isinstance(words, str):
@@ -236,7 +255,8 @@ def seeds_of(priors: Priors, index: Mapping[str, int], topics: int) -> Seeds:
         for word in words:
             if word not in index:
                 raise InputError(f"seed words of topic {topic}: {word!r} is not in the vocabulary")
-            entries.append((index[word], topic, priors.seed_weight))
+            own = min(max(int(corpus.word_frequencies[index[word]]), LEAST_SEED_WEIGHT), 1_000_000)
+            entries.append((index[word], topic, priors.seed_weight or own))
     return Seeds.of(entries)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
 from topicx.declare import flag_option, positive_option
@@ -96,6 +97,13 @@ class HierarchicalDirichletProcess(Definition):
         return replace(
             state, z=number[state.z], alpha=np.ascontiguousarray(state.alpha[:, used]), meta=dict(state.meta)
         )
+
+    def merged_side(self, side: Mapping[str, NDArray[Any]], target: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
+        """Concentrations are of no topic."""
+        further = set(side) - {"concentrations"}
+        if further:
+            raise InputError(f"merge: a model {self.name} knows its topics by number ({min(further)})")
+        return dict(side)
 
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         super().finish(state, model, samples)

@@ -82,7 +82,7 @@ class Inference(Predictor):
             model, reader, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, chains=chains,
             theta=theta, seed=seed,
         )  # fmt: skip
-        super().__init__(model, sampling, threads, group=group, reader=reader)
+        super().__init__(model, sampling, threads, group=group)
         self.carried: Kinds = {}
         """The columns that documents shall bring along, beside those that the reader wants."""
 

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry
 from topicx.corpus.columns import part
+from topicx.corpus.text.tokenizer import Encoder, Tokenizer
 from topicx.engines.threads import Engine, engine_of
 from topicx.model import Model
 from topicx.predict.documents import Documents
 from topicx.predict.reader import Read, Reader
 from topicx.predict.sampling_plan import Sampling, Streams
+from topicx.strings import Strings
+
+if TYPE_CHECKING:
+    from topicx.predict.document_topics import DocumentTopics
 
 BATCH_TOKENS = 1 << 16
 BATCH_DOCUMENTS = 1 << 12
 THETA_ENTRIES = 1 << 22
 """A batch holds no more entries of θ than this."""
+_OF_MODEL = (
+    "vocabulary", "alpha", "beta", "indptr", "topics", "values", "remainder", "remainder_share", "group_names",
+)  # fmt: skip
+_ALONE = Strings.of(["0"])
 Result = TypeVar("Result")
 
 
 def reader_of(model: Model) -> Reader:
     """What documents mean under the model, as its definition says; that of LDA for models of other programs."""
-    definition = model_registry.of_meta(model.meta)
-    definition.verify(model)
-    return definition.reader(model)
+    return _prepared(model).reader
 
 
 def sampling_of(model: Model, reader: Reader, **options: Any) -> Sampling:
@@ -35,34 +44,106 @@ def sampling_of(model: Model, reader: Reader, **options: Any) -> Sampling:
     return Sampling.of(reader.usual, str(model.meta.get("estimator", {}).get("theta", "cgsp")), **options)
 
 
+class Prepared:
+    """What all predictors of a model share, made once: its reader, and its words as texts are read by them."""
+
+    def __init__(self, model: Model) -> None:
+        self._parts = _parts(model)
+        self._model = copy.copy(model)  # which keeps nothing of this: so no cycle holds the model in memory
+        definition = model_registry.of_meta(model.meta)
+        definition.verify(model)
+        self.reader = definition.reader(self._model)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Texts to the model's words."""
+        return Encoder(Tokenizer.from_meta(self._model.meta.get("tokenizer")), self._model.vocabulary)
+
+    def holds(self, model: Model) -> bool:
+        """Whether this was made of what the model is now."""
+        parts = _parts(model)
+        return parts.keys() == self._parts.keys() and all(parts[name] is self._parts[name] for name in parts)
+
+
+def _parts(model: Model) -> dict[str, Any]:
+    """What a reader is made of, by name. An array that is changed in place is the same array."""
+    found = {name: getattr(model, name) for name in _OF_MODEL}
+    found |= {f"side.{name}": array for name, array in model.side.items()}
+    return found | {f"meta.{name}": value for name, value in model.meta.items()}
+
+
+def _prepared(model: Model) -> Prepared:
+    """What is kept with the model for its predictors, made anew where the model has changed."""
+    known = model.__dict__.get("_prepared")
+    if isinstance(known, Prepared) and known.holds(model):
+        return known
+    found = model.__dict__["_prepared"] = Prepared(model)
+    return found
+
+
+def predictor_of(
+    model: Model, *, group: str | int | None = None, threads: int | Engine = 0, **options: Any
+) -> Predictor:  # fmt: skip
+    """A predictor of the model with these options (`Sampling.of`)."""
+    return Predictor(model, sampling_of(model, reader_of(model), **options), threads, group=group)
+
+
 class Predictor:
-    """Reads new documents under a model.
+    """Reads new documents under a model. It is made once and never changes: threads and forked processes share it.
 
     Parameters
     ----------
     model
         The model.
     sampling
-        How documents are sampled (None: as the model's definition has it).
+        How documents are sampled (None: as the model's reader has it).
     engine
         Threads, or what runs batches (0: all cores).
     group
         The group of documents whose prior is used, by name or number (None: each document's own).
-    reader
-        What documents mean (None: what the model's definition says).
+
+    Examples
+    --------
+    >>> import topicx
+    >>> texts = ["the cat sat on the mat", "stocks fell as rates rose"]
+    >>> model = topicx.LDA(topics=2, iterations=20).fit(texts).model
+    >>> predictor = model.predictor(samples=5)
+    >>> predictor.one("cats and stocks").theta.shape
+    (1, 2)
     """
 
     def __init__(
         self, model: Model, sampling: Sampling | None = None, engine: int | Engine = 0, *,
-        group: str | int | None = None, reader: Reader | None = None,
+        group: str | int | None = None,
     ) -> None:  # fmt: skip
-        self.model = model
-        self.reader = reader or reader_of(model)
-        self.sampling = sampling or sampling_of(model, self.reader)
-        self.engine = engine_of(engine)
-        self.group = group
+        prepared = _prepared(model)
+        self.model: Final = model
+        self.reader: Final = prepared.reader
+        self.sampling: Final = sampling or sampling_of(model, self.reader)
+        self.engine: Final = engine_of(engine)
+        self.group: Final = group
+        self._prepared: Final = prepared
         if group is not None:
             self.reader.group_prior(group, 0)  # InputError where there is none
+
+    @property
+    def encoder(self) -> Encoder:
+        """Texts to the model's words; threads share it (`Encoder.word_ids`)."""
+        return self._prepared.encoder
+
+    def one(self, text: str | Sequence[str]) -> DocumentTopics:
+        """What the model says of one text, or of one list of words."""
+        from topicx.predict.document_topics import DocumentTopics
+
+        if isinstance(text, str):
+            words, lengths, unknown = self.encoder.word_ids([text])
+        else:
+            words, lengths, unknown = self.encoder.word_ids(None, [text])
+        offsets = np.array([0, lengths[0]], np.int64)
+        self.reader.room(1)
+        read = self.run(Documents(_ALONE, words, offsets, unknown))
+        values = zip(self.reader.columns(), self.reader.predict(read), strict=True)
+        return DocumentTopics(["0"], read.theta, unknown, {name: list(column) for name, column in values})
 
     def run(self, documents: Documents) -> Read:
         """One batch, on this thread."""

@@ -48,18 +48,16 @@ class StateWriter:
         self.n_bytes += int(end - begin)
 
     def finish(self) -> str:
-        alpha = self.rows if self.rows.size else self.alpha
-        empty = State(
-            np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(0, np.uint16), np.ones((1, self.model.n_topics)),
-            self.model.beta, self.model.vocabulary, Strings.of([]),
+        none = State(
+            words=np.zeros(0, np.uint32), offsets=np.zeros(1, np.int64), z=np.zeros(0, np.uint16), alpha=self.alpha,
+            beta=self.model.beta, vocabulary=self.model.vocabulary, ids=Strings.of([]),
         )  # fmt: skip
-        waiting: dict[str, Any] = {
-            "words": self.words, "offsets": self.offsets, "z": self.z, "alpha": alpha, "groups": self.groups,
-            "ids": Strings(self.names, self.places),  # type: ignore[arg-type]
+        arrays: dict[str, NDArray[Any] | container.Spool] = none.arrays() | {
+            "words": self.words, "offsets": self.offsets, "z": self.z, "groups": self.groups, "ids.bytes": self.names,
+            "ids.offsets": self.places,
         }  # fmt: skip
-        for name, spool in waiting.items():  # a state does not begin with arrays that wait in files
-            setattr(empty, name, spool)
-        arrays = empty.arrays()
+        if self.rows.size:
+            arrays["alpha"] = self.rows
         meta = {"tokenizer": self.model.meta.get("tokenizer"), "inference": self.about, "tokens": self.n_tokens,
                 "documents": self.n_documents}  # fmt: skip
         parents = {"model": self.model.digest} if self.model.digest else {}

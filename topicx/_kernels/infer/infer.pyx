@@ -221,6 +221,25 @@ def sample_theta(const uint32_t[::1] words, const int64_t[::1] offsets, const ui
                 theta[at.d, k] = <float> (at.theta[k] / norm)
 
 
+def advance(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[::1] keys, const float[:, ::1] rows,
+            const float[:, ::1] alpha, const uint32_t[::1] groups, int64_t sweeps, bint anew, uint16_t[::1] z):
+    """`sweeps` more sweeps of every document's chain from the topics z, which change; anew: tokens have none yet."""
+    cdef int64_t i
+    cdef Walk at = Walk(words, offsets, keys, rows, alpha, groups)
+    cdef uint16_t *topic
+    with nogil:
+        while at.next():
+            if at.length > 0:
+                topic = &z[at.offsets[at.d]]
+                if anew:
+                    for i in range(at.length):
+                        topic[i] = NONE
+                else:
+                    at.restore(topic)
+                for i in range(sweeps):
+                    at.sweep(topic, at.length, True)
+
+
 cdef inline double dot(const double *theta, const float *row, int64_t width) noexcept nogil:
     """Sums in 8 lanes, then across them in a fixed tree."""
     cdef double a0 = 0, a1 = 0, a2 = 0, a3 = 0, a4 = 0, a5 = 0, a6 = 0, a7 = 0

@@ -257,7 +257,8 @@ cdef class Words:
     cdef Py_ssize_t arena_room, starts_room, buffer_room, out_room, wide_room, formed_room, n_out
     cdef uint64_t mask
     cdef Py_ssize_t count
-    cdef bint frozen
+    cdef bint frozen, borrowed
+    cdef Words owner         # where `borrowed`: whose arena, starts and slots these are
     cdef readonly int64_t noise  # the id of all words that are left out for their form; -1: none was asked for
     cdef readonly Py_ssize_t least
     cdef readonly bint numbers
@@ -281,9 +282,10 @@ cdef class Words:
         self.noise, self.least, self.numbers = -1, 1, True
 
     def __dealloc__(self):
-        free(self.arena)
-        free(self.starts)
-        free(self.slots)
+        if not self.borrowed:
+            free(self.arena)
+            free(self.starts)
+            free(self.slots)
         free(self.buffer)
         free(self.out)
         free(self.wide)
@@ -304,6 +306,20 @@ cdef class Words:
 
     def freeze(self):
         self.frozen = True
+
+    def shared(self):
+        """The same words for another thread: one table, to which neither adds a word from now on, and scratch of its
+        own."""
+        cdef Words other = Words()
+        free(other.arena)
+        free(other.starts)
+        free(other.slots)
+        self.frozen = other.frozen = other.borrowed = True
+        other.owner = self.owner if self.borrowed else self
+        other.arena, other.starts, other.slots = self.arena, self.starts, self.slots
+        other.mask, other.count = self.mask, self.count
+        other.noise, other.least, other.numbers = self.noise, self.least, self.numbers
+        return other
 
     def word(self, Py_ssize_t index):
         """The word of an id."""

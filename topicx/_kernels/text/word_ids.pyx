@@ -32,13 +32,13 @@ def settle_word_ids(const uint32_t[::1] ids, const int64_t[::1] lengths, const u
     `numbers`, they are the words that the ids stand for.
 
     `tokens` and `documents` grow by each word's frequency and document frequency; `last` remembers the last document
-    of each word. `out_lengths` and `out_unknown` are the kept and the unknown tokens of each document. Returns how many
+    of each word; of no length they are left alone. `out_lengths` and `out_unknown` are the kept and the unknown tokens of each document. Returns how many
     tokens were kept, how many were stop words, and how many were noise.
     """
     cdef Py_ssize_t d, i = 0, end = 0, kept = 0, before, at
     cdef Py_ssize_t n_pairs = pair_keys.shape[0]
     cdef int64_t unknown = 0, stopped = 0, noise = 0
-    cdef bint named = numbers.shape[0] > 0
+    cdef bint named = numbers.shape[0] > 0, counted = tokens.shape[0] > 0
     cdef uint32_t w
     with nogil:
         for d in range(lengths.shape[0]):
@@ -62,10 +62,11 @@ def settle_word_ids(const uint32_t[::1] ids, const int64_t[::1] lengths, const u
                 else:
                     out[kept] = w
                     kept += 1
-                    tokens[w] += 1
-                    if last[w] != document + d:
-                        last[w] = document + d
-                        documents[w] += 1
+                    if counted:
+                        tokens[w] += 1
+                        if last[w] != document + d:
+                            last[w] = document + d
+                            documents[w] += 1
             out_lengths[d] = kept - before
             out_unknown[d] = unknown
     return kept, stopped, noise

@@ -396,6 +396,24 @@ class Encoder:
         `stopped`."""
         return self.settle(*self.tokenizer.ids(texts, self.words))
 
+    def word_ids(
+        self, texts: Sequence[str] | None, words: Sequence[Sequence[str]] = ()
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+        """Ids of these texts (None: of these lists of words), their number in each document, and the unknown words of
+        each. Nothing is counted or changed, so that threads may share the encoder."""
+        table = self.words.shared()
+        if texts is None:
+            ids, lengths = table.encode_words(list(words))
+        else:
+            ids, lengths = self.tokenizer.ids(texts, table)
+        out, out_lengths = np.empty(len(ids), np.uint32), np.empty(len(lengths), np.int64)
+        unknown, nothing = np.empty(len(lengths), np.int64), np.zeros(0, np.int64)
+        kept, _, _ = settle_word_ids(
+            ids, lengths, NO_NUMBERS, self.flags, self.pairs.keys, self.pairs.values, 0, nothing, nothing, nothing,
+            out, out_lengths, unknown,
+        )  # fmt: skip
+        return out[:kept], out_lengths, unknown
+
     def settle(
         self, ids: NDArray[np.uint32], lengths: NDArray[np.int64], begun: int = 0
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:

@@ -1,0 +1,1 @@
+"""What topics of documents have to do with what the documents have, and how sure that is."""

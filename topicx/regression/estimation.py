@@ -1,0 +1,157 @@
+"""Effects of what documents have on their topics: documents swept with the topics held, under a prior that knows the
+formula's columns; a regression of E[θ] for each draw; the draws pooled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx.design.design import Design
+from topicx.design.formula import Formula
+from topicx.engines.threads import Engine, engine_of
+from topicx.errors import InputError
+from topicx.estimate.topic_alignment import align_topics
+from topicx.model import Model
+from topicx.predict.topic_rows import FixedTopics
+from topicx.regression.arrangement import Arranged, Bag, arrange_documents
+from topicx.regression.regressions import Regressions
+from topicx.regression.topic_chain import TopicChain
+from topicx.sampling import random_streams
+
+Floats = NDArray[np.float64]
+
+FAMILIES, WEIGHTS, UNCERTAINTIES = ("linear", "logit"), ("documents", "tokens"), ("local", "global", "none")
+
+
+@dataclass(frozen=True)
+class EffectSettings:
+    """How effects are estimated."""
+
+    family: str = "linear"
+    se: str = "robust"
+    """robust, classical, or cluster:COLUMN."""
+    weights: str = "documents"
+    """documents, tokens, or a column."""
+    draws: int = 20
+    lag: int = 8
+    """Sweeps between draws."""
+    burn_in: int = 80
+    uncertainty: str = "local"
+    missing: str = "drop"
+    groups_max: int = 20_000
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            raise InputError(f"family: {self.family!r} must be linear or logit")
+        if self.se not in ("robust", "classical") and not self.se.startswith("cluster:"):
+            raise InputError(f"se: {self.se!r} must be robust, classical or cluster:COLUMN")
+        if self.se == "classical" and (self.weights != "documents" or self.family != "linear"):
+            raise InputError("se: classical errors are for linear fits in which documents weigh alike; take robust")
+        if self.uncertainty not in UNCERTAINTIES:
+            raise InputError(f"uncertainty: {self.uncertainty!r} must be local, global or none")
+        if self.missing not in ("drop", "refuse"):
+            raise InputError(f"missing: {self.missing!r} must be drop or refuse")
+        for name, least in (("draws", 2), ("lag", 1), ("burn_in", 1), ("groups_max", 2)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name}: {getattr(self, name)} must be at least {least}")
+
+    @property
+    def cluster(self) -> str | None:
+        return self.se.removeprefix("cluster:") if self.se.startswith("cluster:") else None
+
+
+@dataclass(frozen=True)
+class EffectDraws:
+    """The fits of all draws, in orthogonal columns (`Basis`)."""
+
+    coefficients: Floats
+    """draws × topics × columns"""
+    variances: Floats
+    """draws × topics × columns × columns: with other documents and other θ, given the words' topics."""
+    regressions: Regressions
+    arranged: Arranged
+    models: int
+    """Draws come from so many models, one after another."""
+    accepted: float
+    """The share of proposals of λ that were accepted."""
+    prior_weight: float
+    """Mean Σα over documents."""
+
+    @property
+    def freedom(self) -> float:
+        return self.regressions.freedom
+
+
+def draw_effects(
+    models: Sequence[Model],
+    bag: Bag,
+    formula: str | Formula | Design,
+    settings: EffectSettings,
+    threads: int | Engine = 0,
+) -> EffectDraws:
+    """Fits of draws of these models' topics, all in the order of the first model's."""
+    if settings.uncertainty == "global" and len(models) < 2:
+        raise InputError("uncertainty: global needs several models or states of the same documents")
+    if settings.uncertainty != "global" and len(models) > 1:
+        raise InputError("uncertainty: several models are for global")
+    arranged = _arrange(models[0], bag, formula, settings)
+    _check_sizes(arranged, settings)
+    errors = "cluster" if settings.cluster else settings.se
+    regressions = Regressions(arranged.basis(), arranged.cells, settings.family, errors)
+    engine = engine_of(threads)
+    values, variances, accepted, weight = [], [], [], 0.0
+    for number, model in enumerate(models):
+        mine = arranged if number == 0 else _arrange(model, bag, formula, settings)
+        if not np.array_equal(mine.order, arranged.order):
+            raise InputError("uncertainty: the models know words of different documents: give models of one corpus")
+        order = np.arange(model.n_topics) if number == 0 else _matched(models[0], model)
+        seed = random_streams.stream_key(settings.seed, number) if number else settings.seed
+        chain = TopicChain(
+            FixedTopics(model), mine.words, mine.offsets, mine.prior_rows, mine.groups, engine, seed,
+            settings.uncertainty != "none",
+        )  # fmt: skip
+        for draw in chain.run(settings.burn_in, settings.draws, settings.lag):
+
+            def sums(draw: Any = draw, mine: Arranged = mine) -> Any:
+                return mine.cells.sums(draw.counts, draw.alpha, mine.groups, mine.lengths)
+
+            fit = regressions.fit(sums)
+            more = 0 if settings.uncertainty == "none" else fit.within
+            values.append(fit.coefficients[order])
+            variances.append((fit.sampling + more)[order])
+        accepted += chain.accepted
+        weight = float(chain.alpha.sum(axis=1)[mine.groups].mean())
+    means = np.stack(values)
+    if settings.uncertainty == "none":
+        means = np.broadcast_to(means.mean(axis=0), means.shape)
+    return EffectDraws(
+        means, np.stack(variances), regressions, arranged, len(models), float(np.mean(accepted or [1.0])), weight
+    )  # fmt: skip
+
+
+def _arrange(model: Model, bag: Bag, formula: str | Formula | Design, settings: EffectSettings) -> Arranged:
+    return arrange_documents(
+        model, bag, formula, cluster=settings.cluster, weights=settings.weights, missing=settings.missing,
+        groups_max=settings.groups_max,
+    )  # fmt: skip
+
+
+def _check_sizes(arranged: Arranged, settings: EffectSettings) -> None:
+    columns = arranged.basis().rows.shape[1]
+    if arranged.cells.documents <= columns:
+        raise InputError(f"{arranged.cells.documents:,} documents are too few for {columns} columns of the design")
+    if settings.cluster is not None and arranged.cells.clusters[-1] < 1:
+        raise InputError(f"se: all documents have one value of {settings.cluster!r}: clusters need two at least")
+
+
+def _matched(first: Model, other: Model) -> NDArray[np.int64]:
+    """The other model's topic for each of the first's."""
+    if first.n_topics != other.n_topics:
+        raise InputError(f"uncertainty: models of {first.n_topics} and of {other.n_topics} topics cannot be compared")
+    return np.array([pair.b for pair in align_topics(first, other) if pair.a is not None], np.int64)

@@ -1,0 +1,140 @@
+"""Predicted shares of topics where documents had other values: marginal standardisation. The columns named get the
+values asked for in every document, all others keep theirs, and what the regression predicts is averaged over documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from topicx.corpus.table import Column, Names, Numbers, Table
+from topicx.design.covariates import Columns, levels_of, numbers_of
+from topicx.design.design import Design
+from topicx.errors import InputError
+from topicx.regression.crossed_sums import Floats, summed
+from topicx.regression.estimation import EffectDraws
+from topicx.regression.pooling import Pooled, pool_draws
+
+POINTS = 50
+"""Values of a curve."""
+Values = Mapping[str, Any]
+
+
+class ShareForecast:
+    """What a regression predicts for the documents that it was fitted to, with some of their values changed."""
+
+    def __init__(self, draws: EffectDraws, table: Table) -> None:
+        self.draws, self.table = draws, table
+        arranged = draws.arranged
+        self.design = arranged.design
+        cells = arranged.cells
+        rows = cells.rows[cells.of_document]
+        first = np.unique(rows, return_index=True)[1]
+        self.examples: Columns = table.take(arranged.order[first]).only(self.design.wants)
+        self.weights = np.bincount(rows, cells.weights, len(first))
+
+    def points(self, name: str) -> list[Any]:
+        """The values of a curve: from the least to the greatest, or all levels."""
+        check_values(self.design, name, ())
+        if name in self.design.levels:
+            return sorted(self.design.levels[name])
+        values = numbers_of(self.examples, name)
+        return np.linspace(values.min(), values.max(), POINTS).tolist()
+
+    def shares(self, values: Values) -> Pooled:
+        """The mean share of each topic where all documents have these values."""
+        means, slopes = self._each(values)
+        return self._pooled(means, slopes)
+
+    def difference(self, one: Values, other: Values) -> Pooled:
+        """The first mean shares less the second ones."""
+        (a, slopes_a), (b, slopes_b) = self._each(one), self._each(other)
+        return self._pooled(a - b, slopes_a - slopes_b)
+
+    def counted(self, values: Values) -> tuple[int | None, int | None]:
+        """Documents and tokens with just these values; None where a value is in none."""
+        arranged = self.draws.arranged
+        rows = arranged.cells.rows[arranged.cells.of_document]
+        match = np.ones(len(self.weights), bool)
+        for name, value in values.items():
+            if name in self.design.levels:
+                levels = levels_of(self.examples, name)
+                match &= np.array([*(level == str(value) for level in levels.names), False])[levels.codes]
+            else:
+                match &= numbers_of(self.examples, name) == float(value)
+        chosen = match[rows]
+        if not chosen.any():
+            return None, None
+        return int(chosen.sum()), int(arranged.lengths[chosen].sum())
+
+    def _changed(self, values: Values) -> Columns:
+        found: dict[str, Column] = dict(self.examples)
+        for name, value in values.items():
+            check_values(self.design, name, [value])
+            if name in self.design.levels:
+                found[name] = Names.of([str(value)] * len(self.weights))
+            else:
+                found[name] = Numbers(np.full(len(self.weights), as_number(name, value)))
+        return found
+
+    def _each(self, values: Values) -> tuple[Floats, Floats]:
+        """Mean predictions (draws × topics), and their derivatives by the coefficients (draws × topics × columns)."""
+        design = self.design.rows(self._changed(values), len(self.weights))
+        if not design.kept.all():
+            raise InputError("the formula has no value there: " + "; ".join(design.notes))
+        size = np.bincount(design.groups, self.weights, len(design.distinct)) / self.weights.sum()
+        z = self.draws.regressions.basis.of_design(design.distinct)
+        means, slopes = [], []
+        for coefficients in self.draws.coefficients:
+            means.append((size[:, None] * self.draws.regressions.means(z, coefficients)).sum(axis=0))
+            slopes.append(summed(z, size[:, None] * self.draws.regressions.slopes(z, coefficients)))
+        return np.stack(means), np.stack(slopes)
+
+    def _pooled(self, means: Floats, slopes: Floats) -> Pooled:
+        bent = (self.draws.variances * slopes[:, :, None, :]).sum(axis=3)
+        return pool_draws(means, (bent * slopes).sum(axis=2), self.draws.freedom, self.draws.models)
+
+
+def check_values(design: Design, name: str, values: Sequence[Any]) -> None:
+    """InputError where a formula has no such column, or its factor no such level."""
+    if name not in design.wants:
+        raise InputError(f"{name!r} is not in the formula, which has {', '.join(design.wants) or 'no column'}")
+    for value in values:
+        if name not in design.levels:
+            as_number(name, value)
+        elif str(value) not in design.levels[name]:
+            raise InputError(f"{name}={value}: there is no such level, but {', '.join(design.levels[name][:20])}")
+
+
+def as_number(name: str, value: Any) -> float:
+    """A value of a column of numbers, or a date as a year."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        from topicx.corpus.time_texts import parse_time
+        from topicx.design.covariates import in_years
+
+        try:
+            found = float(in_years(np.array([parse_time(str(value))[1]]))[0])
+        except ValueError:
+            raise InputError(f"{name}={value}: it is to be a number, or a date") from None
+    if not np.isfinite(found):
+        raise InputError(f"{name}={value}: it is to be a number")
+    return found
+
+
+def all_combinations(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Each value of each column with each of the others."""
+    return [dict(zip(values, chosen)) for chosen in product(*values.values())]
+
+
+def told_values(values: Values) -> str:
+    """Values as a table has them: year=1990, party=A."""
+    return ", ".join(f"{name}={_told(value)}" for name, value in values.items())
+
+
+def _told(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
