@@ -115,7 +115,7 @@ def command(
     else:
         click.echo(text)
     if plot_file:
-        comparison_views.plot_comparison(result, plot_file)
+        picture_files.write_picture(comparison_views.draw_comparison(result), plot_file, dpi=150)
     if output:
         folder = Path(output)
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ def command(
             with atomic_output(folder / name, binary=False) as out:
                 out.write(content + "\n")
         if picture_files.can_plot():
-            comparison_views.plot_comparison(result, folder / "bench.png")
+            picture_files.write_picture(comparison_views.draw_comparison(result), folder / "bench.png", dpi=150)
         else:
             print_note("bench.png is not written: plots need matplotlib (pip install 'topicx[plot]')", quiet=quiet)
 

@@ -99,8 +99,8 @@ class TrainingReporter(ChainListener):
 
     def train_chain(self, series: ChainSeries) -> bool:
         """Run the chain with progress until it ends or is stopped; its topics are shown every so many sweeps."""
-        from topicx.cli.topics import describe_topics
         from topicx.sampling.sweep_loop import Interrupted
+        from topicx.views.topic_descriptions import describe_topics
 
         run, log, stopper, show_topics = series.run, self.log, self.stopper, self.show_topics
         chain = run.chain

@@ -44,7 +44,7 @@ class Log:
             progress.message(f"sweep {event.step.sweep}: {objective} {event.score:.4f}, {seconds:.1f} s{figures}")
 
     def topics(self, progress: Progress, sweep: int, rows: list[dict[str, Any]]) -> None:
-        """The topics as they are after this sweep (see `topicx.cli.topics.describe_topics`)."""
+        """The topics as they are after this sweep (see `topicx.views.topic_descriptions`)."""
         if self.quiet:
             return
         lines = [f"topics after {sweep} sweeps:"]

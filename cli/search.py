@@ -93,7 +93,8 @@ def command(
 
     check_outputs([plot_file, cells], [corpus])
     check_model(settings["model"])
-    kind = check_plot(plot_file) if plot_file else ""
+    if plot_file:
+        check_plot(plot_file)
     numbers = check_numbers(parse_list("topics", topics, int))
     settings["alpha"] = priors.parse_alpha(settings["alpha"], numbers[0])
     if not isinstance(settings["alpha"], float | int | None):
@@ -131,7 +132,7 @@ def command(
     if as_json:
         print_json({"table": found.table(), "rows": found.rows})
     if plot_file and found.rows:
-        _draw_figure(found, plot_file, kind)
+        _draw_figure(found, plot_file)
     if found.stopped:
         rest = f"; to go on: the same command (--cells {cells})" if cells else " (--cells FILE keeps them)"
         print_note(f"stopped after {len(found.rows)} of {len(numbers)} numbers of topics{rest}")
@@ -139,14 +140,14 @@ def command(
     print_note(CLOSING, quiet=quiet)
 
 
-def _draw_figure(found: Search, path: str, kind: str) -> None:
+def _draw_figure(found: Search, path: str) -> None:
     from matplotlib.figure import Figure
 
     from topicx.views.picture_files import write_picture
 
     figure = Figure(figsize=(10, 6), layout="constrained")
     found.plot(figure)
-    write_picture(figure, path, kind)
+    write_picture(figure, path)
 
 
 def _format_row(row: dict[str, Any]) -> str:

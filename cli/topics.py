@@ -90,6 +90,8 @@ def command(
         refuse_given(("sort", "probabilities", "documents"), "does not go with --coefficients")
         _coefficients(loaded, words, as_json, chosen)
         return
+    from topicx.views.topic_descriptions import describe_topics
+
     rows = describe_topics(loaded, words, documents, metadata)
     rows = [row for row in rows if (row["topic"] in chosen if chosen else loaded.shown[row["topic"]])]
     if sort == "weight":
@@ -113,35 +115,6 @@ def command(
 
 def _as_text(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
-
-
-def describe_topics(model: Model, words: int = 10, documents: int = 3, metadata: str = "all") -> list[dict[str, Any]]:
-    """Each topic as plain data: what every report prints."""
-    from topicx.views.example_columns import carried_by_examples
-
-    top = model.top_words(words)
-    weights = model.topic_weights
-    carries = carried_by_examples(model, metadata) if documents else []
-    rows: list[dict[str, Any]] = []
-    for topic in range(model.n_topics):
-        examples: list[dict[str, Any]] = []
-        for rank in range(min(documents, model.example_documents.shape[1])):
-            if model.example_documents[topic, rank] < 0:
-                break
-            flat = topic * model.example_documents.shape[1] + rank
-            snippet = model.example_snippets[flat] if len(model.example_snippets) else ""
-            carried = {"metadata": carries[flat]} if carries else {}
-            weight = round(float(model.example_weights[topic, rank]), 6)
-            examples.append({"id": model.example_ids[flat], "weight": weight, **carried, "snippet": snippet})
-        rows.append({
-            "topic": topic,
-            **({"name": model.topic_names[topic]} if len(model.topic_names) and model.topic_names[topic] else {}),
-            "weight": round(float(weights[topic]), 8),
-            "alpha": float(model.alpha[0, topic]),
-            "words": [{"word": word, "probability": round(value, 8)} for word, value in top[topic]],
-            "documents": examples,
-        })  # fmt: skip
-    return rows
 
 
 def _label_topics(model: Model, number: int, probabilities: bool, as_json: bool) -> None:

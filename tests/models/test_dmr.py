@@ -16,6 +16,7 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.completion import completion
 from topicx.model import Model
+from topicx.model_registry import make_definition
 from topicx.models.dmr import constant_weights, design_of, measures
 from topicx.predict.inference import infer
 from topicx.run import Result, Run
@@ -265,6 +266,28 @@ def test_a_state_of_it_begins_another_run_and_makes_a_model(tmp_path: Path) -> N
     run_topicx("estimate", tmp_path / "s.state", "-o", tmp_path / "again.model", "-q")
     again = Model.load(str(tmp_path / "again.model"))
     assert np.array_equal(again.side["coefficients"], result.model.side["coefficients"])
+
+
+def test_states_of_a_chain_are_averaged_with_their_coefficients(tmp_path: Path) -> None:
+    corpus = parties(60)
+    own = {"formula": FORMULA, "coefficients": "sample", "coefficients_burn_in": 10}
+    states = []
+    for iterations in (40, 60):
+        state = train(corpus, own, iterations=iterations, seed=2).state
+        state.save(str(tmp_path / f"{iterations}.state"))
+        states.append(state)
+    told = run_topicx("estimate", "40.state", "60.state", "-o", "mean.model", "-q", cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    mean = Model.load(str(tmp_path / "mean.model"))
+    draws = sum(len(state.side["coefficient_draws"]) for state in states)
+    assert mean.side["coefficient_draws"].shape == (draws, 4, 3)
+    definition = make_definition("dmr", own)
+    order = np.array([2, 0, 1, 3])
+    found = definition.pooled_side([state.side for state in states], [np.arange(4), order])
+    wanted = (states[0].side["coefficients"] + states[1].side["coefficients"][order]) / 2
+    assert np.allclose(found["coefficients"], wanted)
+    one = definition.pooled_side([train(corpus).state.side, states[1].side], [np.arange(4), order])
+    assert "coefficient_draws" not in one
 
 
 def test_the_command_line(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_control_characters_in_pictures(here: Path) -> None:
 
     figure = figures.Figure()
     figure.subplots().set_title("wo\x01rd\x0b of\na topic")
-    write_picture(figure, "a.svg", "svg")
+    write_picture(figure, "a.svg")
     minidom.parse("a.svg")
 
 

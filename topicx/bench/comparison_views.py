@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
+from typing import TYPE_CHECKING
 
 from topicx.bench.comparison import Comparison, Trial
 from topicx.bench.peer_programs import PEERS
-from topicx.views.picture_files import check_plot, write_picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def comparison_table(result: Comparison) -> str:
@@ -71,9 +73,8 @@ def _format_figure(value: float | None, scale: float, digits: int) -> str:
     return "-" if value is None else f"{value * scale:,.{digits}f}"
 
 
-def plot_comparison(result: Comparison, path: str | os.PathLike[str]) -> None:
+def draw_comparison(result: Comparison) -> Figure:
     """Perplexity and likelihood against seconds of training."""
-    kind = check_plot(path)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.5), layout="constrained")
@@ -107,4 +108,4 @@ def plot_comparison(result: Comparison, path: str | os.PathLike[str]) -> None:
     settings = result.settings
     title = f"{result.corpus['tokens']:,} tokens, K={settings.topics}, {settings.threads} thread(s)"
     figure.suptitle(title, fontsize=11)
-    write_picture(figure, path, kind, 150)
+    return figure

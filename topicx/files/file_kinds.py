@@ -103,6 +103,9 @@ _META = {
     "model": lambda value: isinstance(value, str),
     "own": lambda value: isinstance(value, dict),
     "covariates": lambda value: isinstance(value, dict),
+    "keywords": lambda value: (
+        isinstance(value, dict) and is_list_of(value.get("names", [])) and is_list_of(value.get("missing", []))
+    ),
     "estimator": lambda value: isinstance(value, dict),
     "documents": is_whole_number,
     "part": is_whole_number,
@@ -151,7 +154,7 @@ def _checkpoint_sides(meta: Mapping[str, Any]) -> tuple[Array, ...]:
     )
 
 
-_RUN = ("covariates", "options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
+_RUN = ("covariates", "keywords", "options", "model", "own", "estimator", "documents", "tokens", "mallet", "groups")
 
 
 def _make_common_check(*names: str) -> Any:

@@ -18,6 +18,7 @@ GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NE
     "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "proposals", "new-topics",
     "bound", "softens",
 )  # fmt: skip
+WHOLE, KEYWORDS = "whole", "keywords"
 LACKS = {
     GROUPS: "knows one α for all documents",
     GROWS: "starts at random: it cannot begin with a part of the documents",
@@ -31,6 +32,8 @@ LACKS = {
     NEW_TOPICS: "has a fixed number of topics",
     BOUND: "has no bound for collections",
     SOFTENS: "cannot begin with the assignments of cvb0",
+    WHOLE: "gives every token a topic of its own",
+    KEYWORDS: "knows no keywords of topics",
 }
 """The capabilities, and what is said of a sampler without one.
 
@@ -39,7 +42,8 @@ conditional modes. samples: its states are samples, of which an average makes se
 decide how much can run at once. paths: several assignments of the corpus share the counts. allowed: a document may
 have some of the topics only. factor: f_d(k) in the token's distribution. proposals: of several kinds. new-topics: K can
 change between sweeps. bound: the proportions of collections are in its bound. softens: can begin with topics drawn from
-soft assignments.
+soft assignments. whole: all tokens of a document have one topic.
+keywords: topics have a second distribution, over their keywords.
 """
 
 
@@ -117,6 +121,10 @@ VARIANTS += [
           "topicx.sampling.samplers.supervised:Supervised", _FACTOR, most=200),
     Entry("light", MH, "proposals of documents, words and classifiers, in constant time",
           "topicx.sampling.samplers.supervised:LightSupervised", _FACTOR | {PROPOSALS}),
+    Entry("dense", EXACT, "every topic of every token, and its keywords",
+          "topicx.sampling.samplers.keyword_topics:KeywordTopics", frozenset({GROUPS, SAMPLES, KEYWORDS})),
+    Entry("dense", EXACT, "every topic of every document, all its words together",
+          "topicx.sampling.samplers.whole_documents:WholeDocuments", frozenset({SAMPLES, WHOLE})),
 ]  # fmt: skip
 
 _PREFERRED = ("sparse",)

@@ -22,8 +22,6 @@ from topicx.views.picture_files import check_plot, write_picture
 
 Floats = NDArray[np.float64]
 
-MANY = 12
-"""Groups, from which on a picture has shades instead of bars."""
 PRIOR = 500.0
 """The tokens that a topic's own word shares count as, beside those of a collection, in contrasts."""
 
@@ -316,34 +314,7 @@ def plot_mixtures(
     chosen : sequence of int, optional
         Topics to draw instead of the largest.
     """
-    kind = check_plot(path)
-    from matplotlib.figure import Figure
+    check_plot(path)
+    from topicx.views.mixture_figures import draw_mixtures
 
-    from topicx.views import topic_pictures
-
-    names = topic_pictures.topic_names(model)
-    if by_time and len(found.names) > 1:
-        some = [list(chosen)]
-        if not chosen:
-            trends = [trend for trend in found.trends(True) if model.shown[trend.topic]]
-            some = [[t.topic for t in trends[:topics]], [t.topic for t in trends[::-1][:topics]]]
-        figure = Figure(figsize=(5.5 * len(some) + 1, 4.5), layout="constrained")
-        panels = figure.subplots(1, len(some), squeeze=False, sharey=True)[0]
-        for panel, title, each in zip(panels, ("rising", "falling") if not chosen else ("",), some, strict=True):
-            topic_pictures.draw_lines(panel, found, each, names)
-            panel.set_title(title)
-    elif len(found.names) > MANY:
-        figure = Figure(figsize=(9, 0.22 * len(found.names) + 2.5), layout="constrained")
-        topic_pictures.draw_shades(
-            figure.subplots(), found, list(chosen) or topic_pictures.largest_topics(model, found, 12), names
-        )
-    else:
-        rows = len(found.names)
-        figure = Figure(figsize=(max(6, 0.18 * found.mean.shape[1] + 3), 1.6 * rows + 0.8), layout="constrained")
-        panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-        for j, panel in enumerate(panels):
-            topic_pictures.draw_bars(
-                panel, found, j, names, min(topics, 3), chosen or np.flatnonzero(model.shown).tolist()
-            )
-        panels[-1].set_xlabel("topic")
-    write_picture(figure, path, kind)
+    write_picture(draw_mixtures(model, found, by_time, topics, chosen), path)

@@ -1,4 +1,4 @@
-"""Pictures: whether they can be drawn, and of what kind."""
+"""Files of pictures: whether they can be drawn, of what kind they are, and writing them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ def check_plot(path: str | os.PathLike[str]) -> str:
     return kind
 
 
-def write_picture(figure: Figure, path: str | os.PathLike[str], kind: str, dpi: int = 120) -> None:
-    """Write a figure; control characters in its texts (words may have them) are marked, for no SVG has them."""
+def write_picture(figure: Figure, path: str | os.PathLike[str], dpi: int = 120) -> None:
+    """Write a figure as the picture that the name asks for. Control characters in its texts (words may have them) are
+    marked, for no SVG has them."""
+    kind = check_plot(path)
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):

@@ -1,4 +1,4 @@
-"""Topics over time as plain data and as a picture (see `topicx.evaluate.time_concentration`)."""
+"""Topics over time as plain data (see `topicx.evaluate.time_concentration`)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from topicx.evaluate.time_concentration import TimeConcentration
 from topicx.model import Model
 from topicx.views.picture_files import check_plot, write_picture
-
-SHOWN = 6
-"""Topics whose weights are drawn."""
 
 
 def describe_concentration(model: Model, found: TimeConcentration, words: int) -> dict[str, Any]:
@@ -60,34 +55,7 @@ def plot_concentration(model: Model, several: Mapping[str, TimeConcentration], p
     path : str or path
         File to write: .png, .svg or .pdf.
     """
-    kind = check_plot(path)
-    from matplotlib.figure import Figure
+    check_plot(path)
+    from topicx.views.concentration_figures import draw_concentration
 
-    figure = Figure(figsize=(11, 7), layout="constrained")
-    (first, second), (third, fourth) = figure.subplots(2, 2)
-    found = next(iter(several.values()))
-    axes = {name: one.begins.astype("datetime64[D]") if one.dates else one.begins for name, one in several.items()}
-    axis = axes[next(iter(several))]
-    begins, ends = found.densest()
-    large = np.flatnonzero(found.totals >= found.totals.mean())
-    names = [" ".join(word for word, _ in row) for row in model.top_words(3)]
-    for k in large[np.argsort((ends - begins)[large], kind="stable")[:SHOWN]]:
-        first.plot(axis, found.weights[:, k], linewidth=1, label=f"{k} {names[k]}")
-    first.set(title="weights of the most concentrated topics", xlabel="time", ylabel="weight", ylim=(0, None))
-    first.legend(fontsize=7)
-    longest = max(float(np.nanquantile(one.lengths, 0.98)) for one in several.values())
-    for name, one in several.items():
-        label = name or None
-        second.plot(axes[name], one.entropy, linewidth=1, label=label)
-        buckets = one.edges.shape[1] - 1
-        third.hist(one.lengths[one.totals > 0].reshape(-1), np.linspace(0, longest, 50), histtype="step", label=label)
-        fourth.plot(np.sort(one.totals)[::-1], linewidth=1, label=label)
-    third.axvline(len(found.names) / buckets, color="0.5", linestyle=":", label="mean")
-    second.set(title="entropy of spans", xlabel="time", ylabel="nats")
-    third.set(title=f"intervals with 1/{buckets} of a topic's weight", xlabel="length in spans", ylabel="intervals")
-    fourth.set(title="weights of topics", xlabel="topics, by weight", ylabel="weight", yscale="log")
-    third.legend(fontsize=7)
-    if len(several) > 1:
-        second.legend(fontsize=7)
-        fourth.legend(fontsize=7)
-    write_picture(figure, path, kind)
+    write_picture(draw_concentration(model, several), path)

@@ -1,0 +1,180 @@
+"""Gibbs sampling of topics with keywords (the kernel: `topicx._kernels.gibbs.keyword`): of every token its topic, and
+whether it is one of the topic's keywords.
+
+The second stands in the state's side array `keyed`, a number a token; which words are keywords of which topics in
+`keyword_words` and `keyword_topics`, a pair an entry, by word and topic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels.gibbs import keyword as kernel
+from topicx.engines.threads import Engine
+from topicx.files.schema import require_consistent
+from topicx.sampling import random_streams
+from topicx.sampling.joint_likelihood import joint_log_likelihood
+from topicx.sampling.method import Method
+from topicx.sampling.run_options import Options
+from topicx.sampling.special_functions import gammaln
+from topicx.sampling.updates.prior_fixed_points import CountedWords, WordStatistics
+from topicx.state import NONE, Csr, State, document_topics
+
+LANES = 16
+Floats = NDArray[np.float64]
+
+
+class KeywordCounts:
+    """Tokens' topics, and what is counted of them: n0_kw (a row a word), n0_k; n1 of each keyword entry and topic."""
+
+    def __init__(self, state: State) -> None:
+        side = state.side
+        self.words, self.offsets = np.ascontiguousarray(state.words), np.ascontiguousarray(state.offsets)
+        self.groups = np.ascontiguousarray(state.groups)
+        width = -(-state.n_topics // LANES) * LANES
+        self.n_topics, self.n_words = state.n_topics, state.n_words
+        self.rows = np.zeros((max(state.n_words, 1), width), np.int32)
+        self.totals, self.keyed_totals = np.zeros(width, np.int64), np.zeros(width, np.int64)
+        self.entry_words, self.entry_topics = side["keyword_words"], side["keyword_topics"]
+        per_word = np.bincount(self.entry_words, minlength=len(self.rows))
+        self.starts = np.concatenate([[0], np.cumsum(per_word)]).astype(np.int64)
+        self.of = np.append(self.entry_topics, 0).astype(np.uint16)  # one more: there is a first, if there are none
+        self.counts = np.zeros(len(self.of), np.int64)
+        self.lengths = np.bincount(self.entry_topics, minlength=width).astype(np.int64)
+        self.a, self.b, self.kappa = (float(value) for value in side["keyword_prior"])
+        self.z, self.keyed = np.full(state.n_tokens, NONE, np.uint16), np.zeros(state.n_tokens, np.uint8)
+        self.set_priors(state.alpha, state.beta)
+
+    def set_priors(self, alpha: Floats, beta: Floats) -> None:
+        self.alpha, self.beta = np.ascontiguousarray(alpha), beta.astype(np.float32)
+        self.beta_sum = float(beta.sum())
+        self.sweeper = kernel.Sweeper(
+            self.rows, self.totals, self.keyed_totals, self.starts, self.of, self.counts, self.lengths, self.alpha,
+            self.beta, self.beta_sum, self.a, self.b, self.kappa,
+        )  # fmt: skip
+
+    def adopt(self, z: NDArray[np.uint16], keyed: NDArray[np.uint8]) -> None:
+        """Take these topics, and which tokens are keywords."""
+        self.z, self.keyed = z, keyed
+        strange = kernel.count(
+            self.words, z, keyed, self.starts, self.of, self.rows, self.totals, self.keyed_totals, self.counts
+        )
+        require_consistent(not strange, "tokens that are keywords of topics without them")
+
+    def sweep(self, key: int) -> int:
+        """A new topic for every token; returns how many changed."""
+        return int(self.sweeper.sweep(self.words, self.offsets, self.groups, self.z, self.keyed, key))
+
+    def conditionals(self, begin: int, end: int, documents: Floats, by_word: Floats, by_keyword: Floats) -> None:
+        """Add what a further sweep would draw of these documents' tokens; arrays without rows are not wanted."""
+        self.sweeper.conditionals(
+            self.words, self.offsets, self.groups, self.z, self.keyed, begin, end, documents, by_word, by_keyword
+        )
+
+    def keyword_shares(self) -> Floats:
+        """π of each topic: the mean of its posterior; 0 of topics without keywords."""
+        plain, keyed = self.totals[: self.n_topics], self.keyed_totals[: self.n_topics]
+        has = self.lengths[: self.n_topics] > 0
+        return np.asarray(np.where(has, (keyed + self.a) / (plain + keyed + self.a + self.b), 0.0))
+
+    def regular_topics(self) -> Csr:
+        """n0_kw, as row offsets, topics and counts."""
+        rows = self.rows[: self.n_words, : self.n_topics]
+        indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(rows, axis=1))]).astype(np.int64)
+        words, topics = np.nonzero(rows)
+        return indptr, topics.astype(np.uint16), rows[words, topics].astype(np.int64)
+
+
+def first_keyed(state: State, z: NDArray[np.uint16]) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    """Where tokens begin: those that are keywords in one of their topics (the one that their random topic points at),
+    as keywords."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(state.side["keyword_words"], minlength=state.n_words))])
+    number = np.diff(starts)[state.words]
+    keyed = number > 0
+    z = z.copy()
+    z[keyed] = state.side["keyword_topics"][starts[state.words[keyed]] + z[keyed] % number[keyed]]
+    return z, keyed.astype(np.uint8)
+
+
+class KeywordTopics(Method):
+    """The sampler."""
+
+    objective = "joint log-likelihood per token"
+
+    def __init__(self, state: State, options: Options, engine: Engine) -> None:
+        super().__init__(state, options, engine)
+        self.counts = KeywordCounts(state)
+
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        width = -(-state.n_topics // LANES) * LANES
+        return 4 * state.n_tokens + 4 * state.n_words * width
+
+    def set_priors(self, alpha: Floats, beta: Floats) -> None:
+        super().set_priors(alpha, beta)
+        self.counts.set_priors(alpha, beta)
+
+    def start(self, random: bool) -> None:
+        state, options = self.state, self.options
+        if not random:
+            self.counts.adopt(np.full(state.n_tokens, NONE, np.uint16), np.zeros(state.n_tokens, np.uint8))
+        elif state.placed:
+            self.counts.adopt(np.ascontiguousarray(state.z).copy(), state.side["keyed"].copy())
+        else:
+            z = random_streams.random_topics(state.n_tokens, state.n_topics, options.seed, options.chain)
+            self.counts.adopt(*first_keyed(state, z))
+
+    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
+        options = self.options
+        key = random_streams.stream_key(options.seed, options.chain, random_streams.CELL, step, 0)
+        changed = self.counts.sweep(key)
+        tokens = max(self.state.n_tokens, 1)
+        return {"changed": changed / tokens, "keywords": float(self.counts.keyed.sum()) / tokens}
+
+    def score(self) -> float:
+        counts, state = self.counts, self.state
+        placed = int((counts.z != NONE).sum())
+        if not placed:
+            return 0.0
+        topics = slice(0, state.n_topics)
+        plain, keyed, lengths = counts.totals[topics], counts.keyed_totals[topics], counts.lengths[topics]
+        total = placed * joint_log_likelihood(
+            counts.z, counts.offsets, counts.regular_topics(), plain, state.alpha, counts.groups, state.beta,
+            state.seeds, self.engine,
+        )  # fmt: skip
+        has = lengths > 0
+        a, b, kappa = counts.a, counts.b, counts.kappa
+        total += _log_rising(a, keyed[has]) + _log_rising(b, plain[has]) - _log_rising(a + b, (plain + keyed)[has])
+        total += _log_rising(kappa, counts.counts[:-1]) - _log_rising(lengths[has] * kappa, keyed[has])
+        return total / placed
+
+    def document_topics(self) -> Csr:
+        return document_topics(self.counts.z, self.counts.offsets, self.state.n_topics)
+
+    def word_topics(self) -> Csr:
+        self.sync()
+        return self.state.word_topics()
+
+    def word_statistics(self) -> WordStatistics:
+        """What n0_kw says of β: keywords have a prior of their own."""
+        return CountedWords(self.counts.regular_topics(), self.state.beta, self.state.n_topics)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {}  # topics and keywords are the state's
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.counts.adopt(np.ascontiguousarray(self.state.z).copy(), self.state.side["keyed"].copy())
+
+    def sync(self) -> State:
+        self.state.z = self.counts.z.copy()
+        self.state.side["keyed"] = self.counts.keyed.copy()
+        return self.state
+
+
+def _log_rising(prior: Any, counts: NDArray[np.int64]) -> float:
+    """Σ log Γ(prior + n) / Γ(prior)."""
+    prior = np.broadcast_to(np.asarray(prior, np.float64), counts.shape)
+    return float(np.sum(gammaln(prior + counts) - gammaln(prior))) if len(counts) else 0.0

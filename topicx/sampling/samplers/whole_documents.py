@@ -1,0 +1,148 @@
+"""Gibbs sampling of a mixture: every document has one topic (see the kernel, `topicx._kernels.gibbs.mixture`).
+
+All tokens of a document have its topic, so that states, counts and files are those of any other model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicx._kernels.gibbs import mixture as kernel
+from topicx.engines.threads import Engine
+from topicx.errors import InputError
+from topicx.sampling import random_streams
+from topicx.sampling.joint_likelihood import words_log_likelihood
+from topicx.sampling.method import Method
+from topicx.sampling.run_options import Options
+from topicx.sampling.special_functions import gammaln
+from topicx.state import NONE, Csr, State, document_batches
+
+LANES = 16
+LEAST_BETA = 1e-15
+"""A product of two β must be a number of single precision."""
+
+
+class DocumentCounts:
+    """The documents' topics, and what is counted of them: n_kw (a row a word, all topics), n_k and m_k."""
+
+    def __init__(self, state: State) -> None:
+        if state.beta.min(initial=1.0) < LEAST_BETA:
+            raise InputError(f"beta: a mixture needs {LEAST_BETA:g} or more of each word")
+        self.words, self.offsets = np.ascontiguousarray(state.words), np.ascontiguousarray(state.offsets)
+        self.alpha, self.beta = np.ascontiguousarray(state.alpha[0]), state.beta.astype(np.float32)
+        self.beta_sum = float(state.beta.sum())
+        self.z = np.full(state.n_documents, NONE, np.uint16)
+        width = -(-state.n_topics // LANES) * LANES
+        self.rows = np.zeros((max(state.n_words, 1), width), np.int32)
+        seeds = state.seeds
+        np.add.at(self.rows, (seeds.words, seeds.topics), seeds.counts.astype(np.int32))
+        self.totals = self.rows.sum(axis=0, dtype=np.int64)
+        self.sizes = np.zeros(width, np.int64)
+        self.before = np.zeros(state.n_tokens, np.float32)
+        last, seen = np.zeros(len(self.rows), np.uint32), np.zeros(len(self.rows), np.uint32)
+        kernel.earlier(self.words, self.offsets, last, seen, self.before)
+
+    def adopt(self, z: NDArray[np.uint16]) -> None:
+        """Take these documents' topics (65535: none yet)."""
+        self.z = z
+        kernel.count(self.words, self.offsets, z, self.rows, self.totals, self.sizes)
+
+    def sweep(self, key: int) -> int:
+        """Draw every document's topic anew; returns how many changed."""
+        return kernel.sweep(
+            self.words, self.offsets, self.before, self.alpha, self.beta, self.beta_sum, self.z, self.rows,
+            self.totals, self.sizes, key,
+        )  # fmt: skip
+
+    def probabilities(self, begin: int, end: int) -> NDArray[np.float64]:
+        """p(z_d | all others) of these documents, a row each."""
+        out = np.empty((end - begin, len(self.alpha)))
+        kernel.conditionals(
+            self.words, self.offsets, self.before, self.alpha, self.beta, self.beta_sum, self.z, self.rows,
+            self.totals, self.sizes, begin, end, out,
+        )  # fmt: skip
+        return out
+
+
+def topics_of_documents(state: State) -> NDArray[np.uint16]:
+    """The topic that most tokens of each document have (the lowest of several), 65535 where none has."""
+    found = np.full(state.n_documents, NONE, np.uint16)
+    if not state.placed:
+        return found
+    for begin, end in document_batches(state.offsets, 1 << 20):
+        bounds = state.offsets[begin : end + 1]
+        z = state.z[bounds[0] : bounds[-1]].astype(np.int64)
+        document = np.repeat(np.arange(end - begin), np.diff(bounds))
+        pairs, counts = np.unique(document[z != NONE] * (NONE + 1) + z[z != NONE], return_counts=True)
+        order = np.lexsort((-(pairs % (NONE + 1)), counts, pairs // (NONE + 1)))  # the last of a document is its own
+        found[begin + pairs[order] // (NONE + 1)] = pairs[order] % (NONE + 1)
+    return found
+
+
+class WholeDocuments(Method):
+    """The sampler."""
+
+    objective = "joint log-likelihood per token"
+
+    def __init__(self, state: State, options: Options, engine: Engine) -> None:
+        super().__init__(state, options, engine)
+        self.counts = DocumentCounts(state)
+
+    @classmethod
+    def memory(cls, state: State, options: Options) -> int:
+        width = -(-state.n_topics // LANES) * LANES
+        return 8 * state.n_tokens + 4 * state.n_words * width + 4 * state.n_documents
+
+    def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
+        super().set_priors(alpha, beta)
+        self.counts.alpha, self.counts.beta = np.ascontiguousarray(alpha[0]), beta.astype(np.float32)
+        self.counts.beta_sum = float(beta.sum())
+
+    def start(self, random: bool) -> None:
+        state, options = self.state, self.options
+        z = topics_of_documents(state)
+        if random and not state.placed:
+            z = random_streams.random_topics(state.n_documents, state.n_topics, options.seed, options.chain)
+        self.counts.adopt(z)
+
+    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
+        options = self.options
+        key = random_streams.stream_key(options.seed, options.chain, random_streams.CELL, step, 0)
+        changed = self.counts.sweep(key)
+        used = int(np.count_nonzero(self.counts.sizes))
+        return {"changed": changed / max(self.state.n_documents, 1), "topics_used": float(used)}
+
+    def score(self) -> float:
+        counts, state = self.counts, self.state
+        sizes, alpha = counts.sizes[: state.n_topics], state.alpha[0]
+        tokens = int((counts.totals[: state.n_topics]).sum()) - int(state.seeds.counts.sum())
+        if not tokens:
+            return 0.0
+        total = float(np.sum(gammaln(alpha + sizes) - gammaln(alpha)))
+        total += gammaln(float(alpha.sum())) - gammaln(float(alpha.sum()) + int(sizes.sum()))
+        total += words_log_likelihood(self.word_topics(), counts.totals[: state.n_topics], state.beta, state.seeds)
+        return total / tokens
+
+    def document_topics(self) -> Csr:
+        own = (self.counts.z != NONE) & (self.state.lengths > 0)
+        indptr = np.concatenate([[0], np.cumsum(own)]).astype(np.int64)
+        return indptr, self.counts.z[own], self.state.lengths[own].astype(np.int64)
+
+    def word_topics(self) -> Csr:
+        rows = self.counts.rows[: self.state.n_words, : self.state.n_topics]
+        indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(rows, axis=1))]).astype(np.int64)
+        words, topics = np.nonzero(rows)
+        return indptr, topics.astype(np.uint16), rows[words, topics].astype(np.int64)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {}  # the documents' topics are those of their tokens
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.counts.adopt(topics_of_documents(self.state))
+
+    def sync(self) -> State:
+        self.state.z = np.repeat(self.counts.z, self.state.lengths)
+        return self.state

@@ -1,0 +1,35 @@
+"""A model's topics as plain data: what is printed, logged and written of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from topicx.model import Model
+from topicx.views.example_columns import carried_by_examples
+
+
+def describe_topics(model: Model, words: int = 10, documents: int = 3, metadata: str = "all") -> list[dict[str, Any]]:
+    """A row a topic: its name, weight, α, foremost words and typical documents, with what these carry."""
+    top = model.top_words(words)
+    weights = model.topic_weights
+    carries = carried_by_examples(model, metadata) if documents else []
+    rows: list[dict[str, Any]] = []
+    for topic in range(model.n_topics):
+        examples: list[dict[str, Any]] = []
+        for rank in range(min(documents, model.example_documents.shape[1])):
+            if model.example_documents[topic, rank] < 0:
+                break
+            flat = topic * model.example_documents.shape[1] + rank
+            snippet = model.example_snippets[flat] if len(model.example_snippets) else ""
+            carried = {"metadata": carries[flat]} if carries else {}
+            weight = round(float(model.example_weights[topic, rank]), 6)
+            examples.append({"id": model.example_ids[flat], "weight": weight, **carried, "snippet": snippet})
+        rows.append({
+            "topic": topic,
+            **({"name": model.topic_names[topic]} if len(model.topic_names) and model.topic_names[topic] else {}),
+            "weight": round(float(weights[topic]), 8),
+            "alpha": float(model.alpha[0, topic]),
+            "words": [{"word": word, "probability": round(value, 8)} for word, value in top[topic]],
+            "documents": examples,
+        })  # fmt: skip
+    return rows
