@@ -122,6 +122,7 @@ def test_every_view_has_an_address_a_heading_and_a_title(window: Window) -> None
         assert window.page.locator("h1:visible").count() == 1, name
         assert ("Not in this report" in heading) == (name == "missing")
         assert "Texts" in window.page.title()
+        assert "null" not in window.page.locator("main").inner_text().split(), name
 
 
 def test_a_model_alone(browser: Any, report: Path) -> None:
@@ -157,7 +158,7 @@ def test_without_javascript_the_table_reads(browser: Any, report: Path) -> None:
 def test_a_topic_s_numbers_are_the_model_s(window: Window, report: Path) -> None:
     model = Model.load(report.with_name("named.model"))
     window.open("#/topic/2?l=1")
-    words = window.page.locator(".word-bars td:first-child").all_inner_texts()
+    words = window.page.locator(".word-bars tbody th").all_inner_texts()
     assert words[:10] == [word for word, _ in model.top_words(10)[2]]
     assert f"{100 * model.topic_weights[2]:.0f}%" in window.page.locator(".meta").inner_text()
 

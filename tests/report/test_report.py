@@ -73,7 +73,7 @@ def test_a_model_alone_makes_a_page_that_reads_without_a_script(model: Model) ->
         row = re.search(rf'<tr data-topic="{k}".*?</tr>', page.text, re.S)
         assert row and all(word in row[0] for word, _ in words)
     assert "http" not in re.sub(r"<script.*?</script>", "", page.text, flags=re.S).replace("http-equiv", "")
-    assert page.head["documents"] == 0 and set(page.head["parts"]) == {"core"}
+    assert page.head["documents"] == 0 and set(page.head["parts"]) == {"about", "core"}
 
 
 def test_the_policy_names_the_hashes_of_script_and_style(model: Model) -> None:
@@ -178,7 +178,7 @@ def test_the_command_writes_the_format_of_the_name(made: Path) -> None:
     page = Page((made / "out.html").read_bytes())
     assert page.facts["unit"] == ["story", "stories"] and page.facts["title"] == "Many texts"
     assert page.facts["about_text"] == "Made for a <test>." and 'data-texts="de"' in page.text
-    assert dict(page.facts["about"])["Command"].startswith("topicx report texts.model --state texts.state --by time")
+    assert dict(page.about)["Command"].startswith("topicx report texts.model --state texts.state --by time")
     assert "passages.bytes" not in page.head["parts"]["core"]
     assert (made / "out.md").read_text().startswith("# Many texts\n")
     found = json.loads((made / "out.json").read_text())
@@ -218,11 +218,11 @@ def test_titles_and_columns_of_documents(model: Model, state: State) -> None:
 
 def test_a_page_is_no_larger_than_it_may_be_and_says_what_it_lost(model: Model, state: State) -> None:
     whole = model.report(state=state, snippets="full")
-    assert Page(whole.data).facts["about"][-4][1].startswith("Nothing")
+    assert Page(whole.data).about[-1][1].startswith("Nothing")
     for size in (len(whole.data) - 1000, 330_000):
         small = model.report(state=state, snippets="full", max_size=size)
         assert len(small.data) <= size
-        assert any("texts are" in value for _, value in Page(small.data).facts["about"])
+        assert any("texts are" in value for _, value in Page(small.data).about)
 
 
 def test_a_sample_of_documents_has_all_typical_ones(model: Model, state: State) -> None:

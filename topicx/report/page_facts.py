@@ -48,7 +48,6 @@ def page_facts(contents: ReportContents) -> Facts:
         "families": _families(contents),
         "quality": _quality(contents),
         "by": [_column(one, model.n_topics) for one in contents.columns],
-        "about": contents.about,
         "about_text": options.about,
         "effects": contents.effects,
         "search": contents.search,

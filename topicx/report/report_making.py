@@ -104,7 +104,7 @@ def rendered(form: str, contents: ReportContents) -> bytes:
 
 
 def about_rows(model: Model, options: ReportOptions, documents: CollectedDocuments | None) -> list[tuple[str, str]]:
-    """How it was made, in rows; the three last are digests."""
+    """How it was made, in rows; the last are digests."""
     meta: dict[str, Any] = model.meta
     rows: list[tuple[str, str]] = []
     if options.command:

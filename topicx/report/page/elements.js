@@ -14,6 +14,8 @@ function put(element, attributes, children) {
 function h(tag, attributes, ...children) { return put(document.createElement(tag), attributes, children); }
 function s(tag, attributes, ...children) { return put(document.createElementNS(SVG, tag), attributes, children); }
 
+function add(element, ...children) { return put(element, {}, children); }
+
 function button(text, act, attributes) { return h("button", {type: "button", onclick: act, ...attributes}, text); }
 
 // Buttons of which one is chosen.

@@ -1,19 +1,19 @@
 // All documents: search, filters, a hundred a page.
 async function viewDocuments(root, _, query) {
   const title = heading();
-  root.append(title);
+  add(root, title);
   if (!head.documents) {
     title.append("Documents");
-    root.append(h("p", {class: "reading block"}, "The report was made of a model alone, which remembers only typical documents. ", h("code", {}, "--state"), " or ", h("code", {}, "--corpus"), " adds all of them."));
+    add(root, h("p", {class: "reading block"}, "The report was made of a model alone, which remembers only typical documents. ", h("code", {}, "--state"), " or ", h("code", {}, "--corpus"), " adds all of them."));
     return {title: "Documents", heading: title};
   }
   if (head.documents > 20000) title.append(`Unpacking ${count(head.documents)} ${facts.unit[1]} …`);
   const known = await readDocuments(), found = matching(known, query), page = Math.max(1, +query.page || 1), k = query.topic == null ? null : +query.topic;
   title.replaceChildren(...documentsHeadline(found, known, k, query));
-  root.append(h("p", {class: "sub"}, documentsNote(known, query, k)), filters(known, query), filtered(known, query));
+  add(root, h("p", {class: "sub"}, documentsNote(known, query, k)), filters(known, query), filtered(known, query));
   const part = found.slice((page - 1) * PAGE, page * PAGE);
-  root.append(found.length ? documentsTable(known, part, k) : h("p", {class: "reading"}, "None has all of this."));
-  root.append(h("div", {class: "chips"}, page > 1 ? h("a", {class: "plain", href: address(["documents"], {...query, page: page - 1})}, "← Previous 100") : null,
+  add(root, found.length ? documentsTable(known, part, k) : h("p", {class: "reading"}, "None has all of this."));
+  add(root, h("div", {class: "chips"}, page > 1 ? h("a", {class: "plain", href: address(["documents"], {...query, page: page - 1})}, "← Previous 100") : null,
     found.length > page * PAGE ? h("a", {class: "plain", href: address(["documents"], {...query, page: page + 1})}, "Next 100 →") : null,
     h("span", {class: "push tools"}, documentsCsv(known, found, k))));
   return {title: "Documents", heading: title};
@@ -38,12 +38,12 @@ function matching(known, query) {
   const k = query.topic == null ? null : +query.topic, least = +query.min || .1, text = (query.q || "").toLowerCase();
   const wanted = known.columns.filter(column => query["c." + column.name] != null).map(column => [column, query["c." + column.name]]);
   const spans = facts.by.map((by, i) => [known.spans[i], by.raw.indexOf(query["s." + by.column] ?? "\0")]).filter(([codes, at]) => codes && at >= 0);
-  const found = [], shares = new Map();
+  const found = [], shares = new Map(), enough = Math.round(255 * Math.sqrt(least));
   for (let d = 0; d < known.length; d++) {
     if (k != null) {
       let share = 0;
-      for (let i = known.starts[d]; i < known.starts[d + 1]; i++) if (known.topics[i] === k) share = known.share(i);
-      if (share < least - .002) continue;
+      for (let i = known.starts[d]; i < known.starts[d + 1]; i++) if (known.topics[i] === k) share = known.shares[i];
+      if (share < enough) continue;
       shares.set(d, share);
     }
     if (spans.some(([codes, at]) => codes[d] !== at)) continue;

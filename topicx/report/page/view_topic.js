@@ -4,7 +4,7 @@ const LAMBDAS = [["1", "frequent"], ["0.6", "mixed"], ["0.2", "typical"]];
 async function viewTopic(root, [number], query) {
   const k = +number;
   if (!(Number.isInteger(k) && k >= 0 && k < facts.topics)) return viewMissing(root, `There is no topic ${number}; there are 0 to ${facts.topics - 1}.`);
-  const ratio = Math.min(Math.max(query.l == null ? .6 : +query.l || 0, 0), 1), title = heading(h("span", {class: "no"}, k), h("span", {dir: "auto"}, called(k)));
+  const ratio = Math.min(Math.max(query.l == null ? .6 : +query.l || 0, 0), 1), title = heading(h("span", {class: "no"}, k), " ", h("span", {dir: "auto"}, called(k)));
   title.classList.add("name");
   if (!named(k)) title.classList.add("unnamed");
   const time = timeView(), place = facts.share.filter(value => value > facts.share[k]).length + 1, said = topicHeadline(k);
@@ -13,8 +13,8 @@ async function viewTopic(root, [number], query) {
     h("div", {class: "top-row"}, title, turns(k)),
     said ? h("p", {class: "lead"}, said + ".") : null,
     h("p", {class: "meta"},
-      h("span", {}, h("b", {}, percent(facts.share[k])), ` of all words, ${ordinal(place)} of ${facts.topics}`),
-      facts.half ? h("span", {}, "at least half of ", h("b", {}, count(facts.half[k])), ` ${unit(facts.half[k])}, a tenth of `, h("b", {}, count(facts.tenth[k]))) : null,
+      h("span", {}, h("b", {}, percent(facts.share[k])), ` of all words, ${ordinal(place)} of ${facts.topics}`), " ",
+      facts.half ? h("span", {}, "at least half of ", h("b", {}, count(facts.half[k])), ` ${unit(facts.half[k])}, a tenth of `, h("b", {}, count(facts.tenth[k]))) : null, " ",
       careOf(k).length ? h("span", {}, h("span", {class: "ring", "aria-hidden": "true"}), " Read with care: ", careOf(k).map((one, i) => [i ? "; " : "", sentence(one)])) : null,
       h("span", {}, editTools(k))),
     noted(k) ? h("p", {class: "note-text", dir: "auto"}, noted(k)) : null,
@@ -26,7 +26,7 @@ async function viewTopic(root, [number], query) {
       facts.beside ? relations("Stands beside", `In one ${unit(1)} with this topic more often than by chance.`, facts.beside[k].map(([j, times, n]) => [j, `${times.toFixed(1)} × · ${count(n)} ${unit(n)}`])) : null),
     facts.by.map((by, i) => by.ordered ? null : groupsOf(by, i, k)),
     effectsOf(k));
-  root.append(railed(k, page));
+  add(root, railed(k, page));
   await fillPassages(passages, k, ratio);
   return {title: `${k} ${called(k)}`, heading: title};
 }
@@ -101,9 +101,9 @@ function wordBars(found) {
     const bar = s("svg", {viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false"},
       s("rect", {class: "bar-out", x: 0, width: whole, height: 10}), s("rect", {class: "bar-in", x: 0, width: inside, height: 10}),
       all > end ? [95.6, 97.4].map(at => s("path", {class: "cut", d: `M${at} 10L${at + .9} 0`})) : []);
-    return h("tr", {}, h("td", {}, wordLink(words.names.at(word))), h("td", {}, bar, h("span", {class: "hidden"}, `${count(here)} uses here, ${count(all)} in all`)), h("td", {}, percent(here / all)));
+    return h("tr", {}, h("th", {scope: "row"}, wordLink(words.names.at(word))), h("td", {}, bar, h("span", {class: "hidden"}, `${count(here)} uses here, ${count(all)} in all`)), h("td", {}, percent(here / all)));
   });
-  return [h("table", {class: "word-bars"}, h("caption", {class: "hidden"}, "Words of the topic, their uses here and elsewhere"), h("tbody", {}, rows)),
+  return [h("table", {class: "word-bars"}, h("caption", {class: "hidden"}, "Words of the topic, their uses here and elsewhere"), h("thead", {class: "hidden"}, h("tr", {}, ["Word", "Uses", "Part of its uses that is here"].map(name => h("th", {scope: "col"}, name)))), h("tbody", {}, rows)),
     h("p", {class: "note"}, `Longest dark bar: ${count(Math.max(...found.map(one => one.here)))} uses.` + (cut ? " A cut bar goes on to the right." : ""))].reduce((holder, one) => (holder.append(one), holder), h("div", {}));
 }
 
