@@ -13,7 +13,7 @@ import click
 
 from topicx.chain_series import ChainListener, ChainSeries
 from topicx.cli.log import Log
-from topicx.cli.training import Wanted, unfinished, with_number
+from topicx.cli.training import Wanted, is_unfinished, with_number
 from topicx.engines.memory_limits import told_size
 from topicx.errors import TopicxError
 from topicx.sampling.sampler_registry import GROWS
@@ -31,7 +31,7 @@ TOLD_MEMORY = 500_000_000
 """Bytes from which the user is told what a run will take, without asking."""
 
 
-def _announce(run: Run, log: Log) -> None:
+def _announce_run(run: Run, log: Log) -> None:
     chain = run.chain
     state, options, threads = chain.state, chain.options, chain.engine.threads
     starts = {"state": "the state's assignments as"}
@@ -83,7 +83,7 @@ class TrainingReporter(ChainListener):
         self.log, self.show_topics = log, show_topics
 
     def begin_chain(self, series: ChainSeries) -> None:
-        from topicx.corpus.columns import chosen
+        from topicx.corpus.columns import choose_columns
         from topicx.corpus.text.chunks import parent_of_chunk
 
         run, wanted = series.run, self.wanted
@@ -94,7 +94,7 @@ class TrainingReporter(ChainListener):
         if wanted.join_chunks:
             parent_of_chunk(run.chain.state.ids[0])  # before hours of work: are there chunks?
         if wanted.doc_topics:
-            chosen(wanted.metadata, run.chain.state.table.kinds())
+            choose_columns(wanted.metadata, run.chain.state.table.kinds())
         run.chain.notes = series.notes()
 
     def train_chain(self, series: ChainSeries) -> bool:
@@ -106,7 +106,7 @@ class TrainingReporter(ChainListener):
         chain = run.chain
         try:
             if not log.quiet:
-                _announce(run, log)
+                _announce_run(run, log)
             with log.progress(sum(step.share for step in chain.steps)) as progress:
                 progress.begin(sum(step.share for step in chain.steps[: chain.position]))
 
@@ -187,7 +187,7 @@ def _tell_stopped(series: ChainSeries, checkpoints: Checkpoints, wanted: Wanted,
     only = wanted.numbered(chain.options.chain) if series.keep == "all" else wanted
     if series.keep != "all" and series.scores:
         return  # a chain before has left its model
-    if only.model == "-" or not unfinished(only.model):
+    if only.model == "-" or not is_unfinished(only.model):
         other = shlex.quote(with_number("topicx.model" if only.model == "-" else only.model, done))
         kept = "" if only.model == "-" else f"{only.model} stays as it was. "
         log.tell(f"{kept}For a model of what was done:\n  {resume} --iterations {done} -o {other}", always=True)

@@ -257,9 +257,9 @@ def _open_source(
 ) -> tuple[Any, int | None, DocumentReader | None]:  # fmt: skip
     """The documents with these columns, how many they are if that is known, and what reads them if they are texts. All
     inputs have been looked into."""
-    from topicx.corpus.columns import chosen
+    from topicx.corpus.columns import choose_columns
     from topicx.corpus.corpus_on_disk import StoredCorpus
-    from topicx.corpus.streamed_columns import peeked
+    from topicx.corpus.streamed_columns import peek_columns
     from topicx.corpus.table import FIRST
     from topicx.errors import InputError
     from topicx.files import container
@@ -272,13 +272,13 @@ def _open_source(
         refuse_given([name for name in NAMES if name != "input_format"], "is for text, not for corpus files")
         total = sum(file.sizes["documents"] for file in opened)
         kinds = {name: kind for file in opened for name, kind in StoredCorpus(file).kinds().items()}
-        inference.carried = chosen(metadata, kinds, leave)
+        inference.carried = choose_columns(metadata, kinds, leave)
         return (batch for file in opened for batch in inference.corpus_file(file)), total, None
     if any(corpora):
         name = inputs[corpora.index(True)]
         raise InputError(f"{name}: is a topicx file; give corpus files and text in separate runs")
     wanted = tuple(name for name in inference.reader.wants if name not in FIRST)
     reader = open_reader(inputs, reading_options, quiet, wanted)
-    kinds, batches = peeked(reader)
-    inference.carried = chosen(metadata, kinds, leave)
+    kinds, batches = peek_columns(reader)
+    inference.carried = choose_columns(metadata, kinds, leave)
     return inference.texts(batches), None, reader

@@ -86,14 +86,14 @@ def command(
 
     check_outputs([output], [model, state, corpus, doc_topics, edits, effects, search, theta, words, about])
     asked = ReportOptions(
-        title=title or "", max_size=int(max_size), command=_called(), about=_text(about),
+        title=title or "", max_size=int(max_size), command=_command_line(), about=_read_text(about),
         **{**options, "by": tuple(options["by"])},
     )  # fmt: skip
     loaded, documents = _loaded(model, theta, words, threads, state or corpus or doc_topics)
     given = {"state": state, "corpus": corpus, "doc_topics": doc_topics} | documents
     inputs = ReportInputs(**given, edits=edits, effects=effects, search=search, threads=threads)
     contents = gathered_contents(loaded, with_title(asked, model or str(theta)), inputs)
-    chosen = form or _form(output)
+    chosen = form or _form_of_output(output)
     size = write_report(output, chosen, contents)
     if output != "-":
         hint = "; open it in a browser" if chosen == "html" else ""
@@ -128,13 +128,13 @@ def _loaded(
     return found, {"state": state}
 
 
-def _form(output: str) -> str:
+def _form_of_output(output: str) -> str:
     """The format by the output's name."""
     ending = Path(output.removesuffix(".gz")).suffix.lower()
     return {".md": "md", ".json": "json"}.get(ending, "html")
 
 
-def _text(path: str | None) -> str:
+def _read_text(path: str | None) -> str:
     from topicx.errors import InputError
 
     if path is None:
@@ -145,7 +145,7 @@ def _text(path: str | None) -> str:
         raise InputError(f"{path}: cannot be read as text: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _called() -> str:
+def _command_line() -> str:
     """The command line, without the folders that files stand in: they are nobody's business."""
     words = [word if word.startswith("-") else Path(word).name or word for word in sys.argv[1:]]
     return shlex.join(["topicx", *words])

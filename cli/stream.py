@@ -9,7 +9,7 @@ import click
 
 from topicx.cli import priors
 from topicx.cli.log import Log
-from topicx.cli.training import unfinished, with_number
+from topicx.cli.training import is_unfinished, with_number
 from topicx.errors import InputError
 from topicx.stop_signals import Stopper
 
@@ -63,7 +63,7 @@ def train_stream(
         with Stopper(told=log.finishing) as stopper:
             model = train_file(corpus, options, engine, report, lambda: stopper.asked)
     stopped = model.meta.get("stopped_after")
-    if stopped is not None and (output == "-" or not unfinished(output)):  # a whole model stays as it was
+    if stopped is not None and (output == "-" or not is_unfinished(output)):  # a whole model stays as it was
         output = with_number("topicx.model" if output == "-" else output, stopped)
     model.save(output)
     so_far = f" so far ({stopped} of {options.iterations} passes)" if stopped is not None else ""

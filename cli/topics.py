@@ -88,7 +88,7 @@ def command(
         return
     if coefficients:
         refuse_given(("sort", "probabilities", "documents"), "does not go with --coefficients")
-        _coefficients(loaded, words, as_json, chosen)
+        _print_coefficients(loaded, words, as_json, chosen)
         return
     from topicx.views.topic_descriptions import describe_topics
 
@@ -152,7 +152,7 @@ def _print_weights(model: Model, words: int, as_json: bool) -> None:
             print_hanging(f"  {weight} topic {each['topic']:>4}  ", " ".join(each["words"]))
 
 
-def _coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
+def _print_coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
     """Each topic's coefficients, a line a term, and the share of its prior by the values of each column."""
     from topicx.views.prior_coefficients import coefficient_rows
 
@@ -171,11 +171,11 @@ def _coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ..
             click.echo(f"    {one['term']:<{width}}  {one['estimate']:>+9.4g} ± {one['spread']:<9.3g}".rstrip())
         for column in dict.fromkeys(one["column"] for one in row["priors"]):
             shares = [one for one in row["priors"] if one["column"] == column]
-            told = "  ".join(f"{_level(one['value'])} {one['share']:.1%}" for one in shares)
+            told = "  ".join(f"{_format_level(one['value'])} {one['share']:.1%}" for one in shares)
             print_hanging(f"    {column}:  ", told, colour=None)
 
 
-def _level(value: str | float) -> str:
+def _format_level(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:.6g}"
 
 

@@ -173,12 +173,12 @@ def command(
         from topicx.sampling.sweep_loop import Checkpoints
 
         given = on_command_line(context)
-        keep = _keep(keep, chains, settings, resume)
+        keep = _what_to_keep(keep, chains, settings, resume)
         wanted = Wanted(output, state_path, doc_topics, trace_path)
         wanted.join_chunks, wanted.metadata = join_chunks, metadata
         if not doc_topics:
             refuse_given(("join_chunks", "metadata"), "is for --doc-topics")
-        _check(corpus, init_state, resume, chains, keep, wanted)
+        _check_inputs(corpus, init_state, resume, chains, keep, wanted)
         tried = {name: settings.pop(name) for name in ("folds", "try_topics", "try_lambda")}
         folds.check_folds(tried["folds"], settings["model"], resume or init_state)
         side_inputs = [settings[name] for name in ("alpha", "seed_words", "word_prior")]
@@ -198,7 +198,7 @@ def command(
         wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
         source = Beginning(corpus, init_state, resume, settings, given, tried)
         plan = chains, keep, theta or estimator, phi or estimator
-        _train(source, plan, wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
+        _train_chains(source, plan, wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)
@@ -218,7 +218,7 @@ class Beginning:
     """What cross-validation is to choose among."""
 
 
-def _train(
+def _train_chains(
     source: Beginning, plan: tuple[int, str, str | None, str | None], wanted: Wanted, checkpoints: Checkpoints,
     log: Log, engine: Threads, show_topics: int,
 ) -> None:  # fmt: skip
@@ -231,7 +231,7 @@ def _train(
     chains, keep, theta, phi = plan
     with engine, Stopper(told=log.finishing) as stopper:
         if source.resume:
-            run = _resumed(source.resume, source.settings, source.given, engine)
+            run = _resume_run(source.resume, source.settings, source.given, engine)
             series = ChainSeries.resume(run, theta=theta, phi=phi)
             if series.keep == "average" and series.scores and series.total > len(series.scores):
                 series.take_average(Model.load(wanted.model), wanted.model)
@@ -242,7 +242,7 @@ def _train(
         tell_chains(series, log)
 
 
-def _check(
+def _check_inputs(
     corpus: str | None, init_state: str | None, resume: str | None, chains: int, keep: str, wanted: Wanted
 ) -> None:  # fmt: skip
     """Refuse what does not go together."""
@@ -256,7 +256,7 @@ def _check(
         raise InputError("--chains: chains that begin with one state are not independent (--init-state)")
 
 
-def _keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: str | None) -> str:
+def _what_to_keep(keep: str | None, chains: int, settings: Mapping[str, Any], resume: str | None) -> str:
     """What is kept of several chains."""
     model = settings["model"]
     labelled, joins = models.find_definition(model).numbered_alike, models.find_definition(model).joins
@@ -284,7 +284,7 @@ def _refuse_idle(settings: dict[str, Any], resume: str | None) -> None:
         refuse_given(("lag",), "is for --samples")
 
 
-def _resumed(path: str, settings: dict[str, Any], given: list[str], engine: Any) -> Run:
+def _resume_run(path: str, settings: dict[str, Any], given: list[str], engine: Any) -> Run:
     from topicx.run import Run
 
     stray = [name for name in given if name in settings and name != "iterations"]

@@ -59,7 +59,7 @@ def with_number(name: str, number: int) -> str:
     return str(plain.with_name(f"{plain.stem}.{number}{plain.suffix}{packed}"))
 
 
-def unfinished(path: str, load: Callable[[str], Any] | None = None) -> bool:
+def is_unfinished(path: str, load: Callable[[str], Any] | None = None) -> bool:
     """Whether no model stands there, or one of a run that was stopped: what a stopped run may write to."""
     from topicx.model import Model
 

@@ -73,7 +73,7 @@ class Run:
             options = replace(options, topics=state.n_topics, alpha=None if options.alpha_sum else options.alpha)
         if state.paths > 1 and options.paths == 1:
             options = replace(options, paths=state.paths)
-        return cls(definition, Chain(state, options, engine, definition), beginning(state))
+        return cls(definition, Chain(state, options, engine, definition), unplaced_state(state))
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str], engine: Engine, iterations: int | None = None) -> Run:
@@ -91,14 +91,14 @@ class Run:
             "beta": np.full(state.n_words, float(options.beta)),
         } | chain.start_arrays
         side = {name.removeprefix("side."): array for name, array in first.items() if name.startswith("side.")}
-        initial = replace(beginning(state), alpha=first["alpha"], beta=first["beta"], side=side)
+        initial = replace(unplaced_state(state), alpha=first["alpha"], beta=first["beta"], side=side)
         return cls(found[0], chain, initial)
 
     def next(self, number: int) -> Run:
         """Another chain from the same beginning, with the same options and its own random numbers: of the part that its
         number falls on, where a model has several."""
         options = replace(self.chain.options, chain=number)
-        state = beginning(self.initial)
+        state = unplaced_state(self.initial)
         state = self.definition.of_part(state, number % self.definition.parts(state))
         return Run.from_state(state, options, self.chain.engine, self.definition)
 
@@ -174,7 +174,7 @@ class Run:
                 estimator=estimator,
             )  # fmt: skip
         else:
-            model = expected(chain.method.word_topics(), state, theta)
+            model = model_of_expected_counts(chain.method.word_topics(), state, theta)
             if own is not None:
                 for begin, rows in self.theta_rows(theta):
                     own(begin, rows)
@@ -200,7 +200,7 @@ class Run:
 
     def glance(self) -> Model:
         """The topics as they are now, from the counts alone: a look in passing, while the chain runs."""
-        return expected(self.chain.method.word_topics(), self.chain.state, "cgs")
+        return model_of_expected_counts(self.chain.method.word_topics(), self.chain.state, "cgs")
 
     def theta_rows(self, estimator: str = "cgsp") -> Iterator[tuple[int, NDArray[np.float64]]]:
         """θ of the corpus in batches, averaged over the chain's samples: the number of the first document, and rows."""
@@ -244,7 +244,7 @@ def learn_model(engine: Engine, state: State, options: Options) -> Model:
     return Run.from_state(state, options, engine).train().result(examples=0).model
 
 
-def beginning(state: State) -> State:
+def unplaced_state(state: State) -> State:
     """A state with no token placed, whose priors and side arrays are its own."""
     side = {name: array.copy() for name, array in state.side.items()}
     z = unplaced_topics(state.n_tokens * state.paths)
@@ -277,7 +277,7 @@ def run_meta(chain: Chain) -> dict[str, Any]:
     }
 
 
-def expected(word_topics: Csr, state: State, theta: str) -> Model:
+def model_of_expected_counts(word_topics: Csr, state: State, theta: str) -> Model:
     """A model of expected counts. They are all there is: `theta` only matters for what is inferred later."""
     indptr, topics, values = word_topics
     meta = {"estimator": {"theta": theta, "phi": "expected counts"}}

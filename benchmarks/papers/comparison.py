@@ -33,7 +33,7 @@ from topicx.models.definition import initial_state
 from topicx.predict.documents import Documents
 from topicx.predict.inference import Inference
 from topicx.predict.topic_rows import FixedTopics
-from topicx.run import expected, expected_shares
+from topicx.run import expected_shares, model_of_expected_counts
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Event
@@ -71,7 +71,7 @@ def perplexities(
         for label, sampler in (("CVB0", "cvb0"), ("VB", "vb")):
             chain = chain_of(train, sampler, topics, run, args.sweeps, engine)
             chain.run()
-            model = expected(chain.method.word_topics(), chain.method.sync(), "cgs")
+            model = model_of_expected_counts(chain.method.word_topics(), chain.method.sync(), "cgs")
             found[label] = perplexity(model, fold_in(model, first, label, args.sweeps), second)
     return found
 
@@ -164,7 +164,7 @@ def run_on(
         chain.run([watch])
         soft = chain_of(train, "cvb0", topics, 1, args.sweeps, engine)
         soft.run()
-        model = expected(soft.method.word_topics(), soft.state, "cgs")
+        model = model_of_expected_counts(soft.method.word_topics(), soft.state, "cgs")
         found[f"CVB0 after {args.sweeps}"] = perplexity(model, fold_in(model, first, "CVB0", args.sweeps), second)
     return found
 
@@ -189,7 +189,7 @@ def curves(corpus: Corpus, topics: int, run: int, args: argparse.Namespace) -> d
 
         def look(event: Event) -> None:
             if event.step.sweep in args.marks:
-                model = expected(soft.method.word_topics(), soft.state, "cgs")
+                model = model_of_expected_counts(soft.method.word_topics(), soft.state, "cgs")
                 theta = expected_shares(soft.method.document_topics(), soft.state).astype(np.float32)
                 logs = score_documents(FixedTopics(model), corpus.words, corpus.offsets, theta)
                 found["CVB0"].append(float(logs.sum()) / corpus.n_tokens)

@@ -146,13 +146,13 @@ def _train_with_progress(run: HmmRun, checkpoints: Checkpoints, log: Log) -> Non
 
 def _tell_stopped(run: HmmRun, checkpoints: Checkpoints, output: str, again: str, log: Log) -> None:
     """How to go on, and a model of what was done to read meanwhile."""
-    from topicx.cli.training import unfinished, with_number
+    from topicx.cli.training import is_unfinished, with_number
     from topicx.hmm.hmm_model import HmmModel
 
     done, resume = run.position, f"topicx hmm train --resume {shlex.quote(checkpoints.path)}"
     log.tell(f"stopped after {done} of {run.options.iterations} sweeps; the run is saved. To go on with it:\n"
              f"  {resume} {again}", always=True)  # fmt: skip
-    if output == "-" or not unfinished(output, HmmModel.load):
+    if output == "-" or not is_unfinished(output, HmmModel.load):
         other = shlex.quote(with_number("topicx.hmm" if output == "-" else output, done))
         kept = "" if output == "-" else f"{output} stays as it was. "
         log.tell(f"{kept}For a model of what was done:\n  {resume} --iterations {done} -o {other}", always=True)

@@ -180,7 +180,10 @@ def _train_and_save(state: State, instances: Instances, settings: MalletSettings
 
     run = MalletTraining(state, settings, learnt)
     quiet = not sys.stderr.isatty()
-    with for_terminal("train-topics", settings.iterations, "sweeps", quiet=quiet) as progress, _stopper() as stopper:
+    with (
+        for_terminal("train-topics", settings.iterations, "sweeps", quiet=quiet) as progress,
+        _make_stopper() as stopper,
+    ):
         listener = TrainingTeller(run, instances, settings, parsed, progress)
         if settings.iterations:
             listener.before(1)
@@ -199,7 +202,7 @@ def _train_and_save(state: State, instances: Instances, settings: MalletSettings
     raise click.exceptions.Exit(130)
 
 
-def _stopper() -> Stopper:
+def _make_stopper() -> Stopper:
     """SIGINT and SIGTERM ask for an end, the second time at once."""
     told = partial(print_note, "finishing the sweep (once more: stop at once) …")
     return Stopper((signal.SIGINT, signal.SIGTERM), told)

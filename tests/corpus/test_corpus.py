@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from topicx import datasets
 from topicx.corpus.build.corpus_builder import Builder, BuildOptions
-from topicx.corpus.build.spooled_columns import snippet
+from topicx.corpus.build.spooled_columns import snippet_of_text
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import parts_by_ids, random_parts
 from topicx.corpus.formats.corpus_writers import FORMATS, export_corpus
@@ -511,7 +511,7 @@ def test_no_times(value: Any) -> None:
 @given(st.text(st.sampled_from("ab \n\t"), max_size=60), st.integers(1, 12))
 @settings(deadline=None)
 def test_snippet(text: str, size: int) -> None:
-    found = snippet(text, size)
+    found = snippet_of_text(text, size)
     folded = " ".join(text.split())
     assert folded.startswith(found) and len(found) <= size
     assert (

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicx import Corpus, State
-from topicx.corpus.table import Column, Labels, Names, Numbers, Table, Texts, Times, unpacked
+from topicx.corpus.table import Column, Labels, Names, Numbers, Table, Texts, Times, unpack_column
 from topicx.models.definition import initial_state
 from topicx.sampling.run_options import Options
 from topicx.strings import Strings
@@ -86,7 +86,7 @@ STRANGE = st.one_of(
 
 @given(st.sampled_from(["label", "collection", "time", "other"]), st.lists(STRANGE, max_size=5))
 def test_whatever_a_file_holds_is_packed_as_it_was(name: str, texts: list[str]) -> None:
-    column = unpacked(name, Strings.of(texts))
+    column = unpack_column(name, Strings.of(texts))
     assert list(column.packed) == texts
     assert len(column) == len(texts)
 

@@ -12,7 +12,7 @@ from tests.models.test_compound import corpus_of
 from topicx.cli import main
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
-from topicx.evaluate.time_concentration import TimeConcentration, quantiles
+from topicx.evaluate.time_concentration import TimeConcentration, weight_quantiles
 from topicx.model import Model
 from topicx.run import Run
 from topicx.sampling.run_options import Options
@@ -95,7 +95,7 @@ def test_half_of_an_odd_number_of_buckets_is_half() -> None:
     for buckets in (3, 5, 20):
         found = TimeConcentration(
             np.arange(40.0), [str(at) for at in range(40)], np.ones(40, np.int64), weights, np.zeros(40),
-            quantiles(weights, buckets), 0,
+            weight_quantiles(weights, buckets), 0,
         )  # fmt: skip
         for k, (begin, end) in enumerate(zip(*found.densest(), strict=True)):
             sums = np.concatenate([[0], np.cumsum(weights[:, k])])

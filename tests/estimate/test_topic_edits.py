@@ -24,7 +24,7 @@ from topicx.estimate.topic_edits import (
     pruned_state,
     targets_of,
 )
-from topicx.run import expected
+from topicx.run import model_of_expected_counts
 from topicx.strings import Strings
 
 
@@ -70,7 +70,7 @@ def test_the_state_follows(trained: LDA) -> None:
     state = follow_model_edits(trained.state, found)
     state.verify()
     assert np.array_equal(state.z, np.where(trained.state.z == 1, 4, trained.state.z))
-    again = expected(state.word_topics(), state, "cgs")
+    again = model_of_expected_counts(state.word_topics(), state, "cgs")
     assert np.array_equal(again.counts().toarray(), found.counts().toarray())
     assert np.allclose(estimate(state, phi="cgs").alpha, found.alpha)
     assert follow_model_edits(trained.state, trained.model) is trained.state

@@ -24,7 +24,7 @@ from topicx.estimate import estimate
 from topicx.evaluate.chib import chib
 from topicx.evaluate.coherence import MEASURES, WindowCounts, coherence
 from topicx.evaluate.completion import completion, completion_perplexity
-from topicx.evaluate.diagnostics import MALLET, duplicates, infer_state, topic_diagnostics
+from topicx.evaluate.diagnostics import MALLET, infer_state, similar_topic_pairs, topic_diagnostics
 from topicx.evaluate.left_to_right import left_to_right
 from topicx.evaluate.model_likelihood import joint_log_likelihood, training_likelihood
 from topicx.model import Model
@@ -372,7 +372,7 @@ def test_duplicates() -> None:
         model.vocabulary, model.alpha, model.beta, np.concatenate([[0], np.cumsum((dense > 0).sum(axis=1))]),
         np.nonzero(dense)[1].astype(np.uint16), dense[dense > 0],
     )  # fmt: skip
-    assert [pair[:2] for pair in duplicates(twice)] == [(1, 3)]
+    assert [pair[:2] for pair in similar_topic_pairs(twice)] == [(1, 3)]
 
 
 # -- the command line ------------------------------------------------------------------------------------------------

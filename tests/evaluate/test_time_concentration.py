@@ -15,7 +15,7 @@ from topicx import Corpus
 from topicx.corpus.table import Table, Times
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.evaluate.time_concentration import TimeConcentration, quantiles, spans, time_concentration
+from topicx.evaluate.time_concentration import TimeConcentration, spans_of_times, time_concentration, weight_quantiles
 from topicx.model import Model
 from topicx.predict.inference import infer
 from topicx.run import Run
@@ -86,7 +86,7 @@ def test_buckets_have_equal_weight(buckets: int) -> None:
     weights = rng.random((40, 30)) ** 4 * (rng.random((40, 30)) < 0.3)
     weights[:, 7] = 0
     weights[:, 8], weights[13, 8] = 0, 0.2
-    edges = quantiles(weights, buckets)
+    edges = weight_quantiles(weights, buckets)
     assert np.isnan(edges[7]).all()
     for k in range(30):
         if k == 7:
@@ -102,7 +102,7 @@ def test_buckets_have_equal_weight(buckets: int) -> None:
 
 
 def test_even_topics_have_even_buckets() -> None:
-    edges = quantiles(np.full((30, 2), 0.5), 6)
+    edges = weight_quantiles(np.full((30, 2), 0.5), 6)
     np.testing.assert_allclose(edges, np.tile(np.arange(7) * 5.0, (2, 1)))
 
 
@@ -110,7 +110,7 @@ def test_densest_and_quartiles() -> None:
     weights = np.array([[0.0, 0.5], [0.9, 0.5], [0.1, 0.0], [0.0, 0.0]])
     names = ["a", "b", "c", "d"]
     found = TimeConcentration(
-        np.arange(4.0), names, np.ones(4, np.int64), weights, np.zeros(4), quantiles(weights, 10), 0
+        np.arange(4.0), names, np.ones(4, np.int64), weights, np.zeros(4), weight_quantiles(weights, 10), 0
     )
     begins, ends = found.densest()
     np.testing.assert_allclose(ends - begins, [0.5 / 0.9, 1.0])
@@ -135,7 +135,7 @@ def test_densest_and_quartiles() -> None:
 )
 def test_spans_of_dates(span: str | float | None, names: list[str], numbers: list[int]) -> None:
     days = np.array(["2000-02-29", "1999-12-31", "2001-01-01", "2000-01-01"], "datetime64[D]").astype(np.float64)
-    found = spans(Times(days + 0.5, True), span)
+    found = spans_of_times(Times(days + 0.5, True), span)
     of_document = found.of_documents(len(days))
     assert found.names == names and of_document.tolist() == numbers
     assert (found.begins[of_document] <= days).all()
@@ -150,9 +150,9 @@ def test_dates_of_a_state() -> None:
 
 
 def test_spans_of_numbers() -> None:
-    found = spans(Times(np.array([1805.7, 1790.0, 1799.9, 1800.0]), False), 10.0)
+    found = spans_of_times(Times(np.array([1805.7, 1790.0, 1799.9, 1800.0]), False), 10.0)
     assert (found.begins.tolist(), found.names, found.slices.tolist()) == ([1790, 1800], ["1790", "1800"], [1, 0, 0, 1])
-    assert spans(Times(np.array([-2.5, 0.5]), False), None).names == ["-3", "0"]
+    assert spans_of_times(Times(np.array([-2.5, 0.5]), False), None).names == ["-3", "0"]
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -17,7 +17,7 @@ from topicx.errors import InputError
 from topicx.evaluate.completion import completion
 from topicx.model import Model
 from topicx.model_registry import make_definition
-from topicx.models.dmr import constant_weights, design_of, measures
+from topicx.models.dmr import column_scales, constant_weights, design_of
 from topicx.predict.inference import infer
 from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
@@ -155,14 +155,14 @@ def test_columns_of_numbers_are_measured_in_standard_deviations() -> None:
 
     design = Design.fit("~ party + year", corpus.table)
     rows = design.rows(corpus.table)
-    centres, scales = measures(rows.distinct, rows.groups, design)
+    centres, scales = column_scales(rows.distinct, rows.groups, design)
     year = np.array(corpus.columns["year"])
     assert centres == pytest.approx([0, 0, year.mean()]) and scales == pytest.approx([1, 1, year.std()])
     assert constant_weights(rows.distinct, design).tolist() == [1, 0, 0]
     bare = Design.fit("~ 0 + party + year", corpus.table)
     rows = bare.rows(corpus.table)
     assert constant_weights(rows.distinct, bare).tolist() == [1, 1, 0]
-    assert measures(rows.distinct, rows.groups, bare)[0].tolist() == [0, 0, 0]
+    assert column_scales(rows.distinct, rows.groups, bare)[0].tolist() == [0, 0, 0]
 
 
 def test_documents_without_a_value_are_the_mean_document() -> None:

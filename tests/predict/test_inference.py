@@ -23,7 +23,7 @@ from topicx.files import container
 from topicx.model import Model
 from topicx.predict import topic_rows as rows_module
 from topicx.predict.inference import Inference, infer
-from topicx.predict.sampling_plan import chain_seed, document_keys, sweeps
+from topicx.predict.sampling_plan import chain_seed, document_keys, plan_sweeps
 from topicx.predict.topic_rows import FixedTopics, known_tokens, match_vocabulary
 from topicx.state import State
 from topicx.strings import Strings
@@ -230,15 +230,15 @@ def test_chains_are_averaged(theta: str) -> None:
 
 
 def test_sweeps() -> None:
-    assert sweeps(None, None, None, 1) == (10, 10, 1)
-    assert sweeps(100, None, None, 1) == (91, 10, 1)
-    assert sweeps(1, None, None, 1) == (1, 1, 1)
-    assert sweeps(20, 10, None, 5) == (10, 3, 5)
-    assert sweeps(20, 10, 3, 5) == (10, 3, 5)
-    assert sweeps(None, 5, 2, 3) == (5, 2, 3)
+    assert plan_sweeps(None, None, None, 1) == (10, 10, 1)
+    assert plan_sweeps(100, None, None, 1) == (91, 10, 1)
+    assert plan_sweeps(1, None, None, 1) == (1, 1, 1)
+    assert plan_sweeps(20, 10, None, 5) == (10, 3, 5)
+    assert plan_sweeps(20, 10, 3, 5) == (10, 3, 5)
+    assert plan_sweeps(None, 5, 2, 3) == (5, 2, 3)
     for wrong in ((5, None, 10, 1), (5, 6, None, 1), (20, 10, 4, 5), (0, None, None, 1), (None, None, None, 0)):
         with pytest.raises(InputError):
-            sweeps(*wrong)
+            plan_sweeps(*wrong)
 
 
 def test_digits() -> None:

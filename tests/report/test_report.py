@@ -18,7 +18,7 @@ from topicx.errors import InputError
 from topicx.estimate import theta_rows
 from topicx.model import Model
 from topicx.report.collected_documents import collected_documents
-from topicx.report.figures import bin_name, count, percent
+from topicx.report.figures import as_percent, bin_name, format_count
 from topicx.report.report_contents import report_contents
 from topicx.report.report_options import ReportOptions, smaller_limits
 from topicx.report.trend_sentences import Spans, change_sentence, leaders_sentence, trend_sentence
@@ -388,8 +388,8 @@ def test_sentences_claim_only_what_intervals_part() -> None:
 
 def test_figures_read_well() -> None:
     told = {0.274: "27%", 0.0741: "7.4%", 0.0001: "<0.1%", 0.0: "0%", 0.9999: "100%", 0.0996: "10%"}
-    assert {value: percent(value) for value in told} == told
-    assert count(1234567) == "1\u202f234\u202f567"
+    assert {value: as_percent(value) for value in told} == told
+    assert format_count(1234567) == "1\u202f234\u202f567"
     assert [bin_name(name) for name in ("1890-1899", "1987-Q1", "1987", "1900-1949", "1987-03")] == [
         "1890s", "1987 Q1", "1987", "1900–1949", "1987-03",
     ]  # fmt: skip

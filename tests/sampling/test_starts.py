@@ -17,7 +17,7 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.completion import completion_perplexity
 from topicx.models.definition import Priors, initial_state
-from topicx.run import Run, expected
+from topicx.run import Run, model_of_expected_counts
 from topicx.sampling import sampler_registry, starts
 from topicx.sampling.chain import Chain, plan_steps
 from topicx.sampling.run_options import Options
@@ -318,7 +318,7 @@ def test_with_many_topics_it_begins_with_few_and_divides_them(monkeypatch: pytes
     assert int(chain.method.sync().z.max()) < 3
     indptr, topics, _ = chain.method.word_topics()
     assert len(indptr) == lda_corpus().n_words + 1 and int(topics.max()) == 2
-    look = expected(chain.method.word_topics(), chain.state, "cgs")  # what a callback sees meanwhile
+    look = model_of_expected_counts(chain.method.word_topics(), chain.state, "cgs")  # what a callback sees meanwhile
     assert np.allclose(look.topic_word.sum(axis=1), 1) and look.topic_word.shape[0] == 7
     assert np.isfinite(chain.method.score()) and len(chain.method.document_topics()[0]) == lda_corpus().n_documents + 1
 

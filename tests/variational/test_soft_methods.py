@@ -24,7 +24,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines import threads as memory_of_threads
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.run import Run, expected, expected_shares
+from topicx.run import Run, expected_shares, model_of_expected_counts
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_options import Options
@@ -403,7 +403,7 @@ def test_topics_are_found(name: str) -> None:
     for sweep in range(60):
         method.sweep(sweep)
     assert method.score() > first
-    model = expected(method.word_topics(), method.sync(), "cgs")
+    model = model_of_expected_counts(method.word_topics(), method.sync(), "cgs")
     best = {frozenset(int(word[1:]) // 5 for word, _ in topic) for topic in model.top_words(5)}
     assert best == {frozenset([k]) for k in range(4)}
     state = method.sync()

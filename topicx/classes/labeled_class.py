@@ -14,7 +14,7 @@ from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
 from topicx.evaluate.label_measures import measure_labels
 from topicx.models.labeled import LabeledDefinition
-from topicx.predict.label_reader import label, label_reader
+from topicx.predict.label_reader import label_documents, label_reader
 from topicx.sampling.run_options import Options
 
 
@@ -84,14 +84,14 @@ class LabeledLDA(LDA):
         """
         reader = label_reader(self.model, score=score, top=top, threshold=threshold)
         corpus = self._read(documents)
-        found = label(self.model, corpus, reader, threads=self.threads, **sampling)
+        found = label_documents(self.model, corpus, reader, threads=self.threads, **sampling)
         return [names for part in found for names in reader.labels(part.sets, part.scores)]
 
     def scores(self, documents: Any, *, score: str = "words", **sampling: Any) -> NDArray[np.float32]:
         """Documents × labels: more is likelier."""
         reader = label_reader(self.model, score=score, top=1)
         corpus = self._read(documents)
-        parts = [part.scores for part in label(self.model, corpus, reader, threads=self.threads, **sampling)]
+        parts = [part.scores for part in label_documents(self.model, corpus, reader, threads=self.threads, **sampling)]
         return np.concatenate(parts) if parts else np.zeros((0, len(reader.names)), np.float32)
 
     def measure(

@@ -14,7 +14,7 @@ from topicx.classes.lda_class import FURTHER, LDA
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
-from topicx.models.medlda import MedldaDefinition, MedldaOptions, decision_scores, predicted
+from topicx.models.medlda import MedldaDefinition, MedldaOptions, decision_scores, predict_rows
 from topicx.models.targets import classes_of
 from topicx.sampling.run_options import Options
 
@@ -92,7 +92,7 @@ class MedLDA(LDA):
 
     def predict(self, corpus: Corpus, **options: Any) -> Any:
         """A class a document (an array of str), a list of labels each, or an array of values; see `transform`."""
-        first = predicted(self.model, self.transform(corpus, **options))[0]
+        first = predict_rows(self.model, self.transform(corpus, **options))[0]
         return list(first) if self.task == "multilabel" else np.array(first)
 
     def score(self, corpus: Corpus, **options: Any) -> float:

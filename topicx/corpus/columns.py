@@ -38,10 +38,10 @@ def kinds_of(columns: Mapping[str, Column]) -> Kinds:
 
 
 @overload
-def part(column: Strings, begin: int, end: int) -> Strings: ...
+def part_of_column(column: Strings, begin: int, end: int) -> Strings: ...
 @overload
-def part(column: Column, begin: int, end: int) -> Column: ...
-def part(column: Column, begin: int, end: int) -> Column:
+def part_of_column(column: Column, begin: int, end: int) -> Column: ...
+def part_of_column(column: Column, begin: int, end: int) -> Column:
     """The column of some documents."""
     if isinstance(column, Strings):
         places = column.offsets[begin : end + 1]
@@ -63,7 +63,7 @@ def values_of(name: str, column: Column) -> list[Any]:
     return [text or None for text in column]
 
 
-def chosen(asked: str, kinds: Kinds, leave: Collection[str] = ()) -> Kinds:
+def choose_columns(asked: str, kinds: Kinds, leave: Collection[str] = ()) -> Kinds:
     """The columns that an option names: all (but for snippets, and what else is to `leave`), none, or names with commas
     between."""
     if asked == "all":

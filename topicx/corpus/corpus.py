@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.estimate import counts as kernel
 from topicx.common_methods import OfDocuments
-from topicx.corpus.table import Labels, Names, Table, Times, unpacked
+from topicx.corpus.table import Labels, Names, Table, Times, unpack_column
 from topicx.files import container
 from topicx.files.file_kinds import CORPUS
 from topicx.strings import Strings, same_arrays, take_rows
@@ -149,7 +149,7 @@ class Corpus(OfDocuments):
     def table(self) -> Table:
         """What the documents carry beside their words, as typed columns: label, collection, time, and the further ones
         whose names these have not taken. Nothing is copied."""
-        found = {name: unpacked(name, values) for name, values in self.columns.items()}
+        found = {name: unpack_column(name, values) for name, values in self.columns.items()}
         if len(self.label_offsets):
             found["label"] = Labels(self.label_offsets, self.label_ids, self.label_names)
         if len(self.collection):

@@ -66,7 +66,9 @@ def column_slices(column: Column, option: str, unit: str | None = None, every: i
         different, places = np.unique(column.values[known], return_inverse=True)
         if len(different) > FEW:
             return time_slices(Times(column.values, False), option.split()[0])
-        return _listed([f"{value:.15g}" for value in different.tolist()], known, places.reshape(-1), option)
+        return _slices_with_documents(
+            [f"{value:.15g}" for value in different.tolist()], known, places.reshape(-1), option
+        )
     if isinstance(column, Labels):
         documents, numbers = np.repeat(np.arange(len(column)), np.diff(column.offsets)), column.ids.astype(np.int64)
     else:
@@ -78,10 +80,12 @@ def column_slices(column: Column, option: str, unit: str | None = None, every: i
     order = np.argsort(np.array(names, dtype=object), kind="stable") if names else np.zeros(0, np.int64)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return _listed([names[at] for at in order], documents, rank[places.reshape(-1)], option)
+    return _slices_with_documents([names[at] for at in order], documents, rank[places.reshape(-1)], option)
 
 
-def _listed(names: list[str], documents: NDArray[np.int64], slices: NDArray[np.int64], option: str) -> Slices:
+def _slices_with_documents(
+    names: list[str], documents: NDArray[np.int64], slices: NDArray[np.int64], option: str
+) -> Slices:
     if len(names) > MOST:
         raise InputError(f"{option}: it has {len(names):,} different values; there can be {MOST:,}")
     return Slices(names, documents, slices)
@@ -109,12 +113,12 @@ def time_slices(
     """Slices of the calendar, or of equal width where times are numbers (whose unit is a year). `every` makes them of
     so many units. Without either they are as narrow as gives forty at most. All from the first to the last are there,
     also those without a document; with `filled`, those that have documents alone."""
-    known = _known(times, option)
+    known = _check_some_known(times, option)
     cut = _of_dates if times.dates else _of_numbers
     return cut(times.values[known], known, option, unit, every, filled)
 
 
-def _known(times: Times, option: str) -> NDArray[np.int64]:
+def _check_some_known(times: Times, option: str) -> NDArray[np.int64]:
     known = np.flatnonzero(np.isfinite(times.values))
     if not len(known):
         raise InputError(f"{option}: no document has a time there")
@@ -137,19 +141,19 @@ def _of_dates(
     if base == "D" and width == 1:
         counted["D"] = days
     width *= every or 1
-    numbers, slices = _numbered(counted[base] // width, option, filled)
+    numbers, slices = _number_slices(counted[base] // width, option, filled)
     begins = numbers * width
     if base == "M":
-        names = [_months(begin, width) for begin in begins.tolist()]
+        names = [_name_months(begin, width) for begin in begins.tolist()]
         first_days = (begins - 12 * 1970).astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
         return Slices(names, known, slices, first_days, np.asarray((begins + width / 2) / 12, np.float64))
     begins = begins - (_MONDAY if UNITS[unit or "year"][1] == 7 else 0)
-    names = [_days(begin, width) for begin in begins.tolist()]
+    names = [_name_days(begin, width) for begin in begins.tolist()]
     middles = np.asarray(1970 + (begins + width / 2) / _YEAR, np.float64)
     return Slices(names, known, slices, begins.astype(np.float64), middles)
 
 
-def _months(begin: int, width: int) -> str:
+def _name_months(begin: int, width: int) -> str:
     """1987-03, 1987-Q1, 1987, 1980-1989; or the first and the last month."""
     year, month = divmod(begin, 12)
     if width % 12 == 0:
@@ -161,7 +165,7 @@ def _months(begin: int, width: int) -> str:
     return first if width == 1 else f"{first}/{last[0]:04}-{last[1] + 1:02}"
 
 
-def _days(begin: int, width: int) -> str:
+def _name_days(begin: int, width: int) -> str:
     """1987-03-05, or the first and the last day."""
     first, last = (str(np.datetime64(day, "D")) for day in (begin, begin + width - 1))
     return first if width == 1 else f"{first}/{last}"
@@ -177,26 +181,26 @@ def _of_numbers(
             raise InputError(f"--bins {unit}: the times are numbers, not dates: year, decade or century, or --every N")
         width = months / 12 * (every or 1)
     else:
-        width = float(every) if every else _width(float(np.ptp(times)), whole)
+        width = float(every) if every else _narrowest_width(float(np.ptp(times)), whole)
     with np.errstate(over="ignore"):
         places = np.floor(times / width)
     if np.abs(places).max() > 2**52:
         raise InputError(f"{option}: the times are too far apart for bins")
-    numbers, slices = _numbered(places.astype(np.int64), option, filled)
+    numbers, slices = _number_slices(places.astype(np.int64), option, filled)
     begins = numbers * width
-    names = [_range(begin, width, whole) for begin in begins.tolist()]
+    names = [_name_range(begin, width, whole) for begin in begins.tolist()]
     middles = begins + (width - 1 if whole else width) / 2
     return Slices(names, known, slices, begins.astype(np.float64), middles.astype(np.float64))
 
 
-def _width(span: float, whole: bool) -> float:
+def _narrowest_width(span: float, whole: bool) -> float:
     """1, 2 or 5 times a power of ten: the narrowest that gives no more slices than AUTO."""
     power = 0 if whole or not span else int(np.floor(np.log10(span / AUTO)))
     widths = (float(f"{digit}e{power + more}") for more in range(400) for digit in (1, 2, 5))
     return next(width for width in widths if span / width < AUTO - 1)
 
 
-def _range(begin: float, width: float, whole: bool) -> str:
+def _name_range(begin: float, width: float, whole: bool) -> str:
     if not whole:
         return f"{begin:.10g} to {begin + width:.10g}"
     if width == 1:
@@ -204,7 +208,7 @@ def _range(begin: float, width: float, whole: bool) -> str:
     return f"{begin:.15g}{'-' if begin >= 0 else ' to '}{begin + width - 1:.15g}"
 
 
-def _numbered(places: NDArray[np.int64], option: str, filled: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _number_slices(places: NDArray[np.int64], option: str, filled: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The numbers of the slices, and which of these each place is."""
     if filled:
         numbers, slices = np.unique(places, return_inverse=True)
@@ -218,7 +222,7 @@ def _numbered(places: NDArray[np.int64], option: str, filled: bool) -> tuple[NDA
 def width_slices(times: Times, width: float, option: str) -> Slices:
     """Slices of this width (in days, of dates) that have documents; the first begins with the first time, rounded
     down."""
-    known = _known(times, option)
+    known = _check_some_known(times, option)
     values = times.values[known]
     first = np.floor(values.min())
     numbers, slices = np.unique(np.floor((values - first) / width), return_inverse=True)
@@ -229,7 +233,7 @@ def width_slices(times: Times, width: float, option: str) -> Slices:
 
 def even_slices(times: Times, number: int, option: str) -> Slices:
     """So many slices of time with about as many documents each; documents of one time are together."""
-    known = _known(times, option)
+    known = _check_some_known(times, option)
     different, places, counts = np.unique(times.values[known], return_inverse=True, return_counts=True)
     if number > len(different):
         raise InputError(
@@ -241,12 +245,12 @@ def even_slices(times: Times, number: int, option: str) -> Slices:
     firsts = np.flatnonzero(np.diff(of_time, prepend=-1))
     ends = np.append(firsts[1:], len(different)) - 1
     bounds = zip(different[firsts].tolist(), different[ends].tolist())
-    names = [_between(first, last, times.dates) for first, last in bounds]
+    names = [_name_quantile(first, last, times.dates) for first, last in bounds]
     middles = (different[firsts] + different[ends]) / 2
     middles = 1970 + middles / _YEAR if times.dates else middles
     return Slices(names, known, of_time[places.reshape(-1)], different[firsts], middles)
 
 
-def _between(first: float, last: float, dates: bool) -> str:
+def _name_quantile(first: float, last: float, dates: bool) -> str:
     ends = [str(told_time(time, dates)) for time in (first, last)]
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}" if dates else f"{ends[0]}-{ends[1]}"

@@ -14,7 +14,7 @@ from topicx.corpus.time_texts import parse_time, told_number, told_time
 from topicx.errors import InputError
 
 
-def peeked(batches: Iterable[Batch]) -> tuple[Kinds, Iterator[Batch]]:
+def peek_columns(batches: Iterable[Batch]) -> tuple[Kinds, Iterator[Batch]]:
     """What documents carry, by the first of their batches (all inputs of a run are alike), and all batches."""
     rest = iter(batches)
     first = next(rest, None)
@@ -26,7 +26,7 @@ def peeked(batches: Iterable[Batch]) -> tuple[Kinds, Iterator[Batch]]:
     if first.collections is not None and any(first.collections):
         kinds["collection"] = str
     if first.times is not None:
-        times = [value for value in map(_time, first.times) if value is not None]
+        times = [value for value in map(_time_of_value, first.times) if value is not None]
         if times:
             kinds["time"] = str if isinstance(times[0], str) else Digits
     for name, column in sorted(first.columns.items()):  # as a corpus has them
@@ -37,7 +37,7 @@ def peeked(batches: Iterable[Batch]) -> tuple[Kinds, Iterator[Batch]]:
 
 def kinds_wanted(batch: Batch, names: Iterable[str]) -> Kinds:
     """Those of these columns that the batch has, by what it holds in them."""
-    kinds, _ = peeked([batch])
+    kinds, _ = peek_columns([batch])
     return {name: kinds[name] for name in names if name in kinds}
 
 
@@ -54,15 +54,15 @@ def values_of_batch(batch: Batch, kinds: Kinds) -> dict[str, list[Any]]:
         elif name == "label" and kind is list:
             found[name] = [list(each or ()) for each in values]
         elif name == "time" and batch.times is not None:
-            found[name] = [_fitting(_time(value), kind) for value in values]
+            found[name] = [_time_of_kind(_time_of_value(value), kind) for value in values]
         elif kind is Digits:
-            found[name] = [_number(value, batch, row, name) for row, value in enumerate(values)]
+            found[name] = [_number_of_value(value, batch, row, name) for row, value in enumerate(values)]
         else:
             found[name] = [field_as_text(value) or None for value in values]
     return found
 
 
-def _time(value: Any) -> str | float | int | None:
+def _time_of_value(value: Any) -> str | float | int | None:
     """A time as outputs have it; None: there is none, or nobody can read it."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
@@ -73,12 +73,12 @@ def _time(value: Any) -> str | float | int | None:
     return told_time(number, dates=kind == "date")
 
 
-def _fitting(value: Any, kind: type) -> Any:
+def _time_of_kind(value: Any, kind: type) -> Any:
     """A time of the kind that the first ones have; else none, as in import."""
     return value if isinstance(value, str) == (kind is str) else None
 
 
-def _number(value: Any, batch: Batch, row: int, name: str) -> float | int | None:
+def _number_of_value(value: Any, batch: Batch, row: int, name: str) -> float | int | None:
     if value is None:
         return None
     if isinstance(value, str) or not isinstance(value, int | float | np.number):

@@ -76,12 +76,12 @@ class Column(ABC):
         """Whether both are columns of one kind with the same arrays (NaN is NaN)."""
         if type(other) is not type(self):
             return False
-        return all(_same(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))  # type: ignore[arg-type]
+        return all(_same_values(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))  # type: ignore[arg-type]
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same_values(one: Any, other: Any) -> bool:
     if not isinstance(one, np.ndarray):
         return bool(one == other)
     return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
@@ -339,7 +339,7 @@ class Table(Mapping[str, Column]):
     @classmethod
     def unpacked(cls, columns: Mapping[str, Packed]) -> Table:
         """The columns of a state's file, each of its type; they are made when they are asked for."""
-        return cls(lambda: {name: unpacked(name, column) for name, column in columns.items()})
+        return cls(lambda: {name: unpack_column(name, column) for name, column in columns.items()})
 
     def objects(self, rows: NDArray[np.int64]) -> Iterator[str]:
         """What these documents carry, a JSON object each, without what they do not carry; a row below 0: no
@@ -354,7 +354,7 @@ class Table(Mapping[str, Column]):
         yield from (said[place] for place in places.reshape(-1).tolist())
 
 
-def unpacked(name: str, column: Packed) -> Column:
+def unpack_column(name: str, column: Packed) -> Column:
     """A column of this name from strings or numbers."""
     if not isinstance(column, Strings):
         return Times(column, False) if name == "time" else Numbers(column)

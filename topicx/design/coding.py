@@ -23,11 +23,11 @@ def full_rank_codings(terms: Iterable[tuple[int, ...]], categorical: Iterable[bo
         own = [tuple(one for one in chosen if one is not None) for chosen in product(*choices)]
         own = [one for one in dict.fromkeys(own) if one not in spanned]
         spanned.update(own)
-        found.append(_fewest(own))
+        found.append(_fewest_products(own))
     return found
 
 
-def _fewest(coded: Iterable[Coded]) -> list[Coded]:
+def _fewest_products(coded: Iterable[Coded]) -> list[Coded]:
     """Products with the same span, but fewer of them: `a` and `a:(b without a level)` are `a:b`."""
     kept: list[Coded] = []
     for one in sorted(coded, key=len):
@@ -36,7 +36,7 @@ def _fewest(coded: Iterable[Coded]) -> list[Coded]:
             factor, reduced = next(iter(more)) if len(more) == 1 else (-1, False)
             if len(one) - 1 == len(other) and reduced:
                 whole = tuple((number, False) if number == factor else (number, cut) for number, cut in one)
-                kept = _fewest([*(each for each in kept if each != other), whole])
+                kept = _fewest_products([*(each for each in kept if each != other), whole])
                 break
         else:
             kept.append(one)

@@ -80,7 +80,7 @@ class Design:
         values: dict[str, Floats | Levels] = {}
         for factor in parsed.factors:
             which = _factor_column(factor, columns)
-            values[factor.text] = levels_of(columns, which) if which else _raw(factor, columns)
+            values[factor.text] = levels_of(columns, which) if which else _raw_numbers(factor, columns)
         kept = np.ones(1, bool) if chosen is None else chosen
         for one in values.values():
             kept = kept & (one.codes >= 0 if isinstance(one, Levels) else np.isfinite(one))
@@ -163,7 +163,7 @@ class Design:
                 (f"{name}[T.{level}]" if reduced else f"{name}[{level}]", (place, number))
                 for number, level in enumerate(state["levels"]) if not (reduced and level == base)
             ]  # fmt: skip
-        number = _width(factor, self.states)
+        number = _columns_of_factor(factor, self.states)
         if number == 0:
             return [(name, (place, 0))]
         return [(f"{name}[{one + 1}]", (place, one)) for one in range(number)]
@@ -207,14 +207,14 @@ class Design:
                 keys.append(codes[factor.text])
         for name in self._numeric:
             raw[name] = numbers_of(columns, name)
-            keys.append(_numbered(raw[name]))
+            keys.append(_number_values(raw[name]))
             missing = int((keys[-1] < 0).sum())
             if missing:
                 notes.append(f"{missing:,} documents have no value of {name!r}")
         number = len(keys[0]) if keys else documents
         if number is None:
             raise InputError("formula: it takes no column, so that the number of documents must be said")
-        groups, first = _combined(keys, number)
+        groups, first = _combine_keys(keys, number)
         some = {name: one[first] for name, one in raw.items()}
         notes += self._beyond(raw)
         distinct = self._values({text: one[first] for text, one in codes.items()}, some)
@@ -305,8 +305,8 @@ def _verify_numbers(factor: Expression, states: Mapping[str, Any]) -> None:
     if not all(np.isfinite(float(one)) for one in numbers):
         raise ValueError
     if isinstance(factor, Call):
-        found = TRANSFORMS[factor.function].apply(np.ones(1), _options(factor), state)
-        if found.shape != ((1, _width(factor, states)) if found.ndim > 1 else (1,)):
+        found = TRANSFORMS[factor.function].apply(np.ones(1), _options_of_call(factor), state)
+        if found.shape != ((1, _columns_of_factor(factor, states)) if found.ndim > 1 else (1,)):
             raise ValueError
         _verify_numbers(factor.arguments[0], states)
 
@@ -351,7 +351,7 @@ def _base_asked(factor: Call) -> str | None:
     return str(given.value)
 
 
-def _raw(factor: Expression, columns: Columns) -> Floats:
+def _raw_numbers(factor: Expression, columns: Columns) -> Floats:
     """The numbers at the bottom of a factor, after the functions that need no state."""
     names = columns_in(factor)
     _check_call(factor)
@@ -371,7 +371,7 @@ def _check_call(factor: Expression) -> None:
         )
     if not factor.arguments:
         raise InputError(f"formula: {factor.text}: it takes a column")
-    _options(factor)
+    _options_of_call(factor)
     _check_call(factor.arguments[0])
     inner = factor.arguments[0]
     if isinstance(inner, Call) and inner.function in ("s", "bs", "poly"):
@@ -380,7 +380,7 @@ def _check_call(factor: Expression) -> None:
         )
 
 
-def _options(factor: Call) -> dict[str, Any]:
+def _options_of_call(factor: Call) -> dict[str, Any]:
     """A function's options, given and not."""
     options = dict(TRANSFORMS[factor.function].options)
     names = [name for name in options if name not in HIDDEN]
@@ -408,7 +408,7 @@ def _fit_numbers(factor: Expression, numbers: Floats, states: dict[str, dict[str
     x = x[np.isfinite(x)]
     if not len(x):
         raise InputError(f"formula: {factor.text}: no document has a value there")
-    transform, options = TRANSFORMS[factor.function], _options(factor)
+    transform, options = TRANSFORMS[factor.function], _options_of_call(factor)
     states[factor.text] = transform.fit(factor.text, x, options)
     return transform.apply(x, options, states[factor.text])
 
@@ -418,12 +418,14 @@ def _apply_numbers(factor: Expression, raw: Mapping[str, Floats], states: Mappin
         return raw[columns_in(factor)[0]]
     inner = _apply_numbers(factor.arguments[0], raw, states)
     known = np.isfinite(inner)
-    found = TRANSFORMS[factor.function].apply(np.where(known, inner, 1.0), _options(factor), states[factor.text])
+    found = TRANSFORMS[factor.function].apply(
+        np.where(known, inner, 1.0), _options_of_call(factor), states[factor.text]
+    )
     found[~known] = np.nan
     return found
 
 
-def _width(factor: Expression, states: Mapping[str, Any]) -> int:
+def _columns_of_factor(factor: Expression, states: Mapping[str, Any]) -> int:
     """How many numbered columns a factor of numbers has; 0: one without a number."""
     state = states[factor.text]
     if "knots" in state:
@@ -434,7 +436,7 @@ def _width(factor: Expression, states: Mapping[str, Any]) -> int:
 # -- distinct rows --------------------------------------------------------------------------------------------------
 
 
-def _numbered(values: Floats) -> NDArray[np.int64]:
+def _number_values(values: Floats) -> NDArray[np.int64]:
     """Equal numbers get one number; NaN gets -1."""
     known = np.isfinite(values)
     found = np.full(len(values), -1, np.int64)
@@ -442,7 +444,7 @@ def _numbered(values: Floats) -> NDArray[np.int64]:
     return found
 
 
-def _combined(keys: Sequence[NDArray[np.int64]], documents: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _combine_keys(keys: Sequence[NDArray[np.int64]], documents: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The number of each document's combination (-1: one of the keys is), and the first document of each."""
     kept = np.ones(documents, bool)
     for key in keys:

@@ -199,7 +199,7 @@ class _Parser:
         terms = self.interaction()
         while self.sign("*"):
             other = self.interaction()
-            terms = self.limited([*terms, *other, *(_joined(a, b) for a, b in product(terms, other))])
+            terms = self.limited([*terms, *other, *(_join_factors(a, b) for a, b in product(terms, other))])
         if self.peek()[1] in ("**", "^", "/", "|") and self.peek()[0] == "sign":
             raise self.wrong(f"{self.peek()[1]!r} is not known here: write a + b + a:b, or a*b")
         return terms
@@ -208,7 +208,7 @@ class _Parser:
         terms = self.factor()
         while self.sign(":"):
             other = self.factor()
-            terms = self.limited([_joined(a, b) for a, b in product(terms, other)])
+            terms = self.limited([_join_factors(a, b) for a, b in product(terms, other)])
         return terms
 
     def limited(self, terms: list[Factors]) -> list[Factors]:
@@ -271,5 +271,5 @@ class _Parser:
         return Call(function, tuple(arguments), tuple(options))
 
 
-def _joined(first: Factors, second: Factors) -> Factors:
+def _join_factors(first: Factors, second: Factors) -> Factors:
     return tuple(dict.fromkeys((*first, *second)))

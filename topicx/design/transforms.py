@@ -44,24 +44,24 @@ def spline_basis(x: Floats, knots: Floats, degree: int) -> Floats:
     last = len(knots) - degree - 2
     basis[last] = ((x >= knots[last]) & (x <= knots[last + 1])).astype(np.float64)
     for d in range(1, degree + 1):
-        left = [_ramp(x, knots[i], knots[i + d]) for i in range(len(knots) - d)]
+        left = [_ramp_between(x, knots[i], knots[i + d]) for i in range(len(knots) - d)]
         basis = [left[i] * basis[i] + (1 - left[i + 1]) * basis[i + 1] for i in range(len(basis) - 1)]
     return np.column_stack(basis[1:])
 
 
-def _ramp(x: Floats, begin: float, end: float) -> Floats:
+def _ramp_between(x: Floats, begin: float, end: float) -> Floats:
     return (x - begin) / (end - begin) if end != begin else np.zeros(len(x))
 
 
 def _fit_spline(name: str, x: Floats, options: Options) -> State:
-    degree, df = _whole(name, "degree", options["degree"], 1, 10), options["df"]
+    degree, df = _whole_option(name, "degree", options["degree"], 1, 10), options["df"]
     different = len(np.unique(x))
     if different < 2:
         raise InputError(f"formula: {name}: all documents have the same value there")
     if df is None:
         df = degree if options["plain"] else min(USUAL, different - 1)
         degree = min(degree, df)
-    df = _whole(name, "df", df, degree, MOST)
+    df = _whole_option(name, "df", df, degree, MOST)
     inner = np.quantile(x, np.linspace(0, 1, df - degree + 2))[1:-1]
     low, high = float(x.min()), float(x.max())
     return {"knots": [low, *inner.tolist(), high], "degree": degree}
@@ -74,7 +74,7 @@ def _apply_spline(x: Floats, options: Options, state: State) -> Floats:
 
 
 def _fit_poly(name: str, x: Floats, options: Options) -> State:
-    degree = _whole(name, "degree", options["degree"], 1, 20)
+    degree = _whole_option(name, "degree", options["degree"], 1, 20)
     if degree >= len(np.unique(x)):
         raise InputError(f"formula: {name}: a degree of {degree} needs {degree + 1} different values")
     alphas: list[float] = []
@@ -111,11 +111,11 @@ def _apply_scale(x: Floats, options: Options, state: State) -> Floats:
     return (x - float(state["center"])) / float(state["scale"])
 
 
-def _nothing(name: str, x: Floats, options: Options) -> State:
+def _learn_nothing(name: str, x: Floats, options: Options) -> State:
     return {}
 
 
-def _logarithm(divisor: float) -> Callable[[Floats, Options, State], Floats]:
+def _make_logarithm(divisor: float) -> Callable[[Floats, Options, State], Floats]:
     def apply(x: Floats, options: Options, state: State) -> Floats:
         found = np.full(len(x), np.nan)
         found[x > 0] = bounds.special_function("log", x[x > 0])
@@ -124,18 +124,18 @@ def _logarithm(divisor: float) -> Callable[[Floats, Options, State], Floats]:
     return apply
 
 
-def _exponential(x: Floats, options: Options, state: State) -> Floats:
+def _apply_exponential(x: Floats, options: Options, state: State) -> Floats:
     small = np.abs(x) <= 700
     found = np.full(len(x), np.nan)
     found[small] = bounds.special_function("exp", x[small])
     return found
 
 
-def _root(x: Floats, options: Options, state: State) -> Floats:
+def _apply_square_root(x: Floats, options: Options, state: State) -> Floats:
     return np.sqrt(np.where(x >= 0, x, np.nan))
 
 
-def _whole(name: str, option: str, value: Any, least: int, most: int) -> int:
+def _whole_option(name: str, option: str, value: Any, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InputError(f"formula: {name}: {option} must be a whole number from {least} to {most}, not {value!r}")
     return value
@@ -147,11 +147,11 @@ TRANSFORMS: dict[str, Transform] = {
     "poly": Transform({"degree": 1}, _fit_poly, _apply_poly),
     "scale": Transform({"center": True, "scale": True}, _fit_scale, _apply_scale),
     "center": Transform({"center": True, "scale": False}, _fit_scale, _apply_scale),
-    "log": Transform({}, _nothing, _logarithm(1.0)),
-    "log2": Transform({}, _nothing, _logarithm(math.log(2))),
-    "log10": Transform({}, _nothing, _logarithm(math.log(10))),
-    "exp": Transform({}, _nothing, _exponential),
-    "sqrt": Transform({}, _nothing, _root),
+    "log": Transform({}, _learn_nothing, _make_logarithm(1.0)),
+    "log2": Transform({}, _learn_nothing, _make_logarithm(math.log(2))),
+    "log10": Transform({}, _learn_nothing, _make_logarithm(math.log(10))),
+    "exp": Transform({}, _learn_nothing, _apply_exponential),
+    "sqrt": Transform({}, _learn_nothing, _apply_square_root),
 }
 HIDDEN = {"plain"}
 """Options that are a function's own, not a formula's."""

@@ -130,7 +130,7 @@ def estimator_of_state(state: State) -> Estimator:
     return model_registry.of_meta(state.meta).estimator(state)
 
 
-def _check(name: str, value: str) -> None:
+def _check_estimator(name: str, value: str) -> None:
     if value not in ESTIMATORS:
         raise InputError(f"{name}: {value!r} is not an estimator; there are {' and '.join(ESTIMATORS)}")
 
@@ -158,9 +158,9 @@ def estimate(
     token's own count out, and cgs takes the dump's counts. `word_rows`: n_kw, where the caller has it.
     `estimator`: what makes both (None: what the definition of the state's model says).
     """
-    _check("theta", theta)
+    _check_estimator("theta", theta)
     phi = chosen_phi(phi, state)
-    _check("phi", phi)
+    _check_estimator("phi", phi)
     if max_entries < 1:
         raise InputError(f"max_entries: {max_entries} must be at least 1")
     estimator = estimator or estimator_of_state(state)
@@ -226,7 +226,7 @@ def theta_rows(
     int, ndarray of shape (documents of the batch, topics)
         Number of the first document, and θ of the documents from there on.
     """
-    _check("estimator", estimator)
+    _check_estimator("estimator", estimator)
     if path is not None and not 0 <= path < state.paths:
         raise InputError(f"path: {path} is not one of the state's {state.paths}, which are counted from 0")
     made_by = made_by or estimator_of_state(state)

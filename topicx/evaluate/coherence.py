@@ -122,9 +122,9 @@ class WindowCounts:
         self._pairs = np.zeros(len(keys), np.int64)
         self.windows = 0
         partners = (keys % max(n, 1)).astype(np.int32)
-        from topicx.predict.predictor import runs
+        from topicx.predict.predictor import runs_of_documents
 
-        for begin, end in runs(corpus.offsets, 1 << 22, 1 << 20):
+        for begin, end in runs_of_documents(corpus.offsets, 1 << 22, 1 << 20):
             first, last = corpus.offsets[begin], corpus.offsets[end]
             self.windows += count_windows(
                 to_number[corpus.words[first:last]], corpus.offsets[begin : end + 1] - first, size, forgetful,

@@ -68,7 +68,7 @@ def completion(
         documents = judged.documents(begin, end)
         words, offsets = documents.words, documents.offsets
         streams = Streams(words, offsets, seed)
-        seen = _seen(offsets, streams.of_chain(0), share)
+        seen = _tokens_for_theta(offsets, streams.of_chain(0), share)
         before = np.zeros(len(words) + 1, np.int64)
         np.cumsum(seen, out=before[1:])
         inside = before[offsets]
@@ -92,7 +92,7 @@ def completion_perplexity(phi: Model | NDArray[Any], alpha: Any, corpus: Corpus,
     return completion(phi, alpha, corpus, **settings).perplexity
 
 
-def _seen(offsets: NDArray[np.int64], keys: NDArray[np.uint64], share: str | float) -> NDArray[np.bool_]:
+def _tokens_for_theta(offsets: NDArray[np.int64], keys: NDArray[np.uint64], share: str | float) -> NDArray[np.bool_]:
     """Which tokens estimate θ."""
     lengths = np.diff(offsets)
     position = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)

@@ -296,7 +296,7 @@ def most_similar(rows: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return nearest, likeness[np.arange(len(nearest)), nearest]
 
 
-def duplicates(model: Model, cosine: float = 0.8) -> list[tuple[int, int, float]]:
+def similar_topic_pairs(model: Model, cosine: float = 0.8) -> list[tuple[int, int, float]]:
     """Pairs of topics whose expected counts of words point the same way, the most alike first."""
     rows = model.counts().T.tocsr().astype(np.float64)
     norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())

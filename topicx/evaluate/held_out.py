@@ -17,7 +17,7 @@ from topicx.evaluate.judged_documents import Judged
 from topicx.model import Model
 from topicx.predict.predictor import in_batches
 from topicx.predict.sampling_plan import document_keys
-from topicx.predict.topic_rows import divisors
+from topicx.predict.topic_rows import sum_log_divisors
 
 __all__ = ["HeldOut"]
 
@@ -71,7 +71,7 @@ def held_out(
         numbers, rows, logs = topics.rows_for(words)
         keys = document_keys(words, offsets, seed)
         values, further = kernel(numbers, offsets, keys, rows, prior.alpha, prior.groups)
-        add = divisors(logs, numbers, offsets)
+        add = sum_log_divisors(logs, numbers, offsets)
         more = {name: value + add for name, value in further.items()}
         return values + add, more, len(words), int(documents.unknown.sum())
 

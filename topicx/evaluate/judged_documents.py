@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import columns_of, part, values_of
+from topicx.corpus.columns import columns_of, part_of_column, values_of
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.model import Model
@@ -55,7 +55,7 @@ class Judged:
         corpus = self.corpus
         bounds = corpus.offsets[begin : end + 1]
         words, offsets, unknown = known_tokens(corpus.words[bounds[0] : bounds[-1]], bounds, self.match)
-        return Documents(part(corpus.ids, begin, end), words, offsets, unknown, self._carried(begin, end))
+        return Documents(part_of_column(corpus.ids, begin, end), words, offsets, unknown, self._carried(begin, end))
 
     def _carried(self, begin: int, end: int) -> Mapping[str, list[Any]]:
         if not self.reader.wants:

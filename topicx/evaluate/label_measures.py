@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.model import Model
-from topicx.predict.label_reader import LabelReader, label
+from topicx.predict.label_reader import LabelReader, label_documents
 
 __all__ = ["LabelMeasures", "measure_labels"]
 
@@ -157,7 +157,7 @@ def measure_labels(model: Model, corpus: Corpus, reader: LabelReader, **options:
     of_label = np.array([column.get(name, -1) for name in labels.names], np.int64)
     measures = LabelMeasures(len(column))
     begin = 0
-    for found in label(model, corpus, reader, **options):
+    for found in label_documents(model, corpus, reader, **options):
         number = len(found.scores)
         truth = np.zeros((number, len(column)), bool)
         bounds = labels.offsets[begin : begin + number + 1]

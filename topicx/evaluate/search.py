@@ -258,7 +258,7 @@ def stability(a: Model, b: Model) -> float:
 
 def cao_juan(model: Model) -> float:
     """The mean cosine of φ over all pairs of topics (Cao, Xia, Li, Zhang & Tang 2009, 'ave_dis')."""
-    products = _products(model)
+    products = _topic_products(model)
     norms = np.sqrt(np.diag(products))
     cosines = products / np.outer(norms, norms)
     upper = np.triu_indices(len(norms), 1)
@@ -268,12 +268,12 @@ def cao_juan(model: Model) -> float:
 def arun(model: Model, sizes: NDArray[np.float64]) -> float:
     """The symmetric divergence of Arun, Suresh, Veni Madhavan & Narasimha Murthy 2010; `sizes` are L·θ, the tokens of
     each topic."""
-    values = np.sqrt(np.maximum(np.linalg.eigvalsh(_products(model)), 0))
+    values = np.sqrt(np.maximum(np.linalg.eigvalsh(_topic_products(model)), 0))
     one, two = (np.sort(np.maximum(part, 1e-300))[::-1] / part.sum() for part in (values, np.asarray(sizes, float)))
     return float(np.sum((one - two) * (np.log(one) - np.log(two))))
 
 
-def _products(model: Model, step: int = 1 << 15) -> NDArray[np.float64]:
+def _topic_products(model: Model, step: int = 1 << 15) -> NDArray[np.float64]:
     """φ φᵀ, some words at a time."""
     total = np.zeros((model.n_topics, model.n_topics))
     for begin in range(0, model.n_words, step):

@@ -75,7 +75,7 @@ class TimeConcentration:
         buckets, edges = self.edges.shape[1] - 1, self.edges
         parts = next((m for m in range(1, 101) if abs(share * buckets * m - round(share * buckets * m)) < 1e-9), 100)
         if parts > 1:  # of 5 buckets there is no half: of their halves there is
-            edges = quantiles(self.weights, parts * buckets)
+            edges = weight_quantiles(self.weights, parts * buckets)
         width = max(round(share * parts * buckets), 1)
         lengths = edges[:, width:] - edges[:, :-width]
         best = np.argmin(lengths, axis=1)[:, None]
@@ -134,10 +134,12 @@ def time_concentration(
         raise InputError(f"buckets: {buckets} must be at least 2")
     if isinstance(fit, State):
         _check_fit(model, fit, times)
-    time = _times(fit, times)
-    found = spans(time, span)
+    time = _times_of_documents(fit, times)
+    found = spans_of_times(time, span)
     begins, names, of_document = found.begins, found.names, found.of_documents(len(time))
-    rows: Iterable[Shares] = [_of_state(fit, path)] if isinstance(fit, State) else _inferred(model, fit, **sampling)
+    rows: Iterable[Shares] = (
+        [_of_state(fit, path)] if isinstance(fit, State) else _inferred_shares(model, fit, **sampling)
+    )
     weights, documents = np.zeros((len(begins), model.n_topics)), np.zeros(len(begins), np.int64)
     for first, shares, lengths in rows:
         at = of_document[first : first + len(lengths)]
@@ -153,7 +155,7 @@ def time_concentration(
         entropy = -np.where(weights > 0, weights * np.log(weights), 0.0).sum(axis=1)
     return TimeConcentration(
         begins[some], [name for name, there in zip(names, some) if there], documents[some], weights, entropy,
-        quantiles(weights, buckets), len(time) - int(documents.sum()), time.dates,
+        weight_quantiles(weights, buckets), len(time) - int(documents.sum()), time.dates,
     )  # fmt: skip
 
 
@@ -165,7 +167,7 @@ def _check_fit(model: Model, state: State, times: Corpus | None) -> None:
         raise InputError("time: the documents of the corpus with the times are not those of the state")
 
 
-def _times(fit: Corpus | State, other: Corpus | None) -> Times:
+def _times_of_documents(fit: Corpus | State, other: Corpus | None) -> Times:
     """The time of each document."""
     source = other if other is not None else fit
     column = source.table.get("time")
@@ -176,7 +178,7 @@ def _times(fit: Corpus | State, other: Corpus | None) -> Times:
     return times_of(column, "time")
 
 
-def spans(times: Times, span: str | float | None) -> Slices:
+def spans_of_times(times: Times, span: str | float | None) -> Slices:
     """The spans that have documents."""
     span = ("year" if times.dates else 1.0) if span is None else span
     if isinstance(span, str):
@@ -190,7 +192,7 @@ def spans(times: Times, span: str | float | None) -> Slices:
     return width_slices(times, span, "span")
 
 
-def quantiles(weights: Floats, buckets: int) -> Floats:
+def weight_quantiles(weights: Floats, buckets: int) -> Floats:
     """Where each topic's weight, summed over time, reaches 0, 1/buckets, 2/buckets …: topics × (buckets + 1). The first
     is the beginning of all and the last its end, so that the buckets cover all spans."""
     length, topics = weights.shape
@@ -216,7 +218,7 @@ def _of_state(state: State, path: int | None) -> Shares:
     return 0, scipy.sparse.csr_array((shares, topics.astype(np.int32), indptr), shape=shape), state.lengths
 
 
-def _inferred(model: Model, corpus: Corpus, **sampling: Any) -> Iterator[Shares]:
+def _inferred_shares(model: Model, corpus: Corpus, **sampling: Any) -> Iterator[Shares]:
     """Shares by inference: θ without its prior, (θ (N + Σα) - α) / N, where N is the number of known words."""
     inference = Inference(model, **sampling)
     begin = 0

@@ -322,7 +322,9 @@ class Schema:
         no limit of an array again."""
         kept = replace(self, parts=tuple(part for part in self.parts if part.place not in without), more=None)
         try:
-            kept.verify({name: array for part in kept.parts for name, array in part.put(_held(owner, part)).items()})
+            kept.verify(
+                {name: array for part in kept.parts for name, array in part.put(_value_of_part(owner, part)).items()}
+            )
         except Inconsistent as problem:
             raise InputError(f"the {self.kind} is not consistent: it has {problem}") from None
 
@@ -337,7 +339,7 @@ class Schema:
         return [array.name for part in self.parts if isinstance(part, Ragged) for array in part.arrays]
 
 
-def _held(owner: Any, part: Part) -> Any:
+def _value_of_part(owner: Any, part: Part) -> Any:
     """What an object has for a part of its schema; Inconsistent if it is of another kind altogether."""
     value = attrgetter(part.place)(owner)
     if isinstance(part, Array):

@@ -32,7 +32,7 @@ NOT_IN_XML = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *
 """Characters that no XML has, escaped or not."""
 
 
-def escape(text: str, entities: dict[str, str] | None = None) -> str:
+def escape_xml(text: str, entities: dict[str, str] | None = None) -> str:
     """A text as XML has it."""
     return saxutils.escape(text.translate(NOT_IN_XML), entities or {})
 
@@ -69,7 +69,7 @@ def utf16_length(word: str) -> int:
 def _diagnosed_word(rank: int, word: dict[str, Any]) -> str:
     shares = "".join(f" {name}='{numbers.fixed_decimals(word[name], 5)}'" for name in ("prob", "cumulative"))
     start = f"<word rank='{rank}' count='{numbers.fixed_decimals(word['count'], 0)}'{shares} docs='{word['docs']}'"
-    return f"{start}{_format_attributes(word, _WORD_DIAGNOSTICS)}>{escape(word['word'])}</word>\n"
+    return f"{start}{_format_attributes(word, _WORD_DIAGNOSTICS)}>{escape_xml(word['word'])}</word>\n"
 
 
 def _format_attributes(values: dict[str, Any], names: Iterable[str]) -> str:
@@ -89,7 +89,7 @@ def topic_report(
             tokens = int(totals[k])
             stream.write(f"  <topic id='{k}' alpha='{numbers.java_double(float(alpha[k]))}' totalTokens='{tokens}'>\n")
             for rank, (w, count) in enumerate(zip(words[:top].tolist(), counts[:top].tolist()), 1):
-                shown = f"{numbers.java_double(float(count))}'>{escape(vocabulary[w])}"
+                shown = f"{numbers.java_double(float(count))}'>{escape_xml(vocabulary[w])}"
                 stream.write(f"    <word rank='{rank}' count='{shown}</word>\n")
             stream.write("  </topic>\n")
         stream.write("</topicModel>\n")
@@ -105,14 +105,14 @@ def phrase_report(state: State, ranked: Ranked, out: str, top: int, joined: NDAr
             alpha, tokens = numbers.java_double(float(state.alpha[0, k])), int(totals[k])
             found = [(state.vocabulary[w], int(count)) for w, count in zip(words[:top].tolist(), counts[:top].tolist())]
             said = sorted(phrases[k].items(), key=lambda item: (-item[1], item[0]))
-            heading = escape(topic_titles(found, said[:top]), {'"': "&quot;"})
+            heading = escape_xml(topic_titles(found, said[:top]), {'"': "&quot;"})
             stream.write(f'  <topic id="{k}" alpha="{alpha}" totalTokens="{tokens}" titles="{heading}">\n')
             for word, count in found:
-                shown = f'"{numbers.java_double(count / tokens)}" count="{count}">{escape(word)}'
+                shown = f'"{numbers.java_double(count / tokens)}" count="{count}">{escape_xml(word)}'
                 stream.write(f"    <word weight={shown}</word>\n")
             everything = sum(phrases[k].values())
             for phrase, count in said[:top]:
-                shown = f'"{numbers.java_double(count / everything)}" count="{count}">{escape(phrase)}'
+                shown = f'"{numbers.java_double(count / everything)}" count="{count}">{escape_xml(phrase)}'
                 stream.write(f"    <phrase weight={shown}</phrase>\n")
             stream.write("  </topic>\n")
         stream.write("</topics>\n")

@@ -30,7 +30,7 @@ from topicx.errors import InputError
 from topicx.files.file_kinds import FINITE, FLOAT, HIGHEST, LOWEST
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
-from topicx.predict.document_prior import DocumentPrior, single
+from topicx.predict.document_prior import DocumentPrior, as_float32_prior
 from topicx.predict.documents import Documents
 from topicx.predict.reader import Admixture, Reader
 from topicx.sampling.method import Update
@@ -114,7 +114,7 @@ class DirichletMultinomialRegression(Definition):
         design = Design.fit(self.own.formula, columns)
         found = design.rows(columns, corpus.n_documents)
         raw, groups = with_mean_row(found)
-        centres, scales = measures(raw, groups, design)
+        centres, scales = column_scales(raw, groups, design)
         rows = (raw - centres) / scales
         coefficients = log(alpha)[:, None] * constant_weights(rows, design)
         state = initial_state(
@@ -183,14 +183,18 @@ class DirichletMultinomialRegression(Definition):
         side, back = state.side, self._back(state)
         draws = side.get("coefficient_draws", np.zeros((0, 0, 0), np.float32)).astype(np.float64)
         if len(draws) > 1:
-            told = np.stack([transformed(draw, back) for draw in draws])
+            told = np.stack([transform_coefficients(draw, back) for draw in draws])
             inside, spread = draws.mean(axis=0), told.std(axis=0, ddof=1)
             model.side = {"coefficient_draws": told.astype(np.float32)}
         else:
             inside = side["coefficients"]
             model.side = {}
             spread = spread_of(self._regression(state).at(inside, curved=True), back)
-        model.side |= {"coefficients": transformed(inside, back), "spread": spread, "mean_row": side["mean_row"]}
+        model.side |= {
+            "coefficients": transform_coefficients(inside, back),
+            "spread": spread,
+            "mean_row": side["mean_row"],
+        }
         if len(state.alpha) > 1:
             model.alpha = np.maximum(mean_prior(side["design"], inside, state.groups), LEAST)[None, :]
 
@@ -244,7 +248,7 @@ class RegressedReader(Admixture):
             for name in self.wants
         }  # fmt: skip
         rows = self.design.rows(columns, len(documents))
-        alpha = single(np.vstack([make_priors(rows.distinct, self.coefficients), self._mean]))
+        alpha = as_float32_prior(np.vstack([make_priors(rows.distinct, self.coefficients), self._mean]))
         missing = rows.groups < 0
         groups = np.where(missing, len(alpha) - 1, rows.groups)
         unknown = missing | unknown_levels(self.design, columns, len(documents))
@@ -301,7 +305,7 @@ def mean_of_rows(rows: Floats, groups: NDArray[Any]) -> Floats:
     return result
 
 
-def measures(rows: Floats, groups: NDArray[Any], design: Design) -> tuple[Floats, Floats]:
+def column_scales(rows: Floats, groups: NDArray[Any], design: Design) -> tuple[Floats, Floats]:
     """What is taken from each column, and what it is divided by. Columns of 0 to 1 stay as they are; without an
     intercept nothing is taken from any."""
     inside = np.all((rows >= 0) & (rows <= 1), axis=0)
@@ -325,7 +329,7 @@ def constant_weights(rows: Floats, design: Design) -> Floats:
     return weights
 
 
-def transformed(coefficients: Floats, back: Floats) -> Floats:
+def transform_coefficients(coefficients: Floats, back: Floats) -> Floats:
     """Each topic's coefficients by a matrix, the sums in one order."""
     result: Floats = np.sum(coefficients[:, None, :] * back, axis=2)
     return result

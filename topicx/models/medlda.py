@@ -344,10 +344,10 @@ class MedldaReader(SideBySide):
 
     def predict(self, read: Read) -> Sequence[Sequence[Any]]:
         """The columns of new documents; of several labels those that are predicted, with their scores."""
-        return predicted(self.model, read.theta)
+        return predict_rows(self.model, read.theta)
 
 
-def predicted(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[Any]]:
+def predict_rows(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[Any]]:
     """What the model predicts of documents with these topic shares: the values of each of the reader's columns."""
     task, scores, names = str(model.meta["task"]), decision_scores(model, theta), classes_of(model.side)
     if task == "regression":

@@ -27,7 +27,7 @@ from topicx.predict.document_prior import DocumentPrior
 from topicx.predict.documents import Documents
 from topicx.predict.reader import Admixture, Read
 from topicx.predict.sampling_plan import Sampling, Streams
-from topicx.predict.topic_rows import FixedTopics, divisors
+from topicx.predict.topic_rows import FixedTopics, sum_log_divisors
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
 from topicx.sampling.sampler_registry import WHOLE
@@ -221,7 +221,7 @@ class MixtureReader(Admixture):
         weights = self._log_words(words, offsets) + log(np.maximum(read.theta.astype(np.float64), 1e-300))
         most = weights.max(axis=1)
         found: NDArray[np.float64] = most + log(exp(weights - most[:, None]).sum(axis=1))
-        return found + divisors(logs, numbers, offsets)
+        return found + sum_log_divisors(logs, numbers, offsets)
 
     def columns(self) -> dict[str, type]:
         return {"topic": int, "probability": float}

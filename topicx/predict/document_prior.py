@@ -37,19 +37,19 @@ class DocumentPrior:
     @classmethod
     def constant(cls, alpha: Any, documents: int) -> DocumentPrior:
         """One prior for so many documents."""
-        return cls(single(np.atleast_2d(alpha)), np.zeros(documents, np.uint32))
+        return cls(as_float32_prior(np.atleast_2d(alpha)), np.zeros(documents, np.uint32))
 
     @classmethod
     def by_group(cls, alpha: Any, groups: NDArray[np.uint32], strangers: int = 0) -> DocumentPrior:
         """That of each document's group: its row of `alpha`."""
-        return cls(single(alpha), groups, strangers)
+        return cls(as_float32_prior(alpha), groups, strangers)
 
     @classmethod
     def of_each(cls, alpha: Any) -> DocumentPrior:
         """A row a document. InputError unless all are positive numbers."""
         if not (np.all(np.isfinite(alpha)) and np.all(np.asarray(alpha) > 0)):
             raise InputError("the prior of a document is not a positive number for every topic")
-        rows = single(alpha)
+        rows = as_float32_prior(alpha)
         return cls(rows, np.arange(len(rows), dtype=np.uint32), each=True)
 
     def rows(self, begin: int, end: int) -> NDArray[np.float32]:
@@ -80,7 +80,7 @@ def state_priors(
     return alpha, np.concatenate([np.zeros(0, np.uint32), *groups])
 
 
-def single(alpha: Any) -> NDArray[np.float32]:
+def as_float32_prior(alpha: Any) -> NDArray[np.float32]:
     """α in single precision, no entry of which is 0."""
     if isinstance(alpha, np.ndarray) and alpha.dtype == np.float32:
         return np.ascontiguousarray(alpha)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import Column, columns_of, part, values_of
+from topicx.corpus.columns import Column, columns_of, part_of_column, values_of
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.corpus.table import Kinds
@@ -24,7 +24,7 @@ from topicx.files import container
 from topicx.model import Model
 from topicx.predict import predictor
 from topicx.predict.documents import Documents
-from topicx.predict.predictor import Predictor, reader_of, runs, sampling_of
+from topicx.predict.predictor import Predictor, reader_of, runs_of_documents, sampling_of
 from topicx.predict.topic_rows import known_tokens, match_vocabulary
 from topicx.strings import Strings
 
@@ -92,12 +92,12 @@ class Inference(Predictor):
         """The documents of a corpus in memory."""
         match = match_vocabulary(self.model.vocabulary, corpus.vocabulary)
         wanted = bool(self.carried or self.reader.wants)
-        for begin, end in runs(corpus.offsets, predictor.BATCH_TOKENS, predictor.BATCH_DOCUMENTS):
+        for begin, end in runs_of_documents(corpus.offsets, predictor.BATCH_TOKENS, predictor.BATCH_DOCUMENTS):
             bounds = corpus.offsets[begin : end + 1]
             words, offsets, unknown = known_tokens(corpus.words[bounds[0] : bounds[-1]], bounds, match)
             columns = columns_of(corpus, begin, end, snippets=True) if wanted else {}
             yield Documents(
-                part(corpus.ids, begin, end), words, offsets, unknown, self._values(columns, end - begin)
+                part_of_column(corpus.ids, begin, end), words, offsets, unknown, self._values(columns, end - begin)
             )  # fmt: skip
 
     def _values(self, columns: Mapping[str, Column], documents: int) -> dict[str, list[Any]]:
@@ -114,11 +114,11 @@ class Inference(Predictor):
             last = min(first + (1 << 14), corpus.n_documents)
             offsets, ids = corpus.offsets(first, last), corpus.ids(first, last)
             columns = corpus.columns(first, last) if wanted else {}
-            for begin, end in runs(offsets, 1 << 20, 1 << 14):
+            for begin, end in runs_of_documents(offsets, 1 << 20, 1 << 14):
                 bounds = offsets[begin : end + 1]
                 words, new, unknown = known_tokens(corpus.words(int(bounds[0]), int(bounds[-1])), bounds, match)
-                mine = {name: part(column, begin, end) for name, column in columns.items()}
-                yield Documents(part(ids, begin, end), words, new, unknown, self._values(mine, end - begin))
+                mine = {name: part_of_column(column, begin, end) for name, column in columns.items()}
+                yield Documents(part_of_column(ids, begin, end), words, new, unknown, self._values(mine, end - begin))
 
     def texts(self, batches: Iterable[Any]) -> Iterator[Documents]:
         """Documents from batches of `topicx.corpus.formats.document_reader`, by the model's tokenizer."""
@@ -136,7 +136,7 @@ class Inference(Predictor):
                 counts = name_count_words(batch.counts)
                 if last is None or last[0] is not counts.vocabulary:
                     last = counts.vocabulary, self._match(counts)
-                words, lengths, missing = _tokens(counts, last[1])
+                words, lengths, missing = _tokens_from_counts(counts, last[1])
             given = batch.ids or [None] * len(lengths)
             names = [str(number + i) if name is None else name for i, name in enumerate(given)]
             number += len(names)
@@ -172,7 +172,9 @@ def infer(model: Model, corpus: Corpus, **options: Any) -> NDArray[np.float32]:
     return np.concatenate(parts) if parts else np.zeros((0, model.n_topics), np.float32)
 
 
-def _tokens(counts: Any, match: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+def _tokens_from_counts(
+    counts: Any, match: NDArray[np.int64]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
     """Tokens from counts: each word as often as its count says, side by side."""
     ends = np.concatenate([[0], np.cumsum(counts.counts)])
     pairs = np.concatenate([[0], np.cumsum(counts.lengths)])

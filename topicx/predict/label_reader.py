@@ -148,7 +148,7 @@ def label_reader(model: Model, *, score: str = "words", top: int = 0, threshold:
     return reader.choosing(score=score, top=top, threshold=threshold)
 
 
-def label(model: Model, corpus: Corpus, reader: LabelReader, **options: Any) -> Iterator[LabelledDocuments]:
+def label_documents(model: Model, corpus: Corpus, reader: LabelReader, **options: Any) -> Iterator[LabelledDocuments]:
     """The documents of a corpus in batches, with scores and sets. The options are those of `Inference`."""
     inference = Inference(model, **options)
     for read in inference.stream(inference.corpus(corpus)):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry
-from topicx.corpus.columns import part
+from topicx.corpus.columns import part_of_column
 from topicx.corpus.text.tokenizer import Encoder, Tokenizer
 from topicx.engines.threads import Engine, engine_of
 from topicx.model import Model
@@ -158,7 +158,7 @@ class Predictor:
         """Batch after batch, in order; a few at a time are in memory."""
         tokens = self.reader.room(self.engine.threads) or BATCH_TOKENS
         most = most_documents(self.reader)
-        pieces = (piece for batch in batches for piece in _pieces(batch, tokens, most))
+        pieces = (piece for batch in batches for piece in _pieces_of_documents(batch, tokens, most))
         yield from self.engine.stream(self.run, pieces)
 
 
@@ -167,7 +167,7 @@ def most_documents(reader: Reader) -> int:
     return max(min(BATCH_DOCUMENTS, THETA_ENTRIES // reader.n_topics), 1)
 
 
-def runs(offsets: NDArray[np.int64], tokens: int, documents: int) -> Iterator[tuple[int, int]]:
+def runs_of_documents(offsets: NDArray[np.int64], tokens: int, documents: int) -> Iterator[tuple[int, int]]:
     """Runs of at most this many documents and tokens (or of one longer document)."""
     begin, last = 0, len(offsets) - 1
     while begin < last:
@@ -187,18 +187,18 @@ def in_batches(
     """work(begin, end) over batches of documents, in order, on some threads (0: all cores) or an engine."""
     engine = engine_of(threads)
     tokens = reader.room(engine.threads) or tokens or BATCH_TOKENS
-    yield from engine.stream(lambda job: work(*job), runs(offsets, tokens, most_documents(reader)))
+    yield from engine.stream(lambda job: work(*job), runs_of_documents(offsets, tokens, most_documents(reader)))
 
 
-def _pieces(documents: Documents, tokens: int, most: int) -> Iterator[Documents]:
+def _pieces_of_documents(documents: Documents, tokens: int, most: int) -> Iterator[Documents]:
     if len(documents) <= most and len(documents.words) <= tokens:
         if len(documents):
             yield documents
         return
-    for begin, end in runs(documents.offsets, tokens, most):
+    for begin, end in runs_of_documents(documents.offsets, tokens, most):
         first, last = documents.offsets[begin], documents.offsets[end]
         yield Documents(
-            part(documents.ids, begin, end),
+            part_of_column(documents.ids, begin, end),
             documents.words[first:last],
             documents.offsets[begin : end + 1] - first,
             documents.unknown[begin:end],

@@ -69,7 +69,7 @@ class Sampling:
         drawn = samples is not None or lag > 1 or (chains is not None and (chains, usual.chains) != (1, 1))
         theta = estimator_of(usual, known, theta, drawn)
         averaged = chains or (1 if theta == "cvb0" else usual.chains)
-        first, number, lag = sweeps(iterations, burn_in, samples, lag, usual.burn_in)
+        first, number, lag = plan_sweeps(iterations, burn_in, samples, lag, usual.burn_in)
         if theta == "cvb0":
             if averaged > 1 or samples not in (None, 1) or lag > 1:
                 raise InputError("theta: cvb0 draws nothing, so there are no samples and no chains to average")
@@ -132,7 +132,7 @@ def estimator_of(usual: UsualSampling, known: str | None, theta: str | None, dra
     return theta
 
 
-def sweeps(
+def plan_sweeps(
     iterations: int | None, burn_in: int | None, samples: int | None, lag: int, usual: int = 10
 ) -> tuple[int, int, int]:
     """Burn-in, samples and lag, from whichever of them and of `iterations` (all sweeps) are given; `usual`: the burn-in

@@ -22,7 +22,7 @@ ROW_MEMORY = 1 << 29
 _CHUNK = 1 << 22
 
 
-def aligned(rows: int, columns: int) -> NDArray[np.float32]:
+def aligned_floats(rows: int, columns: int) -> NDArray[np.float32]:
     """An uninitialised float32 array that starts on a cache line."""
     raw = np.empty(rows * columns + 16, np.float32)
     start = (-raw.ctypes.data % 64) // 4
@@ -81,7 +81,7 @@ class FixedTopics:
 
     def rows_of(self, words: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """The rows of these words, and the logarithms of what they were divided by."""
-        rows = aligned(max(len(words), 1), self.width)
+        rows = aligned_floats(max(len(words), 1), self.width)
         logs = np.zeros(len(rows))
         rows[:, self.n_topics :] = 0
         rows[len(words) :, :] = 1
@@ -121,14 +121,16 @@ class FixedTopics:
         numbers, rows, logs = self.rows_for(words)
         result = np.zeros(len(offsets) - 1)
         kernel.score_documents(numbers, offsets, theta, rows, result)
-        return result + divisors(logs, numbers, offsets)
+        return result + sum_log_divisors(logs, numbers, offsets)
 
     @property
     def alpha32(self) -> NDArray[np.float32]:
         return np.maximum(self.alpha, 1e-30).astype(np.float32)
 
 
-def divisors(logs: NDArray[np.float64], numbers: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def sum_log_divisors(
+    logs: NDArray[np.float64], numbers: NDArray[np.uint32], offsets: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """The logarithms of what the rows were divided by, summed over each document, one after the other (`bincount`
     adds in order, so that a document's sum does not depend on its neighbours)."""
     documents = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

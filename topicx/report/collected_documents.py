@@ -151,7 +151,7 @@ def collected_documents(
         if by:
             raise InputError("--by: needs documents: --state, --corpus or --doc-topics")
         return None
-    groups = _groups(documents.columns, by, unit)
+    groups = _choose_groups(documents.columns, by, unit)
     gathered = _Shares(model.n_topics, LEAST)
     sums = [MixtureSums(one, documents.lengths) for _, one in groups]
     for begin, rows in theta:
@@ -173,7 +173,7 @@ def _of_state(
     if why is not None:
         raise InputError(f"--state: it is not of the model's run: {why}")
     held = follow_model_edits(held, model)
-    columns, texts = _parted(held.table)
+    columns, texts = _split_snippets(held.table)
     documents = CollectedDocuments("state", held.ids, columns, held.lengths, texts, state=held)
     return documents, theta_rows(held, threads=threads)
 
@@ -182,42 +182,42 @@ def _of_corpus(
     model: Model, corpus: str | os.PathLike[str] | Corpus, seed: int, threads: int | Engine
 ) -> tuple[CollectedDocuments, Batches]:  # fmt: skip
     held = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
-    columns, texts = _parted(held.table)
+    columns, texts = _split_snippets(held.table)
     theta, lengths = inferred_rows(model, held, seed, threads)
     return CollectedDocuments("corpus", held.ids, columns, lengths, texts), theta
 
 
 def _of_table(model: Model, path: str) -> tuple[CollectedDocuments, Batches]:
     table = read_theta(path, model.called or [str(k) for k in range(model.n_topics)])
-    columns, texts = _parted(table.columns)
+    columns, texts = _split_snippets(table.columns)
     documents = CollectedDocuments("table", table.ids, columns, table.lengths, texts, whole=table.whole)
     return documents, [(0, table.theta)]
 
 
-def _parted(table: Table) -> tuple[Table, Strings]:
+def _split_snippets(table: Table) -> tuple[Table, Strings]:
     """What documents carry, and apart from it the beginnings of their texts."""
     texts = table.get(SNIPPET)
     return table.without(SNIPPET), texts.strings if isinstance(texts, Texts) else Strings.of([])
 
 
-def _groups(columns: Table, by: Sequence[str], unit: str | None) -> list[tuple[str, Groups]]:
+def _choose_groups(columns: Table, by: Sequence[str], unit: str | None) -> list[tuple[str, Groups]]:
     """The columns that are asked for; if none is: time, collection and label, where they have few values."""
     found: list[tuple[str, Groups]] = []
     for name in dict.fromkeys(by):
-        found.append((name, _grouped(columns, name, unit)))
+        found.append((name, _group_column(columns, name, unit)))
     if by:
         return found
-    if "time" in columns and _any(columns["time"]):
-        found.append(("time", _grouped(columns, "time", unit)))
+    if "time" in columns and _has_values(columns["time"]):
+        found.append(("time", _group_column(columns, "time", unit)))
     for name in ("collection", "label"):
-        if name in columns and _any(columns[name]):
+        if name in columns and _has_values(columns[name]):
             one = groups_of(columns, name)
             if 1 < len(one.names) <= FEW_GROUPS:
                 found.append((name, one))
     return found
 
 
-def _grouped(columns: Table, name: str, unit: str | None) -> Groups:
+def _group_column(columns: Table, name: str, unit: str | None) -> Groups:
     """Spans of a column of times or of many numbers, each value of another."""
     spans = unit if name in columns and (name == "time" or isinstance(columns[name], Numbers)) else None
     found = groups_of(columns, name, spans)
@@ -226,7 +226,7 @@ def _grouped(columns: Table, name: str, unit: str | None) -> Groups:
     return found
 
 
-def _any(column: Column) -> bool:
+def _has_values(column: Column) -> bool:
     """Whether any document has a value there."""
     if isinstance(column, Numbers | Times):
         return bool(np.isfinite(column.values).any())

@@ -8,7 +8,7 @@ NARROW = "\u202f"
 """The space between thousands, which is narrow and does not break."""
 
 
-def percent(share: float) -> str:
+def as_percent(share: float) -> str:
     """A share with two digits that count: 27%, 7.4%, 0.9%, <0.1%; never 0% for what is not nothing."""
     value = 100 * share
     if value >= 9.95:
@@ -18,7 +18,7 @@ def percent(share: float) -> str:
     return f"{value:.1f}%" if value else "0%"
 
 
-def count(number: float) -> str:
+def format_count(number: float) -> str:
     """A whole number with thousands parted."""
     return f"{round(number):,}".replace(",", NARROW)
 
@@ -43,12 +43,12 @@ def of_bin(name: str) -> str:
     return f"the {name}" if re.fullmatch(r"\d{3}0s", name) else name
 
 
-def plural(unit: str) -> str:
+def plural_unit(unit: str) -> str:
     """Several of a unit of text; a comma parts a plural of its own (story,stories)."""
     one, mark, many = unit.partition(",")
     return many.strip() if mark else f"{one}s"
 
 
-def singular(unit: str) -> str:
+def singular_unit(unit: str) -> str:
     """One of a unit of text."""
     return unit.partition(",")[0].strip()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from topicx.report.figures import percent
+from topicx.report.figures import as_percent
 from topicx.report.report_contents import ReportContents, size_sentence
 from topicx.report.trend_sentences import Sentence
 
@@ -24,10 +24,10 @@ def text_of(value: Any) -> str:
 
 def sentence_html(contents: ReportContents, sentence: Sentence) -> str:
     """A sentence with its topics as links."""
-    return "".join(_link(contents, one) if isinstance(one, int) else text_of(one) for one in sentence)
+    return "".join(_topic_link(contents, one) if isinstance(one, int) else text_of(one) for one in sentence)
 
 
-def _link(contents: ReportContents, topic: int) -> str:
+def _topic_link(contents: ReportContents, topic: int) -> str:
     named = bool(len(contents.model.topic_names) and contents.model.topic_names[topic])
     kind = "named" if named else "unnamed"
     return (
@@ -40,10 +40,10 @@ def front_page(contents: ReportContents) -> str:
     """Headline, size, and the table of all topics."""
     head = f'<h1 tabindex="-1">{sentence_html(contents, contents.headline)}</h1>'
     sub = f'<p class="sub">{text_of(size_sentence(contents))}</p>'
-    return f'{head}{sub}<div id="front-tools"></div>{_table(contents)}<div id="front-more"></div>'
+    return f'{head}{sub}<div id="front-tools"></div>{_table_of_topics(contents)}<div id="front-more"></div>'
 
 
-def _table(contents: ReportContents) -> str:
+def _table_of_topics(contents: ReportContents) -> str:
     time, most = contents.time, max(float(contents.weights.max()), 1e-12)
     columns = [
         '<th scope="col" class="number">No.</th>', '<th scope="col">Topic</th>',
@@ -55,14 +55,14 @@ def _table(contents: ReportContents) -> str:
         said = "<span>Over time, each to its own peak</span>"
         columns.append(f'<th scope="col" class="line">{said}<span class="ends">{ends}</span></th>')
         columns.append('<th scope="col" class="most">Most in</th>')
-    rows = "".join(_row(contents, k, most) for k in contents.order())
+    rows = "".join(_row_of_topic(contents, k, most) for k in contents.order())
     return (
         '<table id="front" class="topics"><caption class="hidden">All topics</caption>'
         f"<thead><tr>{''.join(columns)}</tr></thead><tbody>{rows}</tbody></table>"
     )  # fmt: skip
 
 
-def _row(contents: ReportContents, topic: int, most: float) -> str:
+def _row_of_topic(contents: ReportContents, topic: int, most: float) -> str:
     named = bool(len(contents.model.topic_names) and contents.model.topic_names[topic])
     shown = bool(contents.model.shown[topic])
     words, share = contents.top[topic], float(contents.weights[topic])
@@ -75,31 +75,31 @@ def _row(contents: ReportContents, topic: int, most: float) -> str:
     away = "" if shown else ' <span class="tag">hidden</span>'
     link = f'<a href="#/topic/{topic}" dir="auto">{text_of(contents.called(topic))}</a>'
     if named:
-        name = f'<th scope="row" class="name">{link}{ring}{away}</th><td class="words">{_isolated(words)}</td>'
+        name = f'<th scope="row" class="name">{link}{ring}{away}</th><td class="words">{_isolate_words(words)}</td>'
     else:  # its three words are its name, and are not said twice
-        rest = f'<span class="rest"> {_isolated(words[3:])}</span>'
+        rest = f'<span class="rest"> {_isolate_words(words[3:])}</span>'
         name = f'<th scope="row" class="name" colspan="2">{link}{rest}{ring}{away}</th>'
     cells = [
         f'<td class="number">{topic}</td>', name,
-        f'<td class="share">{_bar(share / most)}<span>{100 * share:.1f}%</span></td>',
+        f'<td class="share">{_share_bar(share / most)}<span>{100 * share:.1f}%</span></td>',
     ]  # fmt: skip
     time = contents.time
     if time:
         at = time.most[topic]
         values = np.nan_to_num(time.shares.found.mean[:, topic][np.isfinite(time.shares.found.times)])
         name = time.names[at] if at >= 0 else ""
-        top = f"{name}, at {percent(float(time.shares.found.mean[at, topic]))}" if at >= 0 else ""
-        cells.append(f'<td class="line">{sparkline(values)}</td>')
+        top = f"{name}, at {as_percent(float(time.shares.found.mean[at, topic]))}" if at >= 0 else ""
+        cells.append(f'<td class="line">{sparkline_svg(values)}</td>')
         cells.append(f'<td class="most" title="{text_of(top)}">{text_of(name)}</td>')
     return f'<tr data-topic="{topic}" class="{kinds}">{"".join(cells)}</tr>'
 
 
-def _isolated(words: list[str]) -> str:
+def _isolate_words(words: list[str]) -> str:
     """Words side by side, each in its own direction."""
     return " ".join(f"<bdi>{text_of(word)}</bdi>" for word in words)
 
 
-def _bar(part: float) -> str:
+def _share_bar(part: float) -> str:
     width = max(round(BAR * part, 1), 0.5)
     return (
         f'<svg class="bar" width="{BAR}" height="8" aria-hidden="true" focusable="false">'
@@ -107,7 +107,7 @@ def _bar(part: float) -> str:
     )  # fmt: skip
 
 
-def sparkline(values: np.ndarray[Any, Any]) -> str:
+def sparkline_svg(values: np.ndarray[Any, Any]) -> str:
     """A line on its area, to its own peak."""
     top = max(float(values.max()), 1e-12) if len(values) else 1.0
     step = LINE / max(len(values) - 1, 1)

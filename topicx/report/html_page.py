@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from topicx.report.figures import count
+from topicx.report.figures import format_count
 from topicx.report.front_table import front_page, text_of
 from topicx.report.packed_arrays import PackedPart
 from topicx.report.page import page_script, page_style
@@ -35,13 +35,13 @@ def html_report(contents: ReportContents) -> bytes:
     made: dict[tuple[Any, ...], list[PackedPart]] = {}
     page = b""
     for limits in smaller_limits(contents.options.snippets == "full"):
-        page = _page(contents, limits, made)
+        page = _make_page(contents, limits, made)
         if len(page) <= contents.options.max_size:
             break
     return page
 
 
-def _page(contents: ReportContents, limits: SizeLimits, made: dict[tuple[Any, ...], list[PackedPart]]) -> bytes:
+def _make_page(contents: ReportContents, limits: SizeLimits, made: dict[tuple[Any, ...], list[PackedPart]]) -> bytes:
     """The page under these limits. What they leave as it was is not made again."""
     documents = contents.documents
     kept = kept_documents(documents, contents.typical, limits.documents) if documents else None
@@ -58,16 +58,16 @@ def _page(contents: ReportContents, limits: SizeLimits, made: dict[tuple[Any, ..
         parts += once("docs", lambda: [documents_part(contents, limits, kept)], limits.title, limits.share)
         if contents.options.snippets == "full" and limits.text:
             parts += once("texts", lambda: text_parts(contents, limits, kept), limits.text)
-    return _assembled(contents, parts, kept)
+    return _assemble_page(contents, parts, kept)
 
 
 def _nothing_left_out(contents: ReportContents) -> str:
     left = contents.words.left_out
-    words = f" {count(left)} rarer words have no page of their own." if left else ""
+    words = f" {format_count(left)} rarer words have no page of their own." if left else ""
     return f"Nothing: all topics and all documents are in this file.{words}"
 
 
-def _assembled(contents: ReportContents, parts: Sequence[PackedPart], kept: KeptDocuments | None) -> bytes:
+def _assemble_page(contents: ReportContents, parts: Sequence[PackedPart], kept: KeptDocuments | None) -> bytes:
     options = contents.options
     style, script = page_style(), page_script()
     head = {

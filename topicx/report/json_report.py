@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from topicx.report.page_facts import page_facts, rounded
+from topicx.report.page_facts import page_facts, round_for_json
 from topicx.report.report_contents import ReportContents
 
 WORDS = 40
@@ -24,13 +24,13 @@ def json_report(contents: ReportContents) -> dict[str, Any]:
     ]  # fmt: skip
     for facts, view in zip(found["by"], contents.columns, strict=True):
         low, high = view.shares.found.intervals()
-        facts["mean"] = [rounded(row) for row in view.shares.found.mean]
-        facts["low"], facts["high"] = [rounded(row) for row in low], [rounded(row) for row in high]
-    found["typical"] = _typical(contents)
+        facts["mean"] = [round_for_json(row) for row in view.shares.found.mean]
+        facts["low"], facts["high"] = [round_for_json(row) for row in low], [round_for_json(row) for row in high]
+    found["typical"] = _typical_documents(contents)
     return found
 
 
-def _typical(contents: ReportContents) -> list[list[dict[str, Any]]]:
+def _typical_documents(contents: ReportContents) -> list[list[dict[str, Any]]]:
     documents, model = contents.documents, contents.model
     texts = contents.options.snippets != "none"
     if documents:

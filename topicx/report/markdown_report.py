@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.report.figures import count, percent, plural
+from topicx.report.figures import as_percent, format_count, plural_unit
 from topicx.report.report_contents import ReportContents, families_sentence, quality_sentence, size_sentence
 from topicx.strings import one_line
 
@@ -19,99 +19,116 @@ PASSAGES = 5
 
 def markdown_report(contents: ReportContents) -> str:
     """The whole report."""
-    lines = [f"# {plain(contents.options.title)}", "", f"{plain(contents.told(contents.headline))}.", ""]
-    lines += [plain(size_sentence(contents)), "", *_table(contents), ""]
+    lines = [
+        f"# {escape_markdown(contents.options.title)}",
+        "",
+        f"{escape_markdown(contents.told(contents.headline))}.",
+        "",
+    ]
+    lines += [escape_markdown(size_sentence(contents)), "", *_table_of_topics(contents), ""]
     if contents.options.about:
-        lines += [plain(contents.options.about), ""]
+        lines += [escape_markdown(contents.options.about), ""]
     for k in contents.order():
         if contents.model.shown[k]:
-            lines += _section(contents, k)
-    lines += _families(contents)
+            lines += _topic_section(contents, k)
+    lines += _family_lines(contents)
     lines += [
         "## Quality",
         "",
-        plain(quality_sentence(contents.quality, contents.settled, int(contents.model.shown.sum()))) + ".",
+        escape_markdown(quality_sentence(contents.quality, contents.settled, int(contents.model.shown.sum()))) + ".",
         "",
     ]
     lines += [
-        f"- {k} {plain(contents.called(k))}: {'; '.join(plain(contents.told(one)) for one in why)}"
+        f"- {k} {escape_markdown(contents.called(k))}: {'; '.join(escape_markdown(contents.told(one)) for one in why)}"
         for k, why in contents.quality.care.items()
     ]
     lines += ["", "## How this was made", "", "| | |", "|---|---|"]
-    lines += [f"| {name} | {plain(value)} |" for name, value in contents.about]
+    lines += [f"| {name} | {escape_markdown(value)} |" for name, value in contents.about]
     return "\n".join(lines) + "\n"
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """A text on one line whose characters mean nothing to Markdown or HTML."""
     text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", text)
 
 
-def spark(values: NDArray[np.float64]) -> str:
+def spark_blocks(values: NDArray[np.float64]) -> str:
     """A line of blocks, to its own peak."""
     known = np.nan_to_num(values)
     top = float(known.max()) if len(known) else 0.0
     return "".join(BLOCKS[min(int(8 * value / top), 7)] if top > 0 else BLOCKS[0] for value in known.tolist())
 
 
-def _table(contents: ReportContents) -> list[str]:
+def _table_of_topics(contents: ReportContents) -> list[str]:
     time = contents.time
     heads = ["No.", "Topic", "Share of words", *(["Over time", "Most in"] if time else [])]
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for k in contents.order():
         away = "" if contents.model.shown[k] else " (hidden)"
         named = len(contents.model.topic_names) and contents.model.topic_names[k]
-        words = plain(" ".join(contents.top[k]))
+        words = escape_markdown(" ".join(contents.top[k]))
         cells = [
             str(k),
-            f"**{plain(contents.called(k))}** {words}{away}" if named else words + away,
+            f"**{escape_markdown(contents.called(k))}** {words}{away}" if named else words + away,
             f"{100 * contents.weights[k]:.1f}%",
         ]
         if time:
             known = np.isfinite(time.shares.found.times)
             at = time.most[k]
-            cells += [spark(time.shares.found.mean[known, k]), plain(time.names[at]) if at >= 0 else ""]
+            cells += [
+                spark_blocks(time.shares.found.mean[known, k]),
+                escape_markdown(time.names[at]) if at >= 0 else "",
+            ]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
-def _section(contents: ReportContents, topic: int) -> list[str]:
+def _topic_section(contents: ReportContents, topic: int) -> list[str]:
     documents = contents.documents
     said = contents.topic_sentence(topic)
-    lines = [f"## {topic} {plain(contents.called(topic))}", ""]
+    lines = [f"## {topic} {escape_markdown(contents.called(topic))}", ""]
     if said:
-        lines += [f"{plain(said)}.", ""]
-    words = ", ".join(plain(word) for word in contents.words.names(topic, 0.6, WORDS))
+        lines += [f"{escape_markdown(said)}.", ""]
+    words = ", ".join(escape_markdown(word) for word in contents.words.names(topic, 0.6, WORDS))
     lines += [f"Words: {words}", ""]
     if contents.notes.get(topic):
-        lines += [plain(contents.notes[topic]), ""]
+        lines += [escape_markdown(contents.notes[topic]), ""]
     if contents.making[topic]:
-        lines += [plain(" ".join(contents.making[topic])), ""]
+        lines += [escape_markdown(" ".join(contents.making[topic])), ""]
     if contents.phrases and contents.phrases[topic]:
-        lines += ["Phrases: " + ", ".join(plain(text) for text, _ in contents.phrases[topic]), ""]
+        lines += ["Phrases: " + ", ".join(escape_markdown(text) for text, _ in contents.phrases[topic]), ""]
     if documents and contents.typical[topic]:
-        unit = plural(contents.options.unit)
-        lines += [f"{count(int(documents.above[0, topic]))} {unit} have a tenth or more of it. Where it is purest:", ""]
+        unit = plural_unit(contents.options.unit)
+        lines += [
+            f"{format_count(int(documents.above[0, topic]))} {unit} have a tenth or more of it. Where it is purest:",
+            "",
+        ]
         for document, share in contents.typical[topic][:PASSAGES]:
             text = (
                 documents.texts[document][:200] if len(documents.texts) and contents.options.snippets != "none" else ""
             )
-            lines.append(f"- {percent(share)} {plain(documents.ids[document])}{': ' + plain(text) if text else ''}")
+            beginning = ": " + escape_markdown(text) if text else ""
+            lines.append(f"- {as_percent(share)} {escape_markdown(documents.ids[document])}{beginning}")
         lines.append("")
-    near = ", ".join(f"{j} {plain(contents.called(j))} ({value:.2f})" for j, value in contents.near[topic][:3])
+    near = ", ".join(
+        f"{j} {escape_markdown(contents.called(j))} ({value:.2f})" for j, value in contents.near[topic][:3]
+    )
     return [*lines, f"Says similar things: {near}", ""] if near else lines
 
 
-def _families(contents: ReportContents) -> list[str]:
+def _family_lines(contents: ReportContents) -> list[str]:
     families = contents.families
     if len(families.order) < 2:
         return []
     told = "".join(
         part["w"] if isinstance(part, dict) else part for part in families_sentence(contents, families.usual)
     )
-    lines = ["## Families", "", f"{plain(told)}.", ""]
+    lines = ["## Families", "", f"{escape_markdown(told)}.", ""]
     for words, members in zip(families.words[families.usual], families.cuts[families.usual], strict=True):
         named = ", ".join(contents.model.vocabulary[w] for w in words)
-        lines.append(f"- **{plain(named)}**: " + "; ".join(f"{k} {plain(contents.called(k))}" for k in members))
+        lines.append(
+            f"- **{escape_markdown(named)}**: "
+            + "; ".join(f"{k} {escape_markdown(contents.called(k))}" for k in members)
+        )
     return [*lines, ""]

@@ -49,7 +49,7 @@ class TextMarker:
         at = 0
         for begin, end, parts in self._words(text):
             for part in parts:
-                place = _next(kept, at, part)
+                place = _find_next_kept(kept, at, part)
                 if place is None:
                     continue
                 if "_" in kept[place] and kept[place] != part and not kept[place].endswith(f"_{part}"):
@@ -80,7 +80,7 @@ class TextMarker:
         return words
 
 
-def _next(kept: list[str], at: int, word: str) -> int | None:
+def _find_next_kept(kept: list[str], at: int, word: str) -> int | None:
     """Where this word is among the next kept ones."""
     for place in range(at, min(at + AHEAD, len(kept))):
         if kept[place] == word or ("_" in kept[place] and word in kept[place].split("_")):
@@ -90,7 +90,7 @@ def _next(kept: list[str], at: int, word: str) -> int | None:
 
 def _in_units(text: str, found: list[tuple[int, int, int]]) -> Marks:
     """Marks in units of UTF-16; what a byte cannot tell is no mark."""
-    unit: Callable[[int], int] = (lambda i: i) if text.isascii() else _units(text).__getitem__
+    unit: Callable[[int], int] = (lambda i: i) if text.isascii() else _utf16_places(text).__getitem__
     gaps, sizes, topics, last = [], [], [], 0
     for begin, end, topic in found:
         first, size = unit(begin), unit(end) - unit(begin)
@@ -109,7 +109,7 @@ def _in_units(text: str, found: list[tuple[int, int, int]]) -> Marks:
     return Marks(gaps, sizes, topics)
 
 
-def _units(text: str) -> list[int]:
+def _utf16_places(text: str) -> list[int]:
     """The place of each character in UTF-16, and of the end."""
     wide = np.fromiter((1 + (ord(c) > 0xFFFF) for c in text), np.int64, len(text))
     return [0, *np.cumsum(wide).tolist()]

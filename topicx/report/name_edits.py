@@ -52,11 +52,11 @@ def read_name_edits(path: str | os.PathLike[str], topics: int) -> NameEdits:
         raise InputError(f"{path}: its changes are not a list")
     edits = NameEdits()
     for row in rows:
-        _add(edits, row, str(path), topics)
+        _add_row(edits, row, str(path), topics)
     return edits
 
 
-def _add(edits: NameEdits, row: Any, path: str, topics: int) -> None:
+def _add_row(edits: NameEdits, row: Any, path: str, topics: int) -> None:
     number = row.get("topic") if isinstance(row, dict) else None
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < topics:
         raise InputError(f"{path}: a change is of topic {number!r}; there are 0 to {topics - 1}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from topicx.model import Model
-from topicx.report.figures import count
+from topicx.report.figures import format_count
 from topicx.report.front_table import text_of
 from topicx.state import State
 
@@ -35,16 +35,16 @@ def model_table(model: Model) -> str:
         for k in order[:ROWS]
     ]
     left = len(order) - ROWS
-    below = f"… and {count(left)} more: model.report() shows all." if left > 0 else "model.report() shows more."
+    below = f"… and {format_count(left)} more: model.report() shows all." if left > 0 else "model.report() shows more."
     return table_of(repr(model), heads, rows, below)
 
 
 def state_table(state: State) -> str:
     """What a state holds."""
     rows = [
-        ["documents", count(state.n_documents)],
-        ["tokens", count(state.n_tokens)],
-        ["topics", count(state.n_topics)],
+        ["documents", format_count(state.n_documents)],
+        ["tokens", format_count(state.n_tokens)],
+        ["topics", format_count(state.n_topics)],
     ]
-    rows += [["words", count(state.n_words)], ["documents carry", ", ".join(state.columns) or "nothing more"]]
+    rows += [["words", format_count(state.n_words)], ["documents carry", ", ".join(state.columns) or "nothing more"]]
     return table_of(repr(state), ["", ""], rows)

@@ -83,6 +83,6 @@ def square_root_bytes(shares: NDArray[np.float32]) -> NDArray[np.uint8]:
     return np.rint(255 * np.sqrt(np.clip(shares, 0, 1))).astype(np.uint8)
 
 
-def shortened(texts: Iterable[str], length: int) -> Strings:
+def shorten_texts(texts: Iterable[str], length: int) -> Strings:
     """Texts cut to so many characters."""
     return Strings.of(text if len(text) <= length else text[: length - 1].rstrip() + "…" for text in texts)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.report.figures import plural, singular
+from topicx.report.figures import plural_unit, singular_unit
 from topicx.report.report_contents import ColumnView, ReportContents, families_sentence, quality_sentence, size_sentence
 
 Facts = dict[str, Any]
 
 
-def rounded(values: NDArray[Any], digits: int = 6) -> list[float | None]:
+def round_for_json(values: NDArray[Any], digits: int = 6) -> list[float | None]:
     """Numbers for JSON, which has no NaN."""
     return [round(float(value), digits) if np.isfinite(value) else None for value in values.tolist()]
 
@@ -26,7 +26,7 @@ def page_facts(contents: ReportContents) -> Facts:
         "version": 1,
         "title": options.title,
         "language": options.language,
-        "unit": [singular(options.unit), plural(options.unit)],
+        "unit": [singular_unit(options.unit), plural_unit(options.unit)],
         "topics": model.n_topics,
         "sizes": {
             "documents": len(documents) if documents else model.meta.get("documents"),
@@ -37,7 +37,7 @@ def page_facts(contents: ReportContents) -> Facts:
         "hidden": np.flatnonzero(~model.shown).tolist(),
         "notes": {str(k): note for k, note in sorted(contents.notes.items()) if note},
         "top": contents.top,
-        "share": rounded(contents.weights, 8),
+        "share": round_for_json(contents.weights, 8),
         "headline": contents.headline,
         "subline": size_sentence(contents),
         "order": contents.order(),
@@ -45,9 +45,9 @@ def page_facts(contents: ReportContents) -> Facts:
         "making": contents.making,
         "near": contents.near,
         "care": {str(k): why for k, why in contents.quality.care.items()},
-        "families": _families(contents),
-        "quality": _quality(contents),
-        "by": [_column(one, model.n_topics) for one in contents.columns],
+        "families": _family_facts(contents),
+        "quality": _quality_facts(contents),
+        "by": [_column_facts(one, model.n_topics) for one in contents.columns],
         "about_text": options.about,
         "effects": contents.effects,
         "search": contents.search,
@@ -55,7 +55,7 @@ def page_facts(contents: ReportContents) -> Facts:
     }  # fmt: skip
     if documents:
         facts |= {
-            "mean": rounded(documents.mean, 8), "tenth": documents.above[0].tolist(),
+            "mean": round_for_json(documents.mean, 8), "tenth": documents.above[0].tolist(),
             "half": documents.above[1].tolist(), "beside": contents.beside, "phrases": contents.phrases,
             "source": documents.source, "whole": documents.whole, "counted": documents.counted,
         }  # fmt: skip
@@ -71,7 +71,7 @@ def _tokens(contents: ReportContents) -> int | None:
     return told if isinstance(told, int) else None
 
 
-def _families(contents: ReportContents) -> Facts:
+def _family_facts(contents: ReportContents) -> Facts:
     families, vocabulary = contents.families, contents.model.vocabulary
     return {
         "order": families.order,
@@ -83,17 +83,17 @@ def _families(contents: ReportContents) -> Facts:
     }
 
 
-def _quality(contents: ReportContents) -> Facts:
+def _quality_facts(contents: ReportContents) -> Facts:
     quality, settled, model = contents.quality, contents.settled, contents.model
     score = model.trace.get("score", np.zeros(0))
     sweep = model.trace.get("sweep", np.arange(len(score)))
     step = max(1, -(-len(score) // 400))  # a long trace is thinned: a picture has no more points
     return {
         "sentence": quality_sentence(quality, settled, int(model.shown.sum())),
-        "exclusivity": rounded(quality.exclusivity), "words": rounded(quality.effective_words, 1),
-        "corpus_words": round(quality.corpus_words, 1), "coherence": rounded(quality.coherence, 3),
-        "leads": rounded(quality.leads, 4), "every": quality.every,
-        "trace": [rounded(np.asarray(sweep)[::step], 2), rounded(np.asarray(score)[::step])],
+        "exclusivity": round_for_json(quality.exclusivity), "words": round_for_json(quality.effective_words, 1),
+        "corpus_words": round(quality.corpus_words, 1), "coherence": round_for_json(quality.coherence, 3),
+        "leads": round_for_json(quality.leads, 4), "every": quality.every,
+        "trace": [round_for_json(np.asarray(sweep)[::step], 2), round_for_json(np.asarray(score)[::step])],
         "settled": {
             "known": settled.known, "settled": settled.settled, "change": round(settled.change, 6),
             "sweeps": settled.sweeps, "of": settled.of,
@@ -101,7 +101,7 @@ def _quality(contents: ReportContents) -> Facts:
     }  # fmt: skip
 
 
-def _column(view: ColumnView, topics: int) -> Facts:
+def _column_facts(view: ColumnView, topics: int) -> Facts:
     found = view.shares.found
     facts: Facts = {
         "column": view.shares.column, "label": view.label, "ordered": view.ordered, "names": view.names,
@@ -111,6 +111,6 @@ def _column(view: ColumnView, topics: int) -> Facts:
     if view.spans:
         facts |= {
             "kind": view.spans.kind, "headline": view.headline, "leaders": view.leaders, "trends": view.trends,
-            "most": view.most, "order": view.order, "times": rounded(found.times, 4), "partial": view.partial,
+            "most": view.most, "order": view.order, "times": round_for_json(found.times, 4), "partial": view.partial,
         }  # fmt: skip
     return facts

@@ -13,7 +13,7 @@ from topicx.corpus.table import Column, Numbers, Times
 from topicx.model import Model
 from topicx.report.collected_documents import CollectedDocuments
 from topicx.report.marked_texts import Marks, TextMarker, counted_words
-from topicx.report.packed_arrays import PackedPart, shortened, square_root_bytes
+from topicx.report.packed_arrays import PackedPart, shorten_texts, square_root_bytes
 from topicx.report.page_facts import page_facts
 from topicx.report.report_contents import ReportContents
 from topicx.report.report_options import SizeLimits
@@ -91,16 +91,16 @@ def _add_typical(
         return
     typical = [each[: limits.passages] for each in contents.typical]
     part.add("typical.counts", np.array([len(each) for each in typical], np.uint8))
-    part.add("typical.documents", kept.place[_flat(typical, 0, np.int64)].astype(np.uint32))
-    part.add("typical.shares", square_root_bytes(_flat(typical, 1, np.float32)))
+    part.add("typical.documents", kept.place[_flatten_field(typical, 0, np.int64)].astype(np.uint32))
+    part.add("typical.shares", square_root_bytes(_flatten_field(typical, 1, np.float32)))
     if contents.options.snippets == "none" or not len(documents.texts):
         return
-    some = np.unique(_flat(typical, 0, np.int64))
+    some = np.unique(_flatten_field(typical, 0, np.int64))
     part.add("passages.documents", kept.place[some].astype(np.uint32))
-    part.add_strings("passages", shortened((documents.texts[int(d)] for d in some), limits.passage))
+    part.add_strings("passages", shorten_texts((documents.texts[int(d)] for d in some), limits.passage))
 
 
-def _flat(typical: list[list[tuple[int, float]]], field: int, kind: Any) -> NDArray[Any]:
+def _flatten_field(typical: list[list[tuple[int, float]]], field: int, kind: Any) -> NDArray[Any]:
     return np.array([one[field] for each in typical for one in each], kind)
 
 
@@ -119,7 +119,9 @@ def _add_examples(part: PackedPart, model: Model, snippets: str, limits: SizeLim
     if len(model.example_columns):
         part.add_strings("examples.columns", model.example_columns.take(there))
     if snippets != "none" and len(model.example_snippets):
-        part.add_strings("examples.texts", shortened((model.example_snippets[int(i)] for i in there), limits.passage))
+        part.add_strings(
+            "examples.texts", shorten_texts((model.example_snippets[int(i)] for i in there), limits.passage)
+        )
 
 
 def _add_word_trends(part: PackedPart, contents: ReportContents) -> None:
@@ -163,9 +165,9 @@ def documents_part(contents: ReportContents, limits: SizeLimits, kept: KeptDocum
             part.add(f"column.{name}", column.values)
             described.append({"name": name, "kind": "number"})
         elif name == titles:
-            part.add_strings("titles", shortened(_texts(column), limits.title))
+            part.add_strings("titles", shorten_texts(_texts_of_column(column), limits.title))
         else:
-            described.append(_add_text_column(part, name, _texts(column), limits))
+            described.append(_add_text_column(part, name, _texts_of_column(column), limits))
     part.add_json("columns", described)
     for view in contents.columns:
         if view.ordered:
@@ -177,7 +179,7 @@ def documents_part(contents: ReportContents, limits: SizeLimits, kept: KeptDocum
     return part
 
 
-def _texts(column: Column) -> list[str]:
+def _texts_of_column(column: Column) -> list[str]:
     """A text for each document: several labels with commas between, an empty one where there is no value."""
     return [", ".join(value) if isinstance(value, list) else value or "" for value in column.told()]
 
@@ -186,7 +188,7 @@ def _add_text_column(part: PackedPart, name: str, values: list[str], limits: Siz
     """A column of texts: by the numbers of its different values, where there are few."""
     different = sorted(set(values))
     if len(different) > min(65535, max(len(values) // 2, 100)):
-        part.add_strings(f"column.{name}", shortened(values, limits.title))
+        part.add_strings(f"column.{name}", shorten_texts(values, limits.title))
         return {"name": name, "kind": "text"}
     place = {value: number for number, value in enumerate(different)}
     part.add_planes(f"column.{name}", np.array([place[value] for value in values], np.uint16))

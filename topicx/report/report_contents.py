@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from topicx.corpus.table import Numbers, Times
 from topicx.model import Model
 from topicx.report.collected_documents import CollectedDocuments, GroupedShares
-from topicx.report.figures import bin_name, count, percent, plural, singular
+from topicx.report.figures import as_percent, bin_name, format_count, plural_unit, singular_unit
 from topicx.report.report_options import ReportOptions
 from topicx.report.topic_phrases import topic_phrases
 from topicx.report.topic_quality import (
     Settling,
     TopicQuality,
-    interpretation,
+    interpret_topic,
+    judge_settling,
     quality_sentence,
-    settling,
     topic_quality,
 )
-from topicx.report.topic_relations import Families, nearest, together, topic_families, word_overlap
+from topicx.report.topic_relations import Families, nearest_topics, topic_families, topics_together, word_overlap
 from topicx.report.topic_words import ReportWords, report_words, topic_rows
 from topicx.report.trend_sentences import (
     Sentence,
@@ -129,23 +129,25 @@ def report_contents(
     state = documents.state if documents else None
     above = documents.above if documents else np.zeros((0, 0), np.int64)
     quality = topic_quality(model, rows, words, state, above, options.unit)
-    settled = settling(model)
+    settled = judge_settling(model)
     overlap = word_overlap(rows)
     totals = np.asarray(rows.sum(axis=1)).ravel()
     contents = ReportContents(
         model, options, dict(notes), words, [words.names(k, 1.0, LISTED) for k in range(model.n_topics)], weights,
-        quality, settled, topic_families(rows, weights), overlap, nearest(overlap, model.shown),
-        [interpretation(k, quality, words, totals, options.unit) for k in range(model.n_topics)],
+        quality, settled, topic_families(rows, weights), overlap, nearest_topics(overlap, model.shown),
+        [interpret_topic(k, quality, words, totals, options.unit) for k in range(model.n_topics)],
         [_own_words(words, k) for k in range(model.n_topics)], [],
     )  # fmt: skip
     if documents:
         contents.documents = documents
         contents.columns = [_column_view(one, documents, model) for one in documents.by]
-        contents.beside = together(documents.indptr, documents.topics, documents.shares, model.n_topics, model.shown)
+        contents.beside = topics_together(
+            documents.indptr, documents.topics, documents.shares, model.n_topics, model.shown
+        )
         contents.typical = documents.typical(model.n_topics)
         if state is not None and state.placed:
             contents.phrases = topic_phrases(state)
-    contents.headline = _headline(contents)
+    contents.headline = _headline_sentence(contents)
     return contents
 
 
@@ -172,11 +174,11 @@ def _column_view(shares: GroupedShares, documents: CollectedDocuments, model: Mo
         view.most = [most_in(spans, k) for k in range(model.n_topics)]
         middle = [centre_of(spans, k) for k in range(model.n_topics)]
         view.order = sorted(range(model.n_topics), key=lambda k: (middle[k], k))
-        view.partial = _partial(shares, documents)
+        view.partial = _partial_span_note(shares, documents)
     return view
 
 
-def _partial(shares: GroupedShares, documents: CollectedDocuments) -> str:
+def _partial_span_note(shares: GroupedShares, documents: CollectedDocuments) -> str:
     """Say of spans of years what the last one has, where the documents end before it does."""
     column = documents.columns.get(shares.column)
     last = [name for name in shares.groups.names if re.fullmatch(r"\d{4}-\d{4}", name)][-1:]
@@ -193,11 +195,11 @@ def _partial(shares: GroupedShares, documents: CollectedDocuments) -> str:
     return str(first) if latest == first else f"{first} to {latest}"
 
 
-def _headline(contents: ReportContents) -> Sentence:
+def _headline_sentence(contents: ReportContents) -> Sentence:
     """The front page's sentence."""
     shown, weights = contents.model.shown, contents.weights
     if contents.time and contents.time.spans:
-        told = change_sentence(contents.time.spans, shown, singular(contents.options.unit))
+        told = change_sentence(contents.time.spans, shown, singular_unit(contents.options.unit))
         if told:
             return told
     order = [int(k) for k in np.lexsort((np.arange(len(weights)), -weights)) if shown[k]]
@@ -208,10 +210,10 @@ def _headline(contents: ReportContents) -> Sentence:
     if len(order) <= 12:
         least = order[-1]
         return [
-            f"The largest of {len(order)} topics is ", order[0], f", {percent(weights[order[0]])} of the words; the "
-            "smallest is ", least, f", {percent(weights[least])}",
+            f"The largest of {len(order)} topics is ", order[0], f", {as_percent(weights[order[0]])} of the words; the "
+            "smallest is ", least, f", {as_percent(weights[least])}",
         ]  # fmt: skip
-    ten = percent(float(weights[order[:10]].sum()))
+    ten = as_percent(float(weights[order[:10]].sum()))
     return [f"The ten largest of {len(order)} topics hold {ten} of the words; the largest is ", order[0]]
 
 
@@ -219,23 +221,23 @@ def size_sentence(contents: ReportContents) -> str:
     """How much there is, in one line."""
     model, documents = contents.model, contents.documents
     number = int(model.shown.sum())
-    made = [f"{count(number)} topic{'s' if number != 1 else ''}"]
+    made = [f"{format_count(number)} topic{'s' if number != 1 else ''}"]
     n_documents = len(documents) if documents else model.meta.get("documents")
     n_tokens = int(documents.lengths.sum()) if documents else model.meta.get("tokens")
     n_tokens = None if documents and not documents.counted else n_tokens
     if isinstance(n_documents, int):
-        unit = plural(contents.options.unit) if n_documents != 1 else singular(contents.options.unit)
-        made.append(f"in {count(n_documents)} {unit}")
+        unit = plural_unit(contents.options.unit) if n_documents != 1 else singular_unit(contents.options.unit)
+        made.append(f"in {format_count(n_documents)} {unit}")
     time = contents.time
     if time and len(time.names) > 1:
         known = [name for name in time.names if name != "(none)"]
         made[-1] += f", {known[0]} to {known[-1]}"
     told = " ".join(made)
     if isinstance(n_tokens, int):
-        told += f"; {count(n_tokens)} words counted"
+        told += f"; {format_count(n_tokens)} words counted"
     order = np.sort(contents.weights[model.shown])[::-1]
     if number > 12 and n_tokens is not None:
-        told += f". The ten largest topics hold {percent(float(order[:10].sum()))} of them"
+        told += f". The ten largest topics hold {as_percent(float(order[:10].sum()))} of them"
     return told + "."
 
 
@@ -251,7 +253,7 @@ def families_sentence(contents: ReportContents, number: int) -> list[Any]:
     words = ", ".join(vocabulary[w] for w in families.words[number][largest])
     return [
         f"The {len(families.order)} topics fall into {number} families; the largest, around ", {"w": words},
-        f", holds {percent(held[largest])} of the words",
+        f", holds {as_percent(held[largest])} of the words",
     ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from topicx.estimate import estimate
 from topicx.files.atomic_output import atomic_output
 from topicx.model import Model
 from topicx.report.collected_documents import CollectedDocuments, GivenShares, collected_documents
-from topicx.report.figures import count, plural
+from topicx.report.figures import format_count, plural_unit
 from topicx.report.given_tables import foreign_model, read_effects, read_search, read_shares, read_word_weights
 from topicx.report.html_page import html_report
 from topicx.report.name_edits import read_name_edits
@@ -84,13 +84,13 @@ def table_inputs(theta: Source, words: Source) -> tuple[Model, GivenShares]:
 
 def write_report(path: Source, form: str, contents: ReportContents) -> int:
     """Write the report and return its size in bytes."""
-    data = rendered(form, contents)
+    data = render_report(form, contents)
     with atomic_output(path) as out:
         out.write(data)
     return len(data)
 
 
-def rendered(form: str, contents: ReportContents) -> bytes:
+def render_report(form: str, contents: ReportContents) -> bytes:
     """The report's bytes."""
     if form == "html":
         return html_report(contents)
@@ -118,36 +118,36 @@ def about_rows(model: Model, options: ReportOptions, documents: CollectedDocumen
     if isinstance(estimator, dict):
         made.append(f"topics by {estimator.get('phi')}, shares of documents by {estimator.get('theta')}")
     rows.append(("Model", ", ".join(made)))
-    rows.append(("Texts", _texts(model, options, documents)))
+    rows.append(("Texts", _tell_about_texts(model, options, documents)))
     if documents and not documents.whole:
         rows.append(("Shares", "The table has the largest shares of each document alone: the others count as nothing."))
-    rows.append(("Made with", f"topicx {_version()}"))
+    rows.append(("Made with", f"topicx {_package_version()}"))
     rows.append(("Digest of the model", model.digest or "it was not read from a file"))
     rows.append(("Digest of the corpus", model.parents.get("corpus", "not known")))
     return rows
 
 
-def _texts(model: Model, options: ReportOptions, documents: CollectedDocuments | None) -> str:
-    unit = plural(options.unit)
+def _tell_about_texts(model: Model, options: ReportOptions, documents: CollectedDocuments | None) -> str:
+    unit = plural_unit(options.unit)
     tokenizer = model.meta.get("tokenizer") or {}
     stop = len(tokenizer.get("stopwords", ()))
     told = []
     if documents:
         empty = int((documents.lengths == 0).sum())
-        words = f", {count(int(documents.lengths.sum()))} words counted" if documents.counted else ""
-        told.append(f"{count(len(documents))} {unit}{words}")
+        words = f", {format_count(int(documents.lengths.sum()))} words counted" if documents.counted else ""
+        told.append(f"{format_count(len(documents))} {unit}{words}")
         if empty:
-            told.append(f"{count(empty)} {unit} without a word that the model knows count for nothing")
+            told.append(f"{format_count(empty)} {unit} without a word that the model knows count for nothing")
     else:
         for key, name in (("documents", unit), ("tokens", "words counted")):
-            told += [f"{count(model.meta[key])} {name}"] if isinstance(model.meta.get(key), int) else []
-    told.append(f"{count(model.n_words)} different words")
+            told += [f"{format_count(model.meta[key])} {name}"] if isinstance(model.meta.get(key), int) else []
+    told.append(f"{format_count(model.n_words)} different words")
     if stop:
-        told.append(f"{count(stop)} stop words left out")
+        told.append(f"{format_count(stop)} stop words left out")
     return "; ".join(told) + "."
 
 
-def _version() -> str:
+def _package_version() -> str:
     from topicx import __version__
 
     return __version__

@@ -30,7 +30,7 @@ def topic_phrases(state: State) -> list[list[tuple[str, int]]]:
     found, counts = found[counts >= LEAST], counts[counts >= LEAST]
     topic, rest = np.divmod(found, state.n_words**2)
     first, second = np.divmod(rest, state.n_words)
-    own, totals = _uses(z, words, state)
+    own, totals = _uses_of_words(z, words, state)
     score = _likelihood_ratio(counts, own(topic, first), own(topic, second), totals[topic])
     result: list[list[tuple[str, int]]] = []
     for k in range(state.n_topics):
@@ -42,7 +42,7 @@ def topic_phrases(state: State) -> list[list[tuple[str, int]]]:
     return result
 
 
-def _uses(z: NDArray[np.int64], words: NDArray[np.int64], state: State):  # type: ignore[no-untyped-def]
+def _uses_of_words(z: NDArray[np.int64], words: NDArray[np.int64], state: State):  # type: ignore[no-untyped-def]
     placed = z < state.n_topics
     keys, counts = np.unique(z[placed] * state.n_words + words[placed], return_counts=True)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from topicx.evaluate.diagnostics import topic_diagnostics
 from topicx.model import Model
-from topicx.report.figures import count, listed_words, percent, plural, singular
+from topicx.report.figures import as_percent, format_count, listed_words, plural_unit, singular_unit
 from topicx.report.topic_words import ReportWords
 from topicx.report.trend_sentences import Sentence
 from topicx.state import State
@@ -73,14 +73,14 @@ def _add_diagnostics(found: TopicQuality, model: Model, state: State) -> None:
     """Coherence, and how often topics lead."""
     found.every = max(1, -(-state.n_tokens * state.paths // SAMPLED_TOKENS))
     if found.every > 1:
-        state = _sampled(state, found.every)
+        state = _sample_documents(state, found.every)
     told: list[dict[str, Any]] = topic_diagnostics(model, state, TOP)
     found.coherence = np.array([row["coherence"] for row in told])
     found.leads = np.array([row["rank_1_docs"] for row in told])
     found.effective_documents = np.exp([row["document_entropy"] for row in told])
 
 
-def _sampled(state: State, every: int) -> State:
+def _sample_documents(state: State, every: int) -> State:
     """Every n-th document of a state."""
     from dataclasses import replace
 
@@ -104,19 +104,19 @@ def _add_care(
     """Why a topic is to be read with care."""
     weights, shown = model.topic_weights, model.shown
     topics = int(shown.sum())
-    twins = _same(rows) if topics > 1 else {}
+    twins = _similar_topics(rows) if topics > 1 else {}
     exclusive = float(np.median(found.exclusivity[shown])) if topics else 0.0
-    floor = _floor(found.coherence[shown]) if len(found.coherence) and topics >= 8 else -np.inf
+    floor = _lower_fence(found.coherence[shown]) if len(found.coherence) and topics >= 8 else -np.inf
     for k in np.flatnonzero(shown).tolist():
         why: list[Sentence] = []
         if weights[k] * topics < 0.35 and topics >= 5:
-            why.append([f"rests on few words ({percent(weights[k])})"])
+            why.append([f"rests on few words ({as_percent(weights[k])})"])
         if len(found.effective_documents) and 0 < found.effective_documents[k] < 5:
-            why.append([f"comes from few {plural(unit)} (about {max(round(found.effective_documents[k]), 1)})"])
+            why.append([f"comes from few {plural_unit(unit)} (about {max(round(found.effective_documents[k]), 1)})"])
         elif above.size and 0 < above[0, k] < 10 and above[0].max() > 100:
-            why.append([f"stands in few {plural(unit)} ({above[0, k]} with a tenth or more)"])
+            why.append([f"stands in few {plural_unit(unit)} ({above[0, k]} with a tenth or more)"])
         if len(found.coherence) and found.coherence[k] < floor:
-            why.append([f"its words meet in one {singular(unit)} less often than those of most topics"])
+            why.append([f"its words meet in one {singular_unit(unit)} less often than those of most topics"])
         if topics >= 5 and found.exclusivity[k] < exclusive / 2:
             why.append(["shares most of its words with other topics"])
         why += [["says almost the same as ", j] for j in twins.get(k, []) if shown[j]]
@@ -124,13 +124,13 @@ def _add_care(
             found.care[k] = why
 
 
-def _floor(values: Floats) -> float:
+def _lower_fence(values: Floats) -> float:
     """Below this a value is unlike most: a quartile below the first quartile."""
     first, third = np.percentile(values, [25, 75])
     return float(first - (third - first))
 
 
-def _same(rows: scipy.sparse.csr_array) -> dict[int, list[int]]:
+def _similar_topics(rows: scipy.sparse.csr_array) -> dict[int, list[int]]:
     """The topics that say almost the same as each."""
     norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     likeness = np.asarray((rows @ rows.T).toarray())
@@ -140,7 +140,7 @@ def _same(rows: scipy.sparse.csr_array) -> dict[int, list[int]]:
     return {k: np.flatnonzero(likeness[k] >= SAME).tolist() for k in range(len(norms)) if (likeness[k] >= SAME).any()}
 
 
-def interpretation(k: int, quality: TopicQuality, words: ReportWords, rows_total: Floats, unit: str) -> list[str]:
+def interpret_topic(k: int, quality: TopicQuality, words: ReportWords, rows_total: Floats, unit: str) -> list[str]:
     """What to make of a topic, a sentence each."""
     told: list[str] = []
     own = slice(words.starts[k], words.starts[k + 1])
@@ -156,19 +156,19 @@ def interpretation(k: int, quality: TopicQuality, words: ReportWords, rows_total
     effective = quality.effective_words[k]
     if effective >= 1:
         against = ", more particular than the corpus as a whole" if effective < quality.corpus_words / 1.5 else ""
-        told.append(f"It draws on about {count(effective)} words{against}.")
+        told.append(f"It draws on about {format_count(effective)} words{against}.")
     if len(quality.leads) and quality.leads[k] > 0:
-        told.append(_leading(float(quality.leads[k]), unit))
+        told.append(_leading_sentence(float(quality.leads[k]), unit))
     return told
 
 
-def _leading(part: float, unit: str) -> str:
+def _leading_sentence(part: float, unit: str) -> str:
     if part > 0.5:
-        return f"It leads most of the {plural(unit)} that it occurs in: a subject of its own."
+        return f"It leads most of the {plural_unit(unit)} that it occurs in: a subject of its own."
     parts = round(1 / part)
     if parts > 20:
-        return f"It leads hardly any of the {plural(unit)} that it occurs in: it goes along with other topics."
-    many = plural(unit)
+        return f"It leads hardly any of the {plural_unit(unit)} that it occurs in: it goes along with other topics."
+    many = plural_unit(unit)
     return f"It leads about one in {parts} of the {many} that it occurs in, and goes along with others in the rest."
 
 
@@ -183,7 +183,7 @@ class Settling:
     of: int = 0
 
 
-def settling(model: Model) -> Settling:
+def judge_settling(model: Model) -> Settling:
     """From the last quarter of the trace: whether its line moves more than the points scatter about it."""
     score = np.asarray(model.trace.get("score", np.zeros(0)), np.float64)
     sweep = np.asarray(model.trace.get("sweep", np.arange(len(score))), np.float64)

@@ -28,7 +28,9 @@ def word_overlap(rows: scipy.sparse.csr_array) -> Floats:
     return np.minimum(np.asarray((roots @ roots.T).toarray()), 1.0)
 
 
-def nearest(overlap: Floats, shown: NDArray[np.bool_], number: int = NEIGHBOURS) -> list[list[tuple[int, float]]]:
+def nearest_topics(
+    overlap: Floats, shown: NDArray[np.bool_], number: int = NEIGHBOURS
+) -> list[list[tuple[int, float]]]:
     """Each topic's most similar shown topics."""
     found: list[list[tuple[int, float]]] = []
     for k in range(len(overlap)):
@@ -38,7 +40,7 @@ def nearest(overlap: Floats, shown: NDArray[np.bool_], number: int = NEIGHBOURS)
     return found
 
 
-def together(
+def topics_together(
     indptr: NDArray[np.int64], topics: NDArray[np.uint16], shares: NDArray[np.float32], n_topics: int,
     shown: NDArray[np.bool_],
 ) -> list[list[tuple[int, float, int]]]:  # fmt: skip
@@ -88,17 +90,17 @@ def family_tree(rows: scipy.sparse.csr_array, weights: Floats) -> tuple[list[tup
     topics = rows.shape[0]
     if topics < 2:
         return [], list(range(topics))
-    particular = _particular(rows)
+    particular = _particular_words(rows)
     gram = np.asarray((particular @ particular.T).toarray())
     squares = np.maximum(gram.diagonal()[:, None] + gram.diagonal() - 2 * gram, 0)
     np.fill_diagonal(squares, 0)
     distances = np.round(np.sqrt((squares + squares.T) / 2), 9)
     linked = scipy.cluster.hierarchy.linkage(scipy.spatial.distance.squareform(distances, checks=False), "ward")
     merges = [(int(a), int(b), float(height)) for a, b, height, _ in linked]
-    return merges, _leaves(merges, topics, weights)
+    return merges, _order_leaves(merges, topics, weights)
 
 
-def _particular(rows: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+def _particular_words(rows: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """Topics × words: √p log⁺ lift, each row of length 1."""
     totals = np.maximum(np.asarray(rows.sum(axis=1)).ravel(), 1e-300)
     uses = np.maximum(np.asarray(rows.sum(axis=0)).ravel(), 1e-300)
@@ -111,7 +113,7 @@ def _particular(rows: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     return found
 
 
-def _leaves(merges: list[tuple[int, int, float]], topics: int, weights: Floats) -> list[int]:
+def _order_leaves(merges: list[tuple[int, int, float]], topics: int, weights: Floats) -> list[int]:
     """The order of the leaves: of two branches the larger comes first."""
     branches: dict[int, tuple[float, list[int]]] = {k: (float(weights[k]), [k]) for k in range(topics)}
     for number, (a, b, _) in enumerate(merges, topics):
@@ -122,7 +124,7 @@ def _leaves(merges: list[tuple[int, int, float]], topics: int, weights: Floats) 
     return branches[topics + len(merges) - 1][1]
 
 
-def _cut(merges: list[tuple[int, int, float]], topics: int, number: int, order: list[int]) -> list[list[int]]:
+def _cut_families(merges: list[tuple[int, int, float]], topics: int, number: int, order: list[int]) -> list[list[int]]:
     """So many families, as the leaves have them."""
     parent = list(range(topics + len(merges)))
     for at, (a, b, _) in enumerate(merges[: topics - number], topics):
@@ -143,7 +145,7 @@ def topic_families(rows: scipy.sparse.csr_array, weights: Floats) -> Families:
     usual = max(min(round(topics**0.5) + 3, topics), 1)
     numbers = sorted({n for n in (round(usual * 0.45), round(usual * 0.67), usual, round(usual * 1.55)) if n > 1})
     numbers = [n for n in numbers if n <= topics] or [usual]
-    cuts = {n: _cut(merges, topics, n, order) for n in numbers}
+    cuts = {n: _cut_families(merges, topics, n, order) for n in numbers}
     words = {n: [_excess_words(rows, members) for members in families] for n, families in cuts.items()}
     return Families(order, merges, cuts, usual if usual in cuts else numbers[-1], words)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.report.figures import bin_name, listed_words, of_bin, percent
+from topicx.report.figures import as_percent, bin_name, listed_words, of_bin
 from topicx.views.group_mixtures import Mixtures
 
 Sentence = list[str | int]
@@ -62,24 +62,26 @@ def trend_sentence(spans: Spans, topic: int) -> str:
     mean, low, high = (one[spans.known, topic] for one in (spans.mean, spans.low, spans.high))
     when = [of_bin(spans.names[j]) for j in spans.known]
     last, peak = len(mean) - 1, int(np.argmax(mean))
-    first_told, last_told = f"{percent(mean[0])} in {when[0]}", f"{percent(mean[last])} in {when[last]}"
+    first_told, last_told = f"{as_percent(mean[0])} in {when[0]}", f"{as_percent(mean[last])} in {when[last]}"
     ends, sure = max(mean[0], mean[last]), low[peak] > max(high[0], high[last])
     if sure and mean[peak] > (2 if mean[peak] >= LARGE else 3) * ends:
-        return f"Highest in {_around(peak, low, high, when)} {percent(mean[peak])}; {first_told} and {last_told}"
+        return (
+            f"Highest in {_peak_phrase(peak, low, high, when)} {as_percent(mean[peak])}; {first_told} and {last_told}"
+        )
     if mean[peak] < LARGE and mean[peak] <= 3 * max(min(mean[0], mean[last]), 1e-9):
-        return f"Never large: at most {percent(mean[peak])}, in {when[peak]}"
+        return f"Never large: at most {as_percent(mean[peak])}, in {when[peak]}"
     if mean[last] > 1.6 * mean[0] and low[last] > high[0]:
         between = peak not in (0, last) and mean[peak] > 1.3 * mean[last] and low[peak] > high[last]
-        way = f", by way of {percent(mean[peak])} in {when[peak]}" if between else ""
+        way = f", by way of {as_percent(mean[peak])} in {when[peak]}" if between else ""
         return f"Rises from {first_told} to {last_told}{way}"
     if mean[0] > 2 * mean[last] and low[0] > high[last]:
         between = peak not in (0, last) and mean[peak] > 1.3 * mean[0] and low[peak] > high[0]
-        way = f", by way of {percent(mean[peak])} in {when[peak]}" if between else ""
+        way = f", by way of {as_percent(mean[peak])} in {when[peak]}" if between else ""
         return f"Falls from {first_told} to {last_told}{way}"
-    return _level(mean, low, high, when)
+    return _level_sentence(mean, low, high, when)
 
 
-def _around(peak: int, low: Floats, high: Floats, when: list[str]) -> str:
+def _peak_phrase(peak: int, low: Floats, high: Floats, when: list[str]) -> str:
     """The peak and the neighbours whose interval reaches its own, and the word before the number."""
     begin = end = peak
     while begin > 0 and high[begin - 1] >= low[peak]:
@@ -93,12 +95,12 @@ def _around(peak: int, low: Floats, high: Floats, when: list[str]) -> str:
     return f"{when[begin]} to {when[end]}, at up to"
 
 
-def _level(mean: Floats, low: Floats, high: Floats, when: list[str]) -> str:
+def _level_sentence(mean: Floats, low: Floats, high: Floats, when: list[str]) -> str:
     """A topic that neither rises nor falls."""
     least, most = int(np.argmin(mean)), int(np.argmax(mean))
     if low[most] <= high[least]:
-        return f"No clear change: {percent(mean[least])} to {percent(mean[most])} throughout"
-    told = f"between {percent(mean[least])} ({when[least].removeprefix('the ')}) and {percent(mean[most])} "
+        return f"No clear change: {as_percent(mean[least])} to {as_percent(mean[most])} throughout"
+    told = f"between {as_percent(mean[least])} ({when[least].removeprefix('the ')}) and {as_percent(mean[most])} "
     told += f"({when[most].removeprefix('the ')})"
     return f"Always there: {told}" if mean[least] >= 0.01 else f"Comes and goes: {told}"
 
@@ -109,8 +111,8 @@ def change_sentence(spans: Spans, shown: NDArray[np.bool_], unit: str) -> Senten
     if len(known) < 2 or not shown.any():
         return []
     ends = 3 if len(known) >= 9 else 1
-    before, before_wide = _pooled(spans, known[:ends])
-    after, after_wide = _pooled(spans, known[-ends:])
+    before, before_wide = _pool_spans(spans, known[:ends])
+    after, after_wide = _pool_spans(spans, known[-ends:])
     sure = (np.abs(after - before) > before_wide + after_wide) & shown
     rise, fall = np.where(sure, after - before, 0), np.where(sure, before - after, 0)
     up, down = int(np.argmax(rise)), int(np.argmax(fall))
@@ -118,16 +120,16 @@ def change_sentence(spans: Spans, shown: NDArray[np.bool_], unit: str) -> Senten
     then = f"in the first {number} {spans.kind}" if ends > 1 else f"in {of_bin(spans.names[known[0]])}"
     now = f"in the last {number}" if ends > 1 else f"in {of_bin(spans.names[known[-1]])}"
     if rise[up] > 0 and fall[down] > 0:
-        fallen = f", {percent(before[down])} of the average {unit} {then} and {percent(after[down])} {now}, to "
-        return ["From ", down, fallen, up, f", {percent(before[up])} then and {percent(after[up])} at the end"]
+        fallen = f", {as_percent(before[down])} of the average {unit} {then} and {as_percent(after[down])} {now}, to "
+        return ["From ", down, fallen, up, f", {as_percent(before[up])} then and {as_percent(after[up])} at the end"]
     topic, verb = (up, "grows") if rise[up] > 0 else (down, "shrinks")
     if not (rise[up] > 0 or fall[down] > 0):
         return []
-    told = f" {verb} most: {percent(before[topic])} of the average {unit} {then}, {percent(after[topic])} {now}"
+    told = f" {verb} most: {as_percent(before[topic])} of the average {unit} {then}, {as_percent(after[topic])} {now}"
     return [topic, told]
 
 
-def _pooled(spans: Spans, chosen: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _pool_spans(spans: Spans, chosen: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Mean shares over several spans, and the half width of a 90% interval."""
     weight = spans.documents[chosen][:, None] / max(int(spans.documents[chosen].sum()), 1)
     mean = (spans.mean[chosen] * weight).sum(axis=0)
@@ -137,7 +139,7 @@ def _pooled(spans: Spans, chosen: NDArray[np.int64]) -> tuple[Floats, Floats]:
 def leaders_sentence(spans: Spans, shown: NDArray[np.bool_]) -> tuple[Sentence, list[int]]:
     """Which topic is the largest when: the first run, the longest in between, the last; and these topics. A span where
     the largest is not sure belongs to no run, and breaks none."""
-    runs = _runs(spans, shown)
+    runs = _runs_of_largest(spans, shown)
     if not runs:
         return [], []
     chosen = [runs[0]]
@@ -161,7 +163,7 @@ def leaders_sentence(spans: Spans, shown: NDArray[np.bool_]) -> tuple[Sentence, 
     return told, list(dict.fromkeys(topic for topic, _, _ in chosen))
 
 
-def _runs(spans: Spans, shown: NDArray[np.bool_]) -> list[tuple[int, int, int]]:
+def _runs_of_largest(spans: Spans, shown: NDArray[np.bool_]) -> list[tuple[int, int, int]]:
     """Topic, first and last span of each run of the largest topic."""
     runs: list[tuple[int, int, int]] = []
     for j in spans.known.tolist():

@@ -12,7 +12,7 @@ from topicx.engines.memory_limits import parse_size
 from topicx.errors import InputError
 from topicx.files.atomic_output import atomic_output
 from topicx.model import Model
-from topicx.report.report_making import ReportInputs, gathered_contents, rendered
+from topicx.report.report_making import ReportInputs, gathered_contents, render_report
 from topicx.report.report_options import SNIPPETS, ReportOptions
 
 SHOWN = 2_000_000
@@ -60,7 +60,7 @@ def made_report(model: Model, path: str | os.PathLike[str] | None = None, **aske
     asked["max_size"] = parse_size(size) if isinstance(size, str) else int(size)
     options = ReportOptions(**{"title": "Topics", "command": "model.report(…)"} | asked)
     ending = "" if path is None else Path(os.fspath(path).removesuffix(".gz")).suffix.lower()
-    data = rendered(
+    data = render_report(
         {".md": "md", ".json": "json"}.get(ending, "html"), gathered_contents(model, options, ReportInputs(**inputs))
     )
     report = WrittenReport(data)

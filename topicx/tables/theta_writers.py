@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import chosen
+from topicx.corpus.columns import choose_columns
 from topicx.corpus.table import Digits, Kinds
 from topicx.errors import InputError
 from topicx.files import container
@@ -121,7 +121,7 @@ def state_writer(
     lengths, known = state.lengths, np.zeros(state.n_documents, np.int64)
     with contextlib.ExitStack() as open_things:
         selection, names = Selection(threshold, most or 0), names_of(state)
-        kinds = chosen(metadata, state.table.kinds(), COLUMNS if join_chunks else ())
+        kinds = choose_columns(metadata, state.table.kinds(), COLUMNS if join_chunks else ())
         table, columns = state.table.only(kinds), columns_with_free_names(kinds, state.n_topics, names)
         add = open_things.enter_context(
             open_theta_writer(path, format_of(path, None), state.n_topics, selection, columns, names=names)

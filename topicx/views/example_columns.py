@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from topicx.corpus.columns import chosen
+from topicx.corpus.columns import choose_columns
 from topicx.corpus.table import SNIPPET, Kinds
 from topicx.errors import InputError
 from topicx.model import Model
@@ -25,5 +25,5 @@ def carried_by_examples(model: Model, metadata: str = "all") -> list[dict[str, A
             raise InputError("the model's typical documents carry what topicx does not write: the file is damaged")
         rows.append(row)
     kinds: Kinds = {name: str for row in rows for name in row}
-    names = chosen(metadata, kinds | {SNIPPET: str})
+    names = choose_columns(metadata, kinds | {SNIPPET: str})
     return [{name: row[name] for name in names if name in row} for row in rows]

@@ -34,19 +34,19 @@ def coefficient_rows(model: Model, words: int = 10) -> list[dict[str, Any]]:
             **({"name": name} if name else {}),
             "words": [word for word, _ in top[topic]],
             "coefficients": [
-                {"term": term, "estimate": _short(estimate), "spread": _short(spread)}
+                {"term": term, "estimate": _six_digits(estimate), "spread": _six_digits(spread)}
                 for term, estimate, spread in zip(terms, estimates[topic], spreads[topic], strict=True)
             ],
             "priors": [
-                {"column": column, "value": value, "alpha": _short(alpha[topic]),
-                 "share": _short(alpha[topic] / alpha.sum())}
+                {"column": column, "value": value, "alpha": _six_digits(alpha[topic]),
+                 "share": _six_digits(alpha[topic] / alpha.sum())}
                 for column, value, alpha in predicted
             ],
         })  # fmt: skip
     return rows
 
 
-def _short(value: float) -> float:
+def _six_digits(value: float) -> float:
     return float(f"{value:.6g}")
 
 
@@ -59,7 +59,7 @@ def predicted_priors(model: Model) -> list[tuple[str, str | float, NDArray[np.fl
     if not cases:
         return []
     columns = {
-        name: _column([value if name == column else usual[name] for column, value in cases]) for name in values
+        name: _make_column([value if name == column else usual[name] for column, value in cases]) for name in values
     }  # fmt: skip
     rows = design_of(model.meta).rows(columns)
     alpha = make_priors(rows.distinct, model.side["coefficients"])
@@ -67,7 +67,7 @@ def predicted_priors(model: Model) -> list[tuple[str, str | float, NDArray[np.fl
     return [(column, value, alpha[group]) for (column, value), group in found if group >= 0]
 
 
-def _column(values: Sequence[str | float]) -> Column:
+def _make_column(values: Sequence[str | float]) -> Column:
     if all(isinstance(value, str) for value in values):
         return Texts(Strings.of(str(value) for value in values))
     return Numbers(np.array(values, np.float64))

@@ -45,7 +45,7 @@ cdef void predict(const double *x, const double *weights, int64_t terms, int64_t
     special_map(out, scratch, EXP, K)
 
 
-def priors(const double[:, ::1] design, const double[:, ::1] weights, double[:, ::1] out):
+def priors_of_groups(const double[:, ::1] design, const double[:, ::1] weights, double[:, ::1] out):
     """out[g, k] = exp(x_g·λ_k); weights: terms × topics."""
     cdef int64_t g, K = weights.shape[1], terms = weights.shape[0]
     cdef Arena arena = Arena()
@@ -55,7 +55,7 @@ def priors(const double[:, ::1] design, const double[:, ::1] weights, double[:, 
             predict(&design[g, 0], &weights[0, 0], terms, K, scratch, &out[g, 0])
 
 
-def lengthen(const int64_t[::1] starts, int64_t begin, int64_t end) -> int:
+def longest_group(const int64_t[::1] starts, int64_t begin, int64_t end) -> int:
     """The most entries that one of these groups has."""
     cdef int64_t g, most = 1
     for g in range(begin, end):
@@ -63,14 +63,14 @@ def lengthen(const int64_t[::1] starts, int64_t begin, int64_t end) -> int:
     return most
 
 
-def weigh(const double[:, ::1] design, const double[:, ::1] weights, const int64_t[::1] starts,
-          const uint16_t[::1] topics, const int64_t[::1] counts, const int64_t[::1] times,
-          const int64_t[::1] length_starts, const int64_t[::1] lengths, const int64_t[::1] length_times,
-          int64_t begin, int64_t end, double[:, ::1] gradient, double[:, ::1] curvature) -> float:
+def add_log_density(const double[:, ::1] design, const double[:, ::1] weights, const int64_t[::1] starts,
+                    const uint16_t[::1] topics, const int64_t[::1] counts, const int64_t[::1] times,
+                    const int64_t[::1] length_starts, const int64_t[::1] lengths, const int64_t[::1] length_times,
+                    int64_t begin, int64_t end, double[:, ::1] gradient, double[:, ::1] curvature) -> float:
     """log p of these groups. gradient, terms × topics, and curvature, pairs of terms (j, i ≤ j) × topics, are added to; a
     curvature without rows is not asked for."""
     cdef int64_t g, j, i, k, pair, K = weights.shape[1], terms = weights.shape[0]
-    cdef int64_t most = max(lengthen(starts, begin, end), lengthen(length_starts, begin, end))
+    cdef int64_t most = max(longest_group(starts, begin, end), longest_group(length_starts, begin, end))
     cdef bint curved = curvature.shape[0] > 0
     cdef double total = 0, whole, cost, fall, scale
     cdef Arena arena = Arena()
@@ -145,7 +145,7 @@ cdef double rises(const double *near, const double *far, double *low, double *hi
 
 # ---- small symmetric systems, one a topic ---------------------------------------------------------------------------
 
-def factor(const double[:, ::1] packed, double[:, :, ::1] lower):
+def factor_cholesky(const double[:, ::1] packed, double[:, :, ::1] lower):
     """Cholesky factors L of each topic's matrix, which is packed as `curvature` is; lower: topics × terms × terms."""
     cdef int64_t k, i, j, m, terms = lower.shape[1]
     cdef double x
@@ -165,7 +165,7 @@ def factor(const double[:, ::1] packed, double[:, :, ::1] lower):
                     lower[k, j, i] = 0
 
 
-def solve(const double[:, :, ::1] lower, double[:, ::1] x, int both):
+def solve_cholesky(const double[:, :, ::1] lower, double[:, ::1] x, int both):
     """x[k] = (L_k L_k')^-1 x[k] (both = 1), or L_k'^-1 x[k]; x: topics × terms."""
     cdef int64_t k, i, j, terms = lower.shape[1]
     with nogil:
@@ -181,7 +181,7 @@ def solve(const double[:, :, ::1] lower, double[:, ::1] x, int both):
                 x[k, j] /= lower[k, j, j]
 
 
-def stretch(const double[:, :, ::1] lower, const double[:, ::1] x, double[:, ::1] out):
+def multiply_by_factor(const double[:, :, ::1] lower, const double[:, ::1] x, double[:, ::1] out):
     """out[k] = L_k' x[k]; topics × terms."""
     cdef int64_t k, i, j, terms = lower.shape[1]
     cdef double total

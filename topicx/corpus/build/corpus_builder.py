@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.text.tokens import Words
 from topicx._kernels.text.word_ids import renumber_words, settle_word_ids
-from topicx.corpus.build.spooled_columns import SpooledColumn, SpooledNames, SpooledTexts, SpooledTimes, snippet
+from topicx.corpus.build.spooled_columns import SpooledColumn, SpooledNames, SpooledTexts, SpooledTimes, snippet_of_text
 from topicx.corpus.build.spooled_rows import PIECE, Lengths, load_spool, offsets_of, read_bounded_pieces
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.formats.document_reader import Batch, Counts
@@ -239,7 +239,7 @@ class Builder:
         if self._snippets is not None:
             size = self.options.snippet
             texts = batch.texts if batch.words is None else [" ".join(words[: size + 1]) for words in batch.words]
-            self._snippets.add([snippet(text, size) for text in texts[begun:]] if texts else [""] * (n - begun))
+            self._snippets.add([snippet_of_text(text, size) for text in texts[begun:]] if texts else [""] * (n - begun))
 
     def _settle(
         self,

@@ -215,7 +215,7 @@ class SpooledColumn:
         return {name: final}
 
 
-def snippet(text: str, size: int) -> str:
+def snippet_of_text(text: str, size: int) -> str:
     """The beginning of a text on one line."""
     found = " ".join(text[:size].split())
     if len(found) < size < len(text) and found != text[:size].strip():

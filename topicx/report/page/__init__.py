@@ -14,13 +14,13 @@ STYLES = ("tokens", "text", "layout", "tables", "charts", "views", "print")
 
 def page_script() -> str:
     """All scripts as one function, which leaves nothing behind."""
-    return '(()=>{"use strict";\n' + "\n".join(_read(f"{name}.js") for name in SCRIPTS) + "\n})();"
+    return '(()=>{"use strict";\n' + "\n".join(_read_part(f"{name}.js") for name in SCRIPTS) + "\n})();"
 
 
 def page_style() -> str:
     """All styles."""
-    return "\n".join(_read(f"{name}.css") for name in STYLES)
+    return "\n".join(_read_part(f"{name}.css") for name in STYLES)
 
 
-def _read(name: str) -> str:
+def _read_part(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8").strip()

@@ -85,7 +85,7 @@ def _length_entries(groups: NDArray[np.uint32], lengths: Ints, number: int) -> t
     some = lengths > 0
     width = int(lengths.max(initial=0)) + 1
     pairs, times = np.unique(groups[some].astype(np.int64) * width + lengths[some], return_counts=True)
-    return _begins(pairs // width, number), pairs % width, times.astype(np.int64)
+    return _group_begins(pairs // width, number), pairs % width, times.astype(np.int64)
 
 
 def _merged_entries(
@@ -100,7 +100,7 @@ def _merged_entries(
     exactly[:-1][follows] -= at_least[1:][follows]
     at = np.flatnonzero(exactly)
     counts = at - occupancy.starts[cell[at]] + 1
-    return _begins(cell[at] // shape[1], shape[0]), (cell[at] % shape[1]).astype(np.uint16), counts, exactly[at]
+    return _group_begins(cell[at] // shape[1], shape[0]), (cell[at] % shape[1]).astype(np.uint16), counts, exactly[at]
 
 
 def _single_entries(
@@ -111,10 +111,10 @@ def _single_entries(
     group = np.repeat(groups, np.diff(indptr))
     order = np.flatnonzero(counts > 0)
     order = order[np.argsort(group[order], kind="stable")]
-    return _begins(group[order], shape[0]), topics[order], counts[order], np.ones(len(order), np.int64)
+    return _group_begins(group[order], shape[0]), topics[order], counts[order], np.ones(len(order), np.int64)
 
 
-def _begins(group: NDArray[np.integer], number: int) -> Ints:
+def _group_begins(group: NDArray[np.integer], number: int) -> Ints:
     return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=number))]).astype(np.int64)
 
 
@@ -148,7 +148,7 @@ class Regression:
         def work(piece: tuple[int, int]) -> tuple[float, Floats, Floats]:
             gradient, curvature = np.zeros((terms, topics)), np.zeros((pairs, topics))
             counts = self.counts
-            value = kernel.weigh(
+            value = kernel.add_log_density(
                 self.design, weights, counts.starts, counts.topics, counts.counts, counts.times, counts.length_starts,
                 counts.lengths, counts.length_times, *piece, gradient, curvature,
             )  # fmt: skip
@@ -164,7 +164,7 @@ class Regression:
         if curved:
             own = np.arange(terms)
             curvature[own * (own + 3) // 2] += 1 / self.variances[:, None]
-            kernel.factor(curvature, lower)
+            kernel.factor_cholesky(curvature, lower)
         return Point(value, np.ascontiguousarray(gradient.T), lower)
 
     def _pieces(self) -> list[tuple[int, int]]:
@@ -176,7 +176,7 @@ class Regression:
 def make_priors(design: Floats, coefficients: Floats) -> Floats:
     """α = exp(x·λ), a row a row of the design, a column a topic."""
     out = np.empty((len(design), len(coefficients)))
-    kernel.priors(np.ascontiguousarray(design), np.ascontiguousarray(coefficients.T), out)
+    kernel.priors_of_groups(np.ascontiguousarray(design), np.ascontiguousarray(coefficients.T), out)
     return out
 
 
@@ -193,7 +193,7 @@ def spread_of(point: Point, back: Floats) -> Floats:
     found = np.empty((len(point.lower), len(back)))
     for j, row in enumerate(back):
         solved = np.tile(row, (len(found), 1))
-        kernel.solve(point.lower, solved, 1)
+        kernel.solve_cholesky(point.lower, solved, 1)
         found[:, j] = np.sqrt(np.maximum(np.sum(row * solved, axis=1), 0))
     return found
 
@@ -210,37 +210,37 @@ def fit_coefficients(regression: Regression, start: Floats, rounds: int = ROUNDS
     lower = point.lower
     pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=PAIRS)
     for _ in range(rounds):
-        direction = _ascent(point.gradient, pairs, lower)
-        slope = _dot(point.gradient, direction)
+        direction = _ascent_direction(point.gradient, pairs, lower)
+        slope = _dot_product(point.gradient, direction)
         if not slope > TOLERANCE * start.size:
             break
-        found = _climb(regression, here, point, direction, slope)
+        found = _take_step(regression, here, point, direction, slope)
         if found is None:
             break
         there, better = found
         step, change = there - here, point.gradient - better.gradient
-        bend = _dot(step, change)
+        bend = _dot_product(step, change)
         if bend > 1e-10 * slope:  # where it bends the other way there is nothing to remember
             pairs.append((step, change, bend))
         here, point = there, better
     return here
 
 
-def _ascent(gradient: Floats, pairs: deque[tuple[Floats, Floats, float]], lower: Floats) -> Floats:
+def _ascent_direction(gradient: Floats, pairs: deque[tuple[Floats, Floats, float]], lower: Floats) -> Floats:
     """The direction of L-BFGS: the gradient by the inverse of a curvature that agrees with the pairs."""
     direction, weights = gradient.copy(), []
     for step, change, bend in reversed(pairs):
-        weight = _dot(step, direction) / bend
+        weight = _dot_product(step, direction) / bend
         direction = direction - weight * change
         weights.append(weight)
     direction = np.ascontiguousarray(direction)
-    kernel.solve(lower, direction, 1)
+    kernel.solve_cholesky(lower, direction, 1)
     for (step, change, bend), weight in zip(pairs, reversed(weights), strict=True):
-        direction = direction + (weight - _dot(change, direction) / bend) * step
+        direction = direction + (weight - _dot_product(change, direction) / bend) * step
     return direction
 
 
-def _climb(
+def _take_step(
     regression: Regression, here: Floats, point: Point, direction: Floats, slope: float
 ) -> tuple[Floats, Point] | None:
     """The first of ever shorter steps that gains enough; None: none does, this is the top as far as numbers tell."""
@@ -254,7 +254,7 @@ def _climb(
     return None
 
 
-def _dot(a: Floats, b: Floats) -> float:
+def _dot_product(a: Floats, b: Floats) -> float:
     return float(np.sum(a * b))
 
 
@@ -274,27 +274,27 @@ def draw_coefficients(
     noise = random.standard_normal(coefficients.shape)
     uniform = random.random()
     shift = noise.copy()
-    kernel.solve(here.lower, shift, 0)
-    proposed = _drift(coefficients, here, step) + step * shift
+    kernel.solve_cholesky(here.lower, shift, 0)
+    proposed = _proposal_mean(coefficients, here, step) + step * shift
     there = regression.at(proposed, curved=True)
     log_ratio = there.value - here.value
-    log_ratio += _log_proposal(coefficients - _drift(proposed, there, step), there, step)
-    log_ratio -= _log_proposal(proposed - _drift(coefficients, here, step), here, step)
+    log_ratio += _log_proposal(coefficients - _proposal_mean(proposed, there, step), there, step)
+    log_ratio -= _log_proposal(proposed - _proposal_mean(coefficients, here, step), here, step)
     chance = float(exp(min(log_ratio, 0.0))) if np.isfinite(log_ratio) else 0.0
     return (proposed if uniform < chance else coefficients), chance
 
 
-def _drift(coefficients: Floats, point: Point, step: float) -> Floats:
+def _proposal_mean(coefficients: Floats, point: Point, step: float) -> Floats:
     """The mean of a proposal."""
     pull = point.gradient.copy()
-    kernel.solve(point.lower, pull, 1)
+    kernel.solve_cholesky(point.lower, pull, 1)
     return coefficients + step**2 / 2 * pull
 
 
 def _log_proposal(distance: Floats, point: Point, step: float) -> float:
     """The logarithm of a proposal's density, up to a constant, so far from its mean."""
     scaled = np.empty_like(distance)
-    kernel.stretch(point.lower, np.ascontiguousarray(distance), scaled)
+    kernel.multiply_by_factor(point.lower, np.ascontiguousarray(distance), scaled)
     terms = np.arange(distance.shape[1])
     return float(np.sum(log(point.lower[:, terms, terms])) - np.sum(scaled**2) / (2 * step**2))
 
