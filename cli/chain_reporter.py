@@ -205,6 +205,8 @@ def _tell_end(run: Run, log: Log) -> None:
         f"{chain.seconds:.1f} s, {speed / 1e6:.1f} million tokens a second; {chain.method.objective} {run.score:.4f}",
         "end", seconds=chain.seconds, tokens_per_second=speed, score=run.score,
     )  # fmt: skip
+    for note in run.definition.notes_at_end(chain.state, chain.options, chain.figures):
+        log.tell(f"note: {note}")
     options, alpha, beta = chain.options, chain.state.alpha, float(chain.state.beta.mean())
     if options.optimize_interval and max(options.optimize_burn_in, options.optimize_interval) > options.iterations:
         log.tell("note: the priors stay as given: no re-estimation was due (--optimize-burn-in)")

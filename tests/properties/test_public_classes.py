@@ -269,6 +269,15 @@ def test_the_help_imports_nothing_of_what_commands_do() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
+def test_training_needs_no_scipy() -> None:
+    """Which takes longer to import than all of topicx: what needs it imports it then."""
+    code = (
+        "import sys, topicx; from topicx.cli import train; "
+        "topicx.LDA(2, iterations=2, verbose=False).fit([['a', 'b'], ['a', 'c']]); assert 'scipy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 # -- stopping --------------------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Never, Self, Unpack
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from topicx.chain_series import ChainSeries
@@ -23,6 +22,9 @@ from topicx.models.definition import Priors
 from topicx.run import CorpusTheta, Result, Run
 from topicx.sampling.run_options import Options
 from topicx.state import State
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 FURTHER = ("threads", "theta", "phi", "seed_words", "seed_weight", "word_prior", "verbose")
 """Arguments of the classes that are no declared options."""
@@ -275,6 +277,8 @@ class LDA:
     @property
     def topic_word_counts(self) -> scipy.sparse.csr_array:
         """n_kw: a sparse topics × words array of counts."""
+        import scipy.sparse
+
         indptr, topics, counts = self.state.word_topics()
         shape = (self.state.n_words, self.state.n_topics)
         return scipy.sparse.csr_array((counts, topics.astype(np.int32), indptr), shape=shape).T.tocsr()
@@ -282,6 +286,8 @@ class LDA:
     @property
     def document_topic_counts(self) -> scipy.sparse.csr_array:
         """n_dk: a sparse documents × topics array of counts."""
+        import scipy.sparse
+
         indptr, topics, counts = self.state.document_topics()
         shape = (self.state.n_documents, self.state.n_topics)
         return scipy.sparse.csr_array((counts, topics.astype(np.int32), indptr), shape=shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict
 
@@ -125,9 +126,8 @@ def _as_pandas_frame(documents: Any) -> Any:
 
 
 def _is_matrix(documents: Any) -> bool:
-    import scipy.sparse
-
-    if scipy.sparse.issparse(documents) or (hasattr(documents, "columns") and hasattr(documents, "index")):
+    sparse = sys.modules.get("scipy.sparse")  # where it is not imported there are no sparse matrices
+    if (sparse and sparse.issparse(documents)) or (hasattr(documents, "columns") and hasattr(documents, "index")):
         return True
     return isinstance(documents, np.ndarray) and documents.ndim == 2 and documents.dtype.kind in "iufb"
 

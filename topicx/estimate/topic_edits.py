@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from topicx import model_registry
@@ -62,6 +61,8 @@ def merge_topics(model: Model, groups: Iterable[Sequence[int]]) -> Model:
     Model
         A model with fewer topics.
     """
+    import scipy.sparse
+
     target = targets_of(groups, model.n_topics)
     definition = model_registry.of_meta(model.meta)
     definition.merged_side(model.side, target)  # InputError, before anything else, where it can't be

@@ -101,6 +101,10 @@ class Definition:
         `topicx.files.file_kinds`; sizes that begin with a dot are the model's own. Files are verified by it."""
         return ()
 
+    def notes_at_end(self, state: State, options: Options, figures: Mapping[str, float]) -> list[str]:
+        """What the user is told when a chain has ended; `figures` are the last of its updates'."""
+        return []
+
     def notes(self, state: State) -> list[str]:
         """What the user is told of the corpus before training."""
         if not (len(state.group_names) and len(state.groups)):

@@ -30,13 +30,19 @@ from topicx.predict.sampling_plan import UsualSampling
 from topicx.sampling import sampler_registry
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
-from topicx.sampling.updates.classifier_draws import Classifier, Tasks, padded_columns
+from topicx.sampling.updates.classifier_draws import Classifier, Tasks, mean_loss, padded_columns
 from topicx.sampling.updates.prior_fixed_points import LearnPriors
 from topicx.state import State
 from topicx.strings import Strings
 
 if TYPE_CHECKING:
     from topicx.model import Model
+
+
+CLASS_WEIGHT = 102.4
+"""λ of classes and labels, where nobody says another: that of the paper's runs."""
+LEARNT_NOTHING = 0.95
+"""A loss of so much of that of scores of 0, from which on nothing has been learnt."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +68,10 @@ class MedldaOptions:
         "auto", ("auto", "hinge", "logistic", "epsilon"),
         help="auto: hinge for classes (slda: logistic), epsilon for numbers.",
     )  # fmt: skip
-    lambda_: float = positive_option(
-        102.4, flags=("--lambda",), help="λ: how much the targets weigh against the words."
-    )
+    lambda_: float | None = positive_option(
+        None, optional=True, flags=("--lambda",), shown="102.4; numbers: √(2 × words a document)",
+        help="λ: how much the targets weigh against the words.",
+    )  # fmt: skip
     nu: float | None = positive_option(
         None, optional=True, shown="(λ / 1.6)²; logistic: λ / 2",
         help="ν: the precision of a weight's prior; larger keeps weights smaller.",
@@ -90,12 +97,12 @@ class MedldaOptions:
     )
     weight_lag: int = whole_option(1, 1, help="Sweeps from one of these draws to the next.")
 
-    def precision(self, loss: str) -> float:
-        """ν. Without one: that of weights of precision 1 and a margin of λ / 1.6, as in the paper's runs; the logistic
-        loss has no margin, and wants larger scores."""
+    def precision(self, loss: str, weight: float) -> float:
+        """ν for this λ. Without one: that of weights of precision 1 and a margin of λ / 1.6, as in the paper;
+        the logistic loss has no margin, and wants larger scores."""
         if self.nu is not None:
             return self.nu
-        return self.lambda_ / 2 if loss == "logistic" else (self.lambda_ / 1.6) ** 2
+        return weight / 2 if loss == "logistic" else (weight / 1.6) ** 2
 
     def loss_of(self, task: str) -> str:
         """The loss that is meant for a task, or InputError."""
@@ -208,10 +215,20 @@ class MedldaDefinition(Definition):
             total = max(int(known.sum()), 1)
             positive = np.maximum((targets[known > 0] > 0).sum(axis=0), 1)
             up, down = total / (2 * positive), total / (2 * np.maximum(total - positive, 1))
+        weight = self._target_weight(task, state)
         return Tasks(
-            targets, known, own.loss_of(task), own.lambda_, up, down, self._epsilon(task, float(side["scale"][1])),
-            own.precision(own.loss_of(task)), self._biased(side), own.gibbs_steps, sampler.name == "dense",
+            targets, known, own.loss_of(task), weight, up, down, self._epsilon(task, float(side["scale"][1])),
+            own.precision(own.loss_of(task), weight), self._biased(side), own.gibbs_steps, sampler.name == "dense",
         )  # fmt: skip
+
+    def _target_weight(self, task: str, state: State) -> float:
+        """λ. Without one: of numbers more where documents are longer, whose words say more; it was chosen on film
+        reviews, paragraphs of speeches and papers (docs/medlda.md)."""
+        if self.own.lambda_ is not None:
+            return float(self.own.lambda_)
+        if task != "regression":
+            return CLASS_WEIGHT
+        return float(np.sqrt(2 * state.n_tokens / max(int((state.lengths > 0).sum()), 1)))
 
     def _epsilon(self, task: str, spread: float) -> float:
         """Errors that cost nothing, in standard deviations of the targets."""
@@ -253,6 +270,19 @@ class MedldaDefinition(Definition):
         )
         keep = range(options.iterations, 0, -own.weight_lag)[: own.weight_samples]
         return [LearnPriors.of(options), Classifier(self.tasks(state, options), frozenset(keep))]
+
+    def notes_at_end(self, state: State, options: Options, figures: Mapping[str, float]) -> list[str]:
+        """A word for a run whose classifiers are no better than none."""
+        tasks = self.tasks(state, options)
+        known = tasks.supervised > 0
+        nothing = mean_loss(tasks, np.zeros((int(known.sum()), tasks.number)), tasks.targets[known])
+        nothing /= max(int(known.sum()) * tasks.number, 1)
+        if not figures.get("loss", 0.0) > LEARNT_NOTHING * nothing:
+            return []
+        return [
+            f"the loss is {figures['loss']:.3g}, and that of a model that knows nothing of the targets {nothing:.3g}: "
+            "more sweeps, --start soft or another --lambda may help"
+        ]
 
     def pooled_side(
         self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]

@@ -8,14 +8,16 @@ features of a document are scaled to unit length: scaled they say what it is abo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
 from topicx.predict.least_squares import damped_least_squares, inner_product
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 FOLDS = 3
@@ -86,6 +88,8 @@ def require_arrays_fit(holds: bool, problem: str) -> None:
 
 def features_of(words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: int) -> scipy.sparse.csr_array:
     """Documents × words: log(1 + count)."""
+    import scipy.sparse  # when there is something to learn: it takes longer to import than all of topicx
+
     ones = np.ones(len(words))
     shape = (len(offsets) - 1, n_words)
     matrix = scipy.sparse.csr_array((ones, words.astype(np.int64), offsets.copy()), shape=shape)
@@ -96,6 +100,8 @@ def features_of(words: NDArray[np.uint32], offsets: NDArray[np.int64], n_words: 
 
 def scale_to_unit_length(features: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """The features with every document's scaled to length 1."""
+    import scipy.sparse
+
     lengths = np.sqrt(np.asarray(features.multiply(features).sum(axis=1)).ravel())
     rows = np.repeat(np.maximum(lengths, 1e-30), np.diff(features.indptr))
     return scipy.sparse.csr_array((features.data / rows, features.indices, features.indptr), shape=features.shape)

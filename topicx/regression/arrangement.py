@@ -42,7 +42,7 @@ class Arranged:
     """The documents that are used, sorted by their cells."""
 
     words: NDArray[np.uint32]
-    """As the model's word ids."""
+    """Words as ids of the model."""
     offsets: Ints
     order: Ints
     """The number of each document in the source."""

@@ -29,7 +29,7 @@ def by_number(numbers: NDArray[Any], weights: Floats, length: int) -> Floats:
 
 
 class Sums(NamedTuple):
-    """Of some cells, one after another: cells × topics."""
+    """Sums of some cells, one after another: cells × topics."""
 
     begin: int
     mean: Floats
@@ -53,7 +53,7 @@ class Cells:
     clusters: Ints
     """The cluster of each cell, never falling; empty: each document is on its own."""
     weights: Floats
-    """Of each document; they are 1 on average."""
+    """Weight of each document; weights are 1 on average."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -67,7 +67,7 @@ class Cells:
         return by_number(self.of_document, self.weights**power, len(self))
 
     def sums(self, counts: Csr, alpha: Floats, groups: NDArray[np.uint32], lengths: Ints) -> Iterator[Sums]:
-        """Of a draw, some cells at a time."""
+        """Sums of a draw, some cells at a time."""
         topics = alpha.shape[1]
         step = max(ENTRIES // topics, 1)
         starts = np.searchsorted(self.of_document, np.arange(0, len(self) + step, step))

@@ -34,9 +34,9 @@ class EffectSettings:
 
     family: str = "linear"
     se: str = "robust"
-    """robust, classical, or cluster:COLUMN."""
+    """Standard errors: robust, classical, or cluster:COLUMN."""
     weights: str = "documents"
-    """documents, tokens, or a column."""
+    """What documents are weighted by: documents, tokens, or a column."""
     draws: int = 20
     lag: int = 8
     """Sweeps between draws."""
@@ -71,9 +71,9 @@ class EffectDraws:
     """The fits of all draws, in orthogonal columns (`Basis`)."""
 
     coefficients: Floats
-    """draws × topics × columns"""
+    """Coefficients: draws × topics × columns."""
     variances: Floats
-    """draws × topics × columns × columns: with other documents and other θ, given the words' topics."""
+    """Variances, draws × topics × columns × columns: with other documents and other θ, given the words' topics."""
     regressions: Regressions
     arranged: Arranged
     models: int

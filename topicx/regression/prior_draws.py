@@ -36,9 +36,9 @@ class PoissonRegression:
     """The log-posterior of λ given tables and exposures, up to a constant, topic by topic."""
 
     rows: Floats
-    """z: groups × columns."""
+    """Rows z: groups × columns."""
     offsets: Floats
-    """o, a row for all groups or one each."""
+    """Offsets o, a row for all groups or one each."""
     tables: Floats
     """T: groups × topics."""
     exposures: Floats
@@ -93,7 +93,7 @@ def draw_coefficients(
 
 
 def _log_density(lower: Floats, distance: Floats) -> Floats:
-    """Of the proposals, up to a constant."""
+    """Log density of the proposals, up to a constant."""
     scaled = (lower * distance[:, :, None]).sum(axis=1)
     inside: Floats = -(FREEDOM + distance.shape[1]) / 2 * log(1 + (scaled * scaled).sum(axis=1) / FREEDOM)
     return inside

@@ -31,11 +31,12 @@ class Basis:
     """Orthogonal columns for a design's, over the documents with their weights."""
 
     rows: Floats
-    """z of each row of the design: columns of mean square 1."""
+    """Rows z of the design: columns of mean square 1."""
     used: NDArray[np.int64]
     """The columns of the design that are no sums of others."""
     back: Floats
-    """used × used: the design's columns times it are z; so coefficients of the design are it times those of z."""
+    """Matrix, used × used: the design's columns times it are z; so coefficients of the design are it times those of
+    z."""
 
     @classmethod
     def of(cls, design: Floats, weights: Floats) -> Basis:
@@ -51,7 +52,7 @@ class Basis:
         return cls(rows, used, _upper_inverse(over))
 
     def of_design(self, design: Floats) -> Floats:
-        """z of other rows of the same design."""
+        """Rows z of other rows of the same design."""
         return predicted(design[:, self.used], np.ascontiguousarray(self.back.T))
 
 
@@ -69,7 +70,7 @@ class Fit(NamedTuple):
     """The coefficients of z for each topic, and their variances."""
 
     coefficients: Floats
-    """topics × columns"""
+    """Coefficients: topics × columns."""
     sampling: Floats
     """With other documents: topics × columns × columns."""
     within: Floats
@@ -83,9 +84,9 @@ class Regressions:
     basis: Basis
     cells: Cells
     family: str
-    """linear or logit."""
+    """Family of the regressions: linear or logit."""
     errors: str
-    """robust (HC1), classical, or cluster (CR1)."""
+    """Standard errors: robust (HC1), classical, or cluster (CR1)."""
 
     @property
     def freedom(self) -> float:
@@ -197,7 +198,7 @@ def _squared(scores: Floats) -> Floats:
 
 
 def _sandwich(bread: Floats, meat: Floats) -> Floats:
-    """bread meat bread, topic by topic."""
+    """Sandwich of variances, bread × meat × bread, topic by topic."""
     half = (bread[:, :, :, None] * meat[:, None, :, :]).sum(axis=2)
     found: Floats = (half[:, :, :, None] * bread[:, None, :, :]).sum(axis=2)
     return found

@@ -56,7 +56,7 @@ class TopicChain:
     words: NDArray[np.uint32]
     offsets: NDArray[np.int64]
     rows: Floats
-    """x of each group: columns of mean square 1 over the documents, the first constant."""
+    """Rows x of the groups: columns of mean square 1 over the documents, the first constant."""
     groups: NDArray[np.uint32]
     """The group of each document."""
     engine: Engine

@@ -115,7 +115,7 @@ for _name, _group, _summary, _home, _capabilities in (
 ):  # fmt: skip
     add_sampler(Entry(_name, _group, _summary, f"topicx.{_home}", _capabilities, exact=_group in (EXACT, MH)))
 
-_FACTOR = frozenset({GROUPS, SAMPLES, PARTITIONS, FACTOR})
+_FACTOR = frozenset({GROUPS, SAMPLES, PARTITIONS, FACTOR, SOFTENS})
 VARIANTS += [
     Entry("dense", EXACT, "every topic of every token, all weights of a classifier together",
           "topicx.sampling.samplers.supervised:Supervised", _FACTOR, most=200),

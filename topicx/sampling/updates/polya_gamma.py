@@ -15,7 +15,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 MOST = 1e6
 """The largest shape: of larger ones the integral's digits are lost, and in the end its sum has none."""
@@ -67,6 +66,8 @@ def log_density(shape: float, w: float) -> tuple[float, float]:
 
 def log_series(shape: float, w: float) -> tuple[float, float]:
     """Log density by the series of inverse Gaussian densities with alternating signs."""
+    from scipy.special import gammaln
+
     n = np.arange(64.0)
     square = (2 * n + shape) ** 2 / 8
     logs = gammaln(n + shape) - gammaln(n + 1) - gammaln(shape) + np.log(2 * n + shape) - square / w
