@@ -83,7 +83,7 @@ class TrainingReporter(ChainListener):
         self.log, self.show_topics = log, show_topics
 
     def begin_chain(self, series: ChainSeries) -> None:
-        from topicx.corpus.columns import choose_columns
+        from topicx.corpus.table import choose_columns
         from topicx.corpus.text.chunks import parent_of_chunk
 
         run, wanted = series.run, self.wanted

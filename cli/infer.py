@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from topicx.corpus.formats.document_reader import DocumentReader
+    from topicx.predict.documents import Source
     from topicx.predict.inference import Inference
     from topicx.predict.reader import Read
     from topicx.predict.state_writer import StateWriter
@@ -122,7 +122,6 @@ def command(
       topicx infer news.model new.jsonl --text-field body -o new.parquet --threshold 0.01
       topicx infer tags.model new.corpus -o labels.tsv --ranking 20
     """
-    from topicx.corpus.text.chunks import COLUMNS
     from topicx.model import Model
     from topicx.predict.inference import Inference
     from topicx.tables.theta_writers import Selection, format_of
@@ -137,13 +136,11 @@ def command(
         seed=seed, threads=threads, group=group,
     )  # fmt: skip
     labeller = labels.labeller_of(loaded, what, threshold, top, score)
-    table = ThetaOutput(output, chosen, Selection(threshold, top, escape_formulas), ranking, join_chunks)
+    table = ThetaOutput(output, chosen, Selection(threshold, top, escape_formulas), ranking, join_chunks, metadata)
     with contextlib.ExitStack() as open_things:
-        source, total, reader = _open_source(
-            inference, inputs, metadata, COLUMNS if join_chunks else (), reading_options, quiet, open_things
-        )
+        source, reader = _open_source(inference, inputs, reading_options, quiet, open_things)
         saved = _state_writer(inference, state, open_things) if state is not None else None
-        seen = _write_results(inference, source, total, labeller, table, saved, quiet, open_things)
+        seen = _write_results(inference, source, labeller, table, saved, quiet, open_things)
         if reader is not None:
             check_reading(reader)
             say_faults(reader.options.faults, quiet)
@@ -159,6 +156,8 @@ class ThetaOutput:
     selection: Selection
     ranking: int
     join_chunks: bool
+    metadata: str
+    """Which columns of the documents stand before θ."""
 
 
 def _state_writer(
@@ -175,12 +174,13 @@ def _state_writer(
 
 
 def _write_results(
-    inference: Inference, source: Any, total: int | None, labeller: Any, table: ThetaOutput, saved: StateWriter | None,
-    quiet: bool, open_things: contextlib.ExitStack,
+    inference: Inference, source: Source, labeller: Any, table: ThetaOutput, saved: StateWriter | None, quiet: bool,
+    open_things: contextlib.ExitStack,
 ) -> Seen:  # fmt: skip
     """Infer the documents, batch by batch, and write what is wanted of each."""
     from topicx import progress
-    from topicx.corpus.text.chunks import join_chunks
+    from topicx.corpus.table import choose_columns
+    from topicx.corpus.text.chunks import COLUMNS, join_chunks
     from topicx.errors import InputError
     from topicx.predict.label_reader import LabelReader
     from topicx.tables.theta_writers import columns_with_free_names, open_theta_writer
@@ -190,13 +190,16 @@ def _write_results(
     topics, selection, columns, *named = labels.table_layout(model, labeller, table.selection, table.ranking, columns)
     if table.join_chunks and columns:
         raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
-    written = columns_with_free_names(inference.carried, topics, named[0], columns) | columns
+    carried = choose_columns(table.metadata, source.kinds(), COLUMNS if table.join_chunks else ())
+    written = columns_with_free_names(carried, topics, named[0], columns) | columns
     add = open_things.enter_context(open_theta_writer(table.path, table.format, topics, selection, written, *named))
     if table.join_chunks:
         add = open_things.enter_context(join_chunks(add))
-    bar = open_things.enter_context(progress.for_terminal("inferring", total=total, unit="documents", quiet=quiet))
+    bar = open_things.enter_context(
+        progress.for_terminal("inferring", total=source.n_documents, unit="documents", quiet=quiet)
+    )
     seen = Seen()
-    for part in inference.stream(source):
+    for part in inference.stream(inference.documents(source, carried)):
         lengths = seen.add(part)
         shares = part.theta
         if labeller is None:
@@ -204,8 +207,8 @@ def _write_results(
             shares = shares * model.shown
         else:
             shares, found = labels.rows_of(labeller, part)
-        carried = [part.documents.carried[name] for name in inference.carried]
-        add(part.documents.ids, lengths, part.documents.unknown, shares, [*carried, *found])
+        values = [part.documents.told(name) for name in carried]
+        add(part.documents.ids, lengths, part.documents.unknown, shares, [*values, *found])
         if saved is not None:
             saved.add(part)
         bar.advance(len(lengths))
@@ -252,33 +255,26 @@ class Seen:
 
 
 def _open_source(
-    inference: Inference, inputs: tuple[str, ...], metadata: str, leave: Sequence[str],
-    reading_options: dict[str, Any], quiet: bool, open_things: contextlib.ExitStack,
-) -> tuple[Any, int | None, DocumentReader | None]:  # fmt: skip
-    """The documents with these columns, how many they are if that is known, and what reads them if they are texts. All
-    inputs have been looked into."""
-    from topicx.corpus.columns import choose_columns
+    inference: Inference, inputs: tuple[str, ...], reading_options: dict[str, Any], quiet: bool,
+    open_things: contextlib.ExitStack,
+) -> tuple[Source, DocumentReader | None]:  # fmt: skip
+    """Where the documents come from, and what reads them if they are texts. All inputs have been looked into."""
     from topicx.corpus.corpus_on_disk import StoredCorpus
-    from topicx.corpus.streamed_columns import peek_columns
     from topicx.corpus.table import FIRST
     from topicx.errors import InputError
     from topicx.files import container
     from topicx.files.file_kinds import CORPUS
+    from topicx.predict.documents import BatchSource, SeveralSources, StoredSource
 
     corpora = [name != "-" and container.is_topicx(name) for name in inputs]
     input_format = reading_options["input_format"]
     if input_format == "corpus" or (input_format == "auto" and all(corpora)):
         opened = [open_things.enter_context(container.open_file(name, CORPUS)) for name in inputs]
         refuse_given([name for name in NAMES if name != "input_format"], "is for text, not for corpus files")
-        total = sum(file.sizes["documents"] for file in opened)
-        kinds = {name: kind for file in opened for name, kind in StoredCorpus(file).kinds().items()}
-        inference.carried = choose_columns(metadata, kinds, leave)
-        return (batch for file in opened for batch in inference.corpus_file(file)), total, None
+        return SeveralSources([StoredSource(StoredCorpus(file)) for file in opened]), None
     if any(corpora):
         name = inputs[corpora.index(True)]
         raise InputError(f"{name}: is a topicx file; give corpus files and text in separate runs")
     wanted = tuple(name for name in inference.reader.wants if name not in FIRST)
     reader = open_reader(inputs, reading_options, quiet, wanted)
-    kinds, batches = peek_columns(reader)
-    inference.carried = choose_columns(metadata, kinds, leave)
-    return inference.texts(batches), None, reader
+    return BatchSource(reader), reader

@@ -96,7 +96,7 @@ def _describe_corpus(corpus: StoredCorpus) -> dict[str, Any]:
 def _describe_foreign(name: str) -> dict[str, Any]:
     """What another program's file is."""
     from topicx.corpus.formats.document_reader import FORMATS, ReadOptions, detect_format
-    from topicx.corpus.formats.input_bytes import Source
+    from topicx.corpus.formats.input_bytes import InputSource
     from topicx.errors import InputError
 
     if Path(name).is_dir():
@@ -106,7 +106,7 @@ def _describe_foreign(name: str) -> dict[str, Any]:
             "kind": "directory",
             "what": f"a folder with {count:,} files ('topicx import' reads texts)",
         }
-    with Source(name) as source:
+    with InputSource(name) as source:
         start = source.peek()
     about: dict[str, Any] = {"file": name, "kind": "other", "bytes": source.size}
     if not start:

@@ -104,8 +104,10 @@ def command(
     titles = [row["name"] if labels else f"{row['topic']:>{digits}} {row.get('name', '')}".rstrip() for row in rows]
     width = max(map(len, titles), default=0)
     for row, title in zip(rows, titles, strict=True):
-        named = (f"{w['word']} ({w['probability']:.4f})" if probabilities else w["word"] for w in row["words"])
-        print_hanging(f"{title:<{width}}  {row['weight']:6.2%}  ", " ".join(named))
+        words_told = [(w["word"] + "✓" * w.get("keyword", False), w["probability"]) for w in row["words"]]
+        named = (f"{word} ({probability:.4f})" if probabilities else word for word, probability in words_told)
+        share = f"π {row['keyword_share']:.0%}  " if "keyword_share" in row else ""
+        print_hanging(f"{title:<{width}}  {row['weight']:6.2%}  {share}", " ".join(named))
         for document in row["documents"]:
             text = f"  {document['snippet']}" if document["snippet"] else ""
             carried = "; ".join(f"{name} {_as_text(value)}" for name, value in document.get("metadata", {}).items())

@@ -22,6 +22,7 @@ HOMES: dict[str, str] = {
     "compound": "topicx.models.compound:Compound",
     "dmr": "topicx.models.dmr:DirichletMultinomialRegression",
     "hdp": "topicx.models.hdp:HierarchicalDirichletProcess",
+    "keyword": "topicx.models.keyword:Keyword",
     "mixture": "topicx.models.mixture:Mixture",
     "medlda": "topicx.models.medlda:MedldaDefinition",
 }

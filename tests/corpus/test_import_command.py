@@ -211,7 +211,7 @@ def test_counts_without_words_are_numbers(run: Run) -> None:
 
 def test_uci_documents_across_blocks(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("topicx.corpus.formats.input_bytes.BLOCK", 16)
-    monkeypatch.setattr("topicx.corpus.formats.input_bytes.Source.read.__defaults__", (16,))
+    monkeypatch.setattr("topicx.corpus.formats.input_bytes.InputSource.read.__defaults__", (16,))
     random = np.random.default_rng(2)
     matrix = random.integers(0, 3, (30, 9)) * (random.random((30, 1)) < 0.7)
     rows = [f"{d + 1} {w + 1} {matrix[d, w]}" for d, w in zip(*np.nonzero(matrix))]

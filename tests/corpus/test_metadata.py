@@ -12,11 +12,10 @@ import pytest
 
 from tests.corpus.test_import_command import Run, run  # noqa: F401
 from topicx import Corpus, Model, State
-from topicx.corpus.columns import SEPARATOR, columns_of, kinds_of, values_of
 from topicx.corpus.formats import input_bytes
-from topicx.corpus.table import Digits
 from topicx.errors import InputError
 from topicx.model import Model as ModelClass
+from topicx.predict.documents import CorpusSource, StoredSource
 from topicx.predict.inference import Inference
 from topicx.strings import Strings
 from topicx.tables.theta_writers import columns_with_free_names
@@ -177,7 +176,7 @@ def test_python_keeps_them_too(made: Run) -> None:
     corpus, model = Corpus.load("c"), Model.load("m")
     frame = model.infer(corpus).to_dataframe()
     assert list(frame.columns)[:8] == ["id", "label", "collection", "time", "author", "rating", "tokens", "main_topic"]
-    assert State.load("s").columns.keys() == columns_of(corpus).keys()
+    assert State.load("s").table == corpus.table
     assert isinstance(model, ModelClass)
 
 
@@ -187,15 +186,17 @@ def test_parts_of_a_corpus_and_of_its_file(made: Run) -> None:
     corpus = Corpus.load("c")
     with StoredCorpus.open("c") as stored:
         for first, last in ((0, 4), (1, 3), (2, 2), (3, 4)):
-            mine, theirs = columns_of(corpus, first, last, snippets=True), stored.columns(first, last)
-            told = [{name: values_of(name, column) for name, column in each.items()} for each in (mine, theirs)]
-            assert last == first or told[0] == told[1]
-        assert stored.kinds() == kinds_of(columns_of(corpus, snippets=True))
-    assert SEPARATOR in columns_of(corpus)["label"][1]  # type: ignore[operator]
-    inference = Inference(Model.load("m"), threads=1)
-    inference.carried = {"rating": Digits, "nothing": str}
-    parts = list(inference.corpus(corpus))
-    assert parts[0].carried == {"rating": [4, 12345678.5, None, None], "nothing": [None] * 4}
+            mine, theirs = corpus.table.part(first, last), stored.table(first, last)
+            assert list(mine) == list(theirs)
+            assert [mine.told(name) for name in mine] == [theirs.told(name) for name in theirs]
+            assert last == first or mine == theirs
+        assert stored.kinds() == corpus.table.kinds()
+        sources = (CorpusSource(corpus), StoredSource(stored))
+        inference = Inference(Model.load("m"), threads=1)
+        for source in sources:
+            (part,) = inference.documents(source, ["rating", "nothing"])
+            assert list(part.carried) == ["rating"] and part.told("rating") == [4, 12345678.5, None, None]
+            assert part.told("nothing") == [None] * 4
 
 
 def test_names_that_a_table_has_for_something_else() -> None:

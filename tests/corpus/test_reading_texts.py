@@ -143,8 +143,8 @@ def test_a_long_line_in_pieces_is_the_same_document(form: str, run: Run, monkeyp
     assert whole.n_documents > 5
     for module in ("input_bytes", "text_lines", "folder"):
         monkeypatch.setattr(f"topicx.corpus.formats.{module}.LONG_LINE", 512)
-    monkeypatch.setattr("topicx.corpus.formats.input_bytes.Source.runs.__defaults__", (None, 512))
-    monkeypatch.setattr("topicx.corpus.formats.input_bytes.Source.read.__defaults__", (100,))
+    monkeypatch.setattr("topicx.corpus.formats.input_bytes.InputSource.runs.__defaults__", (None, 512))
+    monkeypatch.setattr("topicx.corpus.formats.input_bytes.InputSource.read.__defaults__", (100,))
     monkeypatch.setattr("topicx.corpus.build.spooled_rows.PIECE", 64)
     assert run(*args, "--threads", "2")[0] == 0
     pieces = corpus_of()
@@ -161,8 +161,8 @@ def test_a_long_line_in_pieces_is_the_same_document(form: str, run: Run, monkeyp
 )
 def test_threads_change_no_byte(options: list[str], run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    monkeypatch.setattr("topicx.corpus.formats.input_bytes.Source.read.__defaults__", (300,))
-    monkeypatch.setattr("topicx.corpus.formats.input_bytes.Source.runs.__defaults__", (None, 512))
+    monkeypatch.setattr("topicx.corpus.formats.input_bytes.InputSource.read.__defaults__", (300,))
+    monkeypatch.setattr("topicx.corpus.formats.input_bytes.InputSource.runs.__defaults__", (None, 512))
     random = np.random.default_rng(4)
     lines = [
         " ".join(f"w{i}é{random.integers(9)}" for i in random.zipf(1.3, n) % 500) for n in random.integers(0, 200, 300)
@@ -178,7 +178,7 @@ def test_threads_change_no_byte(options: list[str], run: Run, monkeypatch: pytes
 def test_threads_change_no_byte_of_any_format(form: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     """Nor what is said of a mistake in the middle, and then nothing is left."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    monkeypatch.setattr("topicx.corpus.formats.input_bytes.Source.read.__defaults__", (300,))
+    monkeypatch.setattr("topicx.corpus.formats.input_bytes.InputSource.read.__defaults__", (300,))
     monkeypatch.setattr("topicx.corpus.formats.delimited.BLOCK", 300)
     monkeypatch.setattr("topicx.corpus.formats.folder.BLOCK", 300)
     random = np.random.default_rng(5)
@@ -219,7 +219,7 @@ def test_threads_change_no_byte_of_any_format(form: str, run: Run, monkeypatch: 
 
 def test_lines_that_must_be_whole_have_an_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setattr("topicx.corpus.formats.input_bytes.LONGEST_WHOLE", 1000)
-    monkeypatch.setattr("topicx.corpus.formats.input_bytes.Source.read.__defaults__", (100,))
+    monkeypatch.setattr("topicx.corpus.formats.input_bytes.InputSource.read.__defaults__", (100,))
     write("a.jsonl", '{"text": "short"}\n{"text": "' + "long " * 300 + '"}\n')
     status, _, err = run("import", "a.jsonl", "-o", "c")
     assert status == 2 and "a.jsonl:2: a line is longer than 1,000 characters" in err

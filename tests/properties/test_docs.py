@@ -126,6 +126,8 @@ topicx datasets texts -o new.jsonl --format jsonl -q
 topicx export texts.corpus --format lines -o texts.txt -q
 topicx export texts.test.corpus --format lines -o new.txt -q
 echo one > seen.txt
+echo "money: bank, interest, rates" > mine.keywords
+echo "money: [bank, rates]" > mine.yaml
 topicx train --model dependency texts.train.corpus --iterations 3 --label-sweeps 3 -o tags.model -q
 """
 COPIES = {

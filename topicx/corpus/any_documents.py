@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
 
-from topicx.corpus.build.python_forms import from_dataframe, from_documents, from_matrix, from_texts
+from topicx.corpus.build.python_forms import (
+    frame_batches,
+    from_dataframe,
+    from_documents,
+    from_matrix,
+    from_texts,
+    matrix_batches,
+    text_batches,
+    word_batches,
+)
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.formats.document_reader import Batch
 from topicx.corpus.text.tokenizer import Tokenizer
 from topicx.errors import InputError
 from topicx.strings import Strings
@@ -79,6 +89,26 @@ def as_corpus(
     return from_texts(listed, **_from_texts_arguments(stopwords, tokenizer, like, limits))
 
 
+def batches_of(documents: Any, vocabulary: Strings, text: str) -> tuple[Iterator[Batch], int]:
+    """The documents in batches as they are, whatever their form, and how many they are: what a model reads. `text`: the
+    column of a frame that holds them; `vocabulary`: the words of a matrix whose columns have no names."""
+    if isinstance(documents, str):
+        raise InputError("one string was given: a list of texts is needed, or Corpus.load(path) for a corpus file")
+    documents = _as_pandas_frame(documents)
+    if hasattr(documents, "columns") and hasattr(documents, "index") and text in documents.columns:
+        found, number = frame_batches(documents, text), len(documents)
+    elif _is_matrix(documents):
+        words = _matrix_words(documents, None, vocabulary, text)
+        found, number = matrix_batches(documents, words)[1], documents.shape[0]
+    else:
+        listed = _as_list(documents)
+        words_given = bool(listed) and not isinstance(listed[0], str)
+        found, number = word_batches(listed) if words_given else text_batches(listed), len(listed)
+    if not number:
+        raise InputError("no documents in the input")
+    return found, number
+
+
 def like_model(vocabulary: Strings, meta: dict[str, Any]) -> Corpus:
     """A corpus without documents that has a model's words and tokenizer: what new documents are read `like`."""
     offsets = np.zeros(1, np.int64)
@@ -138,15 +168,22 @@ def _of_matrix(
 ) -> Corpus:  # fmt: skip
     if stopwords or limits:
         raise InputError("the columns of a matrix are its words: stop words and limits belong where it was made")
+    return from_matrix(matrix, _matrix_words(matrix, vocabulary, None if like is None else like.vocabulary, text))
+
+
+def _matrix_words(
+    matrix: Any, vocabulary: Sequence[str] | None, known: Sequence[str] | None, text: str
+) -> Sequence[str] | None:  # fmt: skip
+    """The words of a matrix's columns: those given, or those `known` to a model; None: it has names or needs none."""
     if hasattr(matrix, "columns"):
         if any(dtype.kind not in "iufb" for dtype in matrix.dtypes):
             there = ", ".join(map(str, matrix.columns[:12]))
             raise InputError(f"the frame has no column {text!r} (text=NAME names another); there are: {there}")
-    elif like is not None and vocabulary is None:
-        if matrix.shape[1] != like.n_words:
-            raise InputError(f"the matrix has {matrix.shape[1]} columns, but the model has {like.n_words} words")
-        vocabulary = like.vocabulary
-    return from_matrix(matrix, vocabulary)
+    elif known is not None and vocabulary is None:
+        if matrix.shape[1] != len(known):
+            raise InputError(f"the matrix has {matrix.shape[1]} columns, but the model has {len(known)} words")
+        return known
+    return vocabulary
 
 
 def _as_list(documents: Any) -> list[Any]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import Column, columns_of, kinds_of
-from topicx.corpus.corpus import Corpus
-from topicx.corpus.table import Kinds
+from topicx.corpus.table import Column, Kinds, Labels, Names, Packed, Table, Times, unpack_column
 from topicx.files import container
 from topicx.files.file_kinds import CORPUS
 from topicx.strings import Strings
@@ -60,33 +58,27 @@ class StoredCorpus:
         """The collections of these documents; empty where the corpus has none."""
         return self.file.slice("collection", first, last)
 
-    def columns(self, first: int, last: int) -> dict[str, Column]:
+    def table(self, first: int, last: int) -> Table:
         """What these documents carry beside their words."""
-        return columns_of(self._carriers(first, last), snippets=True)
+        file = self.file
+        found: dict[str, Column] = {name: unpack_column(name, one) for name, one in self._further(first, last).items()}
+        if file.shape("label_offsets")[0]:
+            places = file.slice("label_offsets", first, last + 1)
+            ids = file.slice("label_ids", int(places[0]), int(places[-1]))
+            found["label"] = Labels(places - places[0], ids, self.label_names)
+        if file.shape("collection")[0]:
+            found["collection"] = Names(self.collection(first, last), self.collection_names)
+        if file.shape("time")[0]:
+            found["time"] = Times(file.slice("time", first, last), self.meta.get("time") == "date")
+        return Table(found)
 
     def kinds(self) -> Kinds:
         """What all documents carry, by what the file has."""
-        return kinds_of(self.columns(0, min(self.n_documents, 1)))
+        return self.table(0, min(self.n_documents, 1)).kinds()
 
-    def _carriers(self, first: int, last: int) -> Corpus:
-        """These documents without their words."""
-        n, file = last - first, self.file
-        labels: dict[str, Any] = {}
-        if file.shape("label_offsets")[0]:
-            places = file.slice("label_offsets", first, last + 1)
-            labels = {
-                "label_offsets": places - places[0], "label_names": file.strings("label_names"),
-                "label_ids": file.slice("label_ids", int(places[0]), int(places[-1])),
-            }  # fmt: skip
-        return Corpus(
-            np.zeros(0, np.uint32), np.zeros(n + 1, np.int64), Strings.of([]), ids=self.ids(first, last),
-            collection=self.collection(first, last), collection_names=self.collection_names,
-            time=file.slice("time", first, last), meta=self.meta, columns=self._further(first, last), **labels,
-        )  # fmt: skip
-
-    def _further(self, first: int, last: int) -> dict[str, Column]:
+    def _further(self, first: int, last: int) -> dict[str, Packed]:
         """The columns that import has kept."""
-        found: dict[str, Column] = {}
+        found: dict[str, Packed] = {}
         for whole in self.file.names():
             name = whole.removeprefix("column.")
             if name == whole or name.endswith(".bytes"):
@@ -103,11 +95,15 @@ class StoredCorpus:
 
     # -- what is read whole ------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def vocabulary(self) -> Strings:
         return self.file.strings("vocabulary")
 
-    @property
+    @cached_property
+    def label_names(self) -> Strings:
+        return self.file.strings("label_names")
+
+    @cached_property
     def collection_names(self) -> Strings:
         return self.file.strings("collection_names")
 

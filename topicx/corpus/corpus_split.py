@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.formats.input_bytes import Source
+from topicx.corpus.formats.input_bytes import InputSource
 from topicx.errors import InputError
 from topicx.splitmix import GOLDEN, mix_bits
 
@@ -110,7 +110,7 @@ def parts_by_ids(corpus: Corpus, names: Sequence[str]) -> tuple[dict[str, NDArra
     parts: dict[str, list[int]] = {}
     for name in names:
         stem = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".gz").split(".")[0] or name
-        with Source(name) as source:
+        with InputSource(name) as source:
             for first, lines in source.lines("utf-8", "strict"):
                 for number, line in enumerate(lines, first):
                     document, tab, part = line.rstrip().partition("\t")

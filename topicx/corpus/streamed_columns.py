@@ -2,87 +2,79 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from topicx.corpus.formats.document_reader import Batch, field_as_text
-from topicx.corpus.table import Digits, Kinds
-from topicx.corpus.time_texts import parse_time, told_number, told_time
+from topicx.corpus.table import Column, Digits, Kinds, Labels, Names, Numbers, Table, Texts, Times
+from topicx.corpus.time_texts import parse_time
 from topicx.errors import InputError
+from topicx.strings import Strings
 
 
-def peek_columns(batches: Iterable[Batch]) -> tuple[Kinds, Iterator[Batch]]:
-    """What documents carry, by the first of their batches (all inputs of a run are alike), and all batches."""
-    rest = iter(batches)
-    first = next(rest, None)
-    if first is None:
-        return {}, rest
+def kinds_of_batch(batch: Batch) -> Kinds:
+    """What the documents of a batch carry."""
     kinds: Kinds = {}
-    if first.labels is not None and any(first.labels):
+    if batch.labels is not None and any(batch.labels):
         kinds["label"] = list
-    if first.collections is not None and any(first.collections):
+    if batch.collections is not None and any(batch.collections):
         kinds["collection"] = str
-    if first.times is not None:
-        times = [value for value in map(_time_of_value, first.times) if value is not None]
-        if times:
-            kinds["time"] = str if isinstance(times[0], str) else Digits
-    for name, column in sorted(first.columns.items()):  # as a corpus has them
+    if batch.times is not None:
+        first = next((kind for kind, _ in map(_read_time, batch.times) if kind), "")
+        if first:
+            kinds["time"] = str if first == "date" else Digits
+    for name, column in sorted(batch.columns.items()):  # as a corpus has them
         numbers = all(value is None or (isinstance(value, int | float) and value is not True) for value in column)
         kinds.setdefault(name, Digits if numbers and any(value is not None for value in column) else str)
-    return kinds, itertools.chain([first], rest)
+    return kinds
 
 
-def kinds_wanted(batch: Batch, names: Iterable[str]) -> Kinds:
-    """Those of these columns that the batch has, by what it holds in them."""
-    kinds, _ = peek_columns([batch])
-    return {name: kinds[name] for name in names if name in kinds}
+def carried_by_batch(batch: Batch, kinds: Kinds) -> Table:
+    """These columns of a batch; what its documents do not carry is none in each."""
+    return Table({name: _make_column(batch, name, kind) for name, kind in kinds.items()})
 
 
-def values_of_batch(batch: Batch, kinds: Kinds) -> dict[str, list[Any]]:
-    """These columns of a batch, as plain values."""
-    found: dict[str, list[Any]] = {}
+def _make_column(batch: Batch, name: str, kind: type) -> Column:
     given = {"label": batch.labels, "collection": batch.collections, "time": batch.times}
-    for name, kind in kinds.items():
-        values: Sequence[Any] | None = given.get(name)
-        if values is None:
-            values = batch.columns.get(name)
-        if values is None:
-            found[name] = [None] * len(batch)
-        elif name == "label" and kind is list:
-            found[name] = [list(each or ()) for each in values]
-        elif name == "time" and batch.times is not None:
-            found[name] = [_time_of_kind(_time_of_value(value), kind) for value in values]
-        elif kind is Digits:
-            found[name] = [_number_of_value(value, batch, row, name) for row, value in enumerate(values)]
-        else:
-            found[name] = [field_as_text(value) or None for value in values]
-    return found
+    values: Sequence[Any] | None = given.get(name)
+    if values is None:
+        values = batch.columns.get(name)
+    if name == "label" and kind is list:
+        return Labels.of([()] * len(batch) if values is None else [each or () for each in values])
+    if name == "time" and (values is None or values is batch.times):
+        dates = kind is str
+        return Times(np.array([_fitting_time(value, dates) for value in values or [None] * len(batch)]), dates)
+    values = [None] * len(batch) if values is None else values
+    if kind is Digits:
+        return Numbers(np.array([_number(value, batch, row, name) for row, value in enumerate(values)], np.float64))
+    if name == "collection":
+        return Names.of(None if value is None else field_as_text(value) for value in values)
+    return Texts(Strings.of(map(field_as_text, values)))
 
 
-def _time_of_value(value: Any) -> str | float | int | None:
-    """A time as outputs have it; None: there is none, or nobody can read it."""
+def _read_time(value: Any) -> tuple[str, float]:
+    """The kind of a time (`number` or `date`) and its value; '' and NaN: there is none, or nobody can read it."""
     if value is None or (isinstance(value, str) and not value.strip()):
-        return None
+        return "", np.nan
     try:
-        kind, number = parse_time(value)
+        return parse_time(value)
     except ValueError:
-        return None
-    return told_time(number, dates=kind == "date")
+        return "", np.nan
 
 
-def _time_of_kind(value: Any, kind: type) -> Any:
+def _fitting_time(value: Any, dates: bool) -> float:
     """A time of the kind that the first ones have; else none, as in import."""
-    return value if isinstance(value, str) == (kind is str) else None
+    kind, number = _read_time(value)
+    return number if kind == ("date" if dates else "number") else np.nan
 
 
-def _number_of_value(value: Any, batch: Batch, row: int, name: str) -> float | int | None:
+def _number(value: Any, batch: Batch, row: int, name: str) -> float:
     if value is None:
-        return None
+        return np.nan
     if isinstance(value, str) or not isinstance(value, int | float | np.number):
         raise InputError(
             f"{batch.place(row)}: the column {name!r} has {field_as_text(value)[:40]!r}, after numbers alone"
         )
-    return told_number(float(value))
+    return float(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.time_texts import parse_times, told_number, told_times
+from topicx.errors import InputError
 from topicx.strings import Strings, take_rows
 
 if TYPE_CHECKING:
@@ -87,6 +88,16 @@ def _same_values(one: Any, other: Any) -> bool:
     return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
+def _told_names(codes: NDArray[Any], names: Strings) -> list[str]:
+    """The names of these numbers; of many names those alone that are there become texts."""
+    if len(codes) >= len(names):
+        texts = list(names)
+        return [texts[code] for code in codes.tolist()]
+    used, places = np.unique(codes, return_inverse=True)
+    texts = list(names.take(used))
+    return [texts[place] for place in places.reshape(-1).tolist()]
+
+
 @dataclass(frozen=True, eq=False)
 class Labels(Column):
     """Several of few names a document: document d has names[i] for i in ids[offsets[d]:offsets[d + 1]], none of them
@@ -125,8 +136,8 @@ class Labels(Column):
         return Labels(places - places[0], self.ids[places[0] : places[-1]], self.names)
 
     def told(self) -> list[list[str]]:
-        names, ends = list(self.names), self.offsets.tolist()
-        each = [names[i] for i in self.ids[ends[0] : ends[-1]].tolist()]
+        ends = self.offsets.tolist()
+        each = _told_names(self.ids[ends[0] : ends[-1]], self.names)
         return [each[begin - ends[0] : end - ends[0]] for begin, end in zip(ends[:-1], ends[1:])]
 
     @cached_property
@@ -172,8 +183,10 @@ class Names(Column):
         return Names(self.codes[begin:end], self.names)
 
     def told(self) -> list[str | None]:
-        names = [*(name or None for name in self.names), None]
-        return [names[code] for code in self.codes.tolist()]
+        some = self.codes >= 0
+        found: NDArray[Any] = np.full(len(self), None)
+        found[some] = [name or None for name in _told_names(self.codes[some], self.names)]
+        return list(found)
 
     @cached_property
     def packed(self) -> Strings:
@@ -363,3 +376,18 @@ def unpack_column(name: str, column: Packed) -> Column:
     if name == "collection":
         return Names.of(column)
     return Times.unpacked(column) if name == "time" else Texts(column)
+
+
+def choose_columns(asked: str, kinds: Kinds, leave: Collection[str] = ()) -> Kinds:
+    """The columns that an option names: all (but for snippets, and what else is to `leave`), none, or names with commas
+    between."""
+    if asked == "all":
+        return {name: kind for name, kind in kinds.items() if name != SNIPPET and name not in leave}
+    if asked == "none":
+        return {}
+    names = [name.strip() for name in asked.split(",")]
+    for name in names:
+        if name not in kinds:
+            known = ", ".join(kinds) or "nothing beside their words"
+            raise InputError(f"--metadata: the documents do not carry {name!r}; they carry {known}")
+    return {name: kinds[name] for name in dict.fromkeys(names)}

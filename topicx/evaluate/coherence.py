@@ -122,7 +122,7 @@ class WindowCounts:
         self._pairs = np.zeros(len(keys), np.int64)
         self.windows = 0
         partners = (keys % max(n, 1)).astype(np.int32)
-        from topicx.predict.predictor import runs_of_documents
+        from topicx.predict.documents import runs_of_documents
 
         for begin, end in runs_of_documents(corpus.offsets, 1 << 22, 1 << 20):
             first, last = corpus.offsets[begin], corpus.offsets[end]

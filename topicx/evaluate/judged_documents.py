@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import columns_of, part_of_column, values_of
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.table import Table
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.predict.document_prior import DocumentPrior
@@ -55,13 +55,13 @@ class Judged:
         corpus = self.corpus
         bounds = corpus.offsets[begin : end + 1]
         words, offsets, unknown = known_tokens(corpus.words[bounds[0] : bounds[-1]], bounds, self.match)
-        return Documents(part_of_column(corpus.ids, begin, end), words, offsets, unknown, self._carried(begin, end))
+        carried = self._carried.part(begin, end)
+        return Documents(corpus.ids.part(begin, end), words, offsets, unknown, carried)
 
-    def _carried(self, begin: int, end: int) -> Mapping[str, list[Any]]:
-        if not self.reader.wants:
-            return {}
-        columns = columns_of(self.corpus, begin, end)
-        return {name: values_of(name, columns[name]) for name in self.reader.wants if name in columns}
+    @cached_property
+    def _carried(self) -> Table:
+        table = self.corpus.table
+        return table.only(name for name in self.reader.wants if name in table)
 
     def prior(self, documents: Documents, begin: int, end: int) -> DocumentPrior:
         """The priors of these documents, which are those from begin to end."""

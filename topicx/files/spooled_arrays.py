@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from topicx.errors import TopicxError
 
+IN_MEMORY = 1 << 20
+"""Bytes of an array that wait in memory: what is longer goes to disk."""
+
 
 class Spool:
     """An array that grows on disk, of one dimension or of rows: what a streaming writer fills when it does not fit in
-    memory."""
+    memory. A short one makes no file."""
 
     def __init__(
         self,
@@ -29,15 +32,15 @@ class Spool:
         passing: bool = False,
         columns: int = 0,
     ) -> None:
-        """It lies in `directory`; an error names `output`, for which it is gathered. What is `passing` never is in a
-        file as it is: it has no checksum. `columns`: how long its rows are (0: it has no rows)."""
+        """Its file lies in `directory`; an error names `output`, for which it is gathered. What is `passing` never is
+        in an output as it is: it has no checksum. `columns`: how long its rows are (0: it has no rows)."""
         self.columns = columns
         self.dtype = np.dtype(dtype)
         self.size = 0
         self._hash = None if passing else hashlib.sha256()
         self._for = output or os.fspath(directory or tempfile.gettempdir())
-        with self._named_errors():
-            self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory, prefix=".topicx-")  # noqa: SIM115
+        self._directory = directory
+        self._file: IO[bytes] = io.BytesIO()
 
     @contextlib.contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -58,8 +61,16 @@ class Spool:
     def write(self, data: NDArray[Any]) -> None:
         """The one half of `append`; another thread may do the other, in the same order."""
         with self._named_errors():
+            if isinstance(self._file, io.BytesIO) and self.size * self.dtype.itemsize + data.nbytes > IN_MEMORY:
+                self._to_disk()
             self._file.write(data.data)
         self.size += data.size
+
+    def _to_disk(self) -> None:
+        waiting = self._file
+        assert isinstance(waiting, io.BytesIO)
+        self._file = tempfile.TemporaryFile(dir=self._directory, prefix=".topicx-")  # noqa: SIM115
+        self._file.write(waiting.getbuffer())
 
     def sum(self, data: NDArray[Any]) -> None:
         """The other half, which takes longer: the checksum."""

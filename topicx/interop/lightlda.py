@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.formats.input_bytes import Source
+from topicx.corpus.formats.input_bytes import InputSource
 from topicx.errors import InputError
 from topicx.interop.text_parsing import (
     PairLines,
@@ -127,7 +127,7 @@ def _read_dictionary(folder: Path) -> Strings:
 
 def _read_block(path: Path, n_words: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.int64]]:
     """Words, topics and document lengths of one block."""
-    with Source(str(path)) as source:
+    with InputSource(str(path)) as source:
         data = b"".join(source.blocks())
     if len(data) < 16:
         raise InputError(f"{path}: is truncated ({len(data)} bytes)")

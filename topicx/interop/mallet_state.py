@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from topicx._kernels.text import parse
-from topicx.corpus.formats.input_bytes import Source
+from topicx.corpus.formats.input_bytes import InputSource
 from topicx.errors import InputError
 from topicx.interop.text_parsing import decode_utf8, line_blocks, parse_positive, shorten_for_message
 from topicx.state import MAX_TOPICS, State
@@ -22,14 +22,14 @@ from topicx.strings import Strings
 HEADER = b"#doc source pos typeindex type topic"
 
 
-def read(path: str, source: Source | None = None) -> State:
+def read(path: str, source: InputSource | None = None) -> State:
     """Read a state; `source` if it is already open (to look at its beginning)."""
-    source = source or Source(path)
+    source = source or InputSource(path)
     with source:
         return _read_mallet_lines(source)
 
 
-def _read_mallet_lines(source: Source) -> State:
+def _read_mallet_lines(source: InputSource) -> State:
     name = source.shown
     alpha: np.ndarray | None = None
     beta: float | None = None

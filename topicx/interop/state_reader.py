@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from topicx.corpus.formats.input_bytes import Source
+from topicx.corpus.formats.input_bytes import InputSource
 from topicx.errors import InputError
 from topicx.files import container
 from topicx.files.file_kinds import STATE
@@ -46,7 +46,7 @@ def read_state(
         If a file is missing, or what it holds is not consistent; the message names the file and the line.
     """
     name = os.fspath(path)
-    source: Source | None = None
+    source: InputSource | None = None
     if format is None:
         format, name, source = detect_state_format(name)
     if format not in FORMATS:
@@ -72,7 +72,7 @@ def read_state(
     return state
 
 
-def detect_state_format(name: str) -> tuple[str, str, Source | None]:
+def detect_state_format(name: str) -> tuple[str, str, InputSource | None]:
     """The format, the file to read, and for MALLET the source that is already open (standard input reads once)."""
     path = Path(name)
     if name != "-" and path.is_dir():
@@ -91,7 +91,7 @@ def detect_state_format(name: str) -> tuple[str, str, Source | None]:
         return "lightlda", name, None
     if container.is_topicx(name):
         return "topicx", name, None
-    source = Source(name)
+    source = InputSource(name)
     start = source.peek(4096)
     if start[:4] == b"#doc":
         return "mallet", name, source

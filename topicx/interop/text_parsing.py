@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.text import parse
-from topicx.corpus.formats.input_bytes import LONGEST_LINE, Source
+from topicx.corpus.formats.input_bytes import LONGEST_LINE, InputSource
 from topicx.errors import InputError
 from topicx.state import State
 from topicx.strings import Strings
@@ -20,7 +20,7 @@ from topicx.strings import Strings
 BLOCK = 1 << 20
 
 
-def line_blocks(source: Source, first: int = 1) -> Iterator[tuple[int, bytes]]:
+def line_blocks(source: InputSource, first: int = 1) -> Iterator[tuple[int, bytes]]:
     """Buffers of whole lines, each with the number of its first. A last line without its end is an error: whoever wrote
     the file did not finish."""
     held: list[bytes] = []
@@ -48,7 +48,7 @@ def line_blocks(source: Source, first: int = 1) -> Iterator[tuple[int, bytes]]:
         yield line, rest
 
 
-def _read_blocks_ahead(source: Source) -> Iterator[bytes]:
+def _read_blocks_ahead(source: InputSource) -> Iterator[bytes]:
     """The source's blocks; the next is inflated in another thread while this one is parsed."""
     if not source.compressed:
         yield from source.blocks()
@@ -107,7 +107,7 @@ def decode_utf8(data: bytes, where: str) -> str:
 
 def read_lines(path: str | Path) -> list[str]:
     """All lines of a file of words; each must have its end."""
-    with Source(str(path)) as source:
+    with InputSource(str(path)) as source:
         data = b"".join(source.blocks())
     lines = data.split(b"\n")
     if lines.pop():
@@ -132,7 +132,7 @@ class PairLines:
         self.path, self.skip = str(path), skip
         self.head = b""
         leads, lefts, rights, lengths = [], [], [], []
-        with Source(self.path) as source:
+        with InputSource(self.path) as source:
             self.shown = source.shown
             for first, block in line_blocks(source):
                 if first == 1 and skip:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import MAP_FROM, Corpus
-from topicx.corpus.formats.input_bytes import Source
+from topicx.corpus.formats.input_bytes import InputSource
 from topicx.errors import InputError
 from topicx.files import container
 from topicx.files.file_kinds import CORPUS
@@ -105,7 +105,7 @@ class Instances:
 
 def load_instances(path: str, option: str = "--input") -> Instances:
     """Read instances; what MALLET itself wrote is recognised, and refused."""
-    with Source(path) as source:
+    with InputSource(path) as source:
         start = source.peek(4)
         if start == JAVA:
             raise InputError(java_refused(path, "import-file or import-dir"))

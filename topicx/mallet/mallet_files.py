@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.formats.input_bytes import Source
+from topicx.corpus.formats.input_bytes import InputSource
 from topicx.errors import InputError
 from topicx.estimate import estimate
 from topicx.files import container
@@ -63,6 +63,6 @@ def load_topics(path: str) -> Model:
 
 
 def _refuse_java(path: str, maker: str) -> None:
-    with Source(path) as source:
+    with InputSource(path) as source:
         if source.peek(4) == JAVA:
             raise InputError(java_refused(path, maker))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from topicx.corpus.formats.input_bytes import Source
+from topicx.corpus.formats.input_bytes import InputSource
 from topicx.errors import InputError
 from topicx.mallet.command_tables import TEXT_OPTIONS
 from topicx.mallet.instance_lists import Instances, RawTexts, load_instances
@@ -29,7 +29,7 @@ Note = Callable[[str], None]
 def lines_of(path: str, encoding: str = "utf-8") -> Iterator[tuple[int, list[str]]]:
     """Lines of a file as Java reads them (a carriage return alone ends one, too), some at a time."""
     extra = 0
-    with Source(path) as source:
+    with InputSource(path) as source:
         for first, lines in source.lines(encoding, "replace"):
             begin = first + extra
             if any("\r" in line for line in lines):

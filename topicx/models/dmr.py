@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.table import Column, Labels, Numbers, Texts, Times
+from topicx.corpus.table import Column, Numbers, Texts
 from topicx.declare import choice_option, declare_option, positive_option, whole_option
 from topicx.design.covariates import Columns, Levels, levels_of, numbers_of
 from topicx.design.design import Design, DesignRows
@@ -244,7 +244,7 @@ class RegressedReader(Admixture):
 
     def prior(self, documents: Documents) -> DocumentPrior:
         columns = {
-            name: as_column(name, documents.carried.get(name), len(documents), name in self.design.levels)
+            name: as_column(documents.carried.get(name), len(documents), name in self.design.levels)
             for name in self.wants
         }  # fmt: skip
         rows = self.design.rows(columns, len(documents))
@@ -255,18 +255,11 @@ class RegressedReader(Admixture):
         return DocumentPrior(alpha[groups], np.arange(len(groups), dtype=np.uint32), int(unknown.sum()), each=True)
 
 
-def as_column(name: str, values: Any, documents: int, factor: bool) -> Column:
-    """A column of new documents, from plain values where it is none yet; documents may lack it altogether."""
-    if isinstance(values, Column):
-        return values
-    if values is None:
-        return Texts(Strings.of([""] * documents)) if factor else Numbers(np.full(documents, np.nan))
-    if any(isinstance(value, list) for value in values):
-        return Labels.of([value or [] for value in values])
-    if all(value is None or isinstance(value, int | float) for value in values):
-        return Numbers(np.array([np.nan if value is None else value for value in values], np.float64))
-    texts = Strings.of("" if value is None else str(value) for value in values)
-    return Times.unpacked(texts) if name == "time" else Texts(texts)
+def as_column(column: Column | None, documents: int, factor: bool) -> Column:
+    """A column of new documents, which may lack it altogether."""
+    if column is not None:
+        return column
+    return Texts(Strings.of([""] * documents)) if factor else Numbers(np.full(documents, np.nan))
 
 
 def unknown_levels(design: Design, columns: Columns, documents: int) -> NDArray[np.bool_]:

@@ -125,10 +125,6 @@ class Keyword(DirichletMultinomialRegression):
         )  # fmt: skip
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
-        if "keyword_words" not in state.side:
-            raise InputError(
-                "the state is of another model, and has no keywords: the model keyword begins with a corpus"
-            )
         if self.regressed:
             return super().updates(options, state)
         return [LearnPriors.of(options)]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.any_documents import as_corpus, like_model
-from topicx.corpus.columns import columns_of, values_of
+from topicx.corpus.table import SNIPPET
 from topicx.errors import InputError
 from topicx.model import Model
+from topicx.predict.documents import source_of
 from topicx.predict.inference import Inference
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class DocumentTopics:
     theta: NDArray[np.float32]
     """Documents × topics; each row sums to 1."""
     unknown: NDArray[np.int64]
-    """Tokens of each document whose word the model does not have (of texts, those are dropped before)."""
+    """Tokens of each document whose word the model does not have (but for words that are left out of every text)."""
     predicted: dict[str, list[Any]] = field(default_factory=dict)
     """What the model predicts beside topics (class, score, value …), a value a document."""
     metadata: dict[str, list[Any]] = field(default_factory=dict)
@@ -66,18 +66,21 @@ class DocumentTopics:
 
 def theta_of(model: Model, documents: Any, *, text: str = "text", **sampling: Any) -> DocumentTopics:
     """Infer the topics of documents in any of the forms that `topicx.corpus.any_documents.as_corpus` takes."""
-    corpus = as_corpus(documents, text=text, like=like_model(model.vocabulary, model.meta))
+    source = source_of(documents, model.vocabulary, text)
     inference = Inference(model, **sampling)
-    names = list(inference.reader.columns())
+    names, carried = list(inference.reader.columns()), [name for name in source.kinds() if name != SNIPPET]
+    number = source.n_documents or 0
     found = DocumentTopics(
-        list(corpus.ids), np.zeros((len(corpus), model.n_topics), np.float32), np.zeros(len(corpus), np.int64),
-        {name: [] for name in names}, {name: values_of(name, one) for name, one in columns_of(corpus).items()},
+        [], np.zeros((number, model.n_topics), np.float32), np.zeros(number, np.int64),
+        {name: [] for name in names}, {name: [] for name in carried},
     )  # fmt: skip
-    begin = 0
-    for part in inference.stream(inference.corpus(corpus)):
-        end = begin + len(part.documents)
-        found.theta[begin:end], found.unknown[begin:end] = part.theta, part.documents.unknown
-        for name, column in zip(names, inference.reader.predict(part), strict=True):
+    for read in inference.stream(inference.documents(source, carried)):
+        part, begin = read.documents, len(found.ids)
+        end = begin + len(part)
+        found.theta[begin:end], found.unknown[begin:end] = read.theta, part.unknown
+        for name, column in zip(names, inference.reader.predict(read), strict=True):
             found.predicted[name] += list(column)
-        begin = end
+        for name in carried:
+            found.metadata[name] += part.told(name)
+        found.ids += list(part.ids)
     return found

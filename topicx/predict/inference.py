@@ -1,7 +1,7 @@
 """Inference: documents from wherever they come, under fixed topics.
 
     inference = Inference(model, samples=20)
-    for read in inference.stream(inference.corpus(corpus)):
+    for read in inference.stream(inference.documents(source_of(texts, model.vocabulary))):
         read.documents.ids, read.theta
 
 A document's θ depends neither on the documents beside it nor on their order, the batches, the threads or the CPU.
@@ -9,24 +9,17 @@ A document's θ depends neither on the documents beside it nor on their order, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import Column, columns_of, part_of_column, values_of
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.corpus_on_disk import StoredCorpus
-from topicx.corpus.table import Kinds
 from topicx.engines.threads import Engine
-from topicx.files import container
 from topicx.model import Model
-from topicx.predict import predictor
-from topicx.predict.documents import Documents
-from topicx.predict.predictor import Predictor, reader_of, runs_of_documents, sampling_of
-from topicx.predict.topic_rows import known_tokens, match_vocabulary
-from topicx.strings import Strings
+from topicx.predict.documents import CorpusSource, Documents
+from topicx.predict.predictor import Predictor, reader_of, sampling_of
 
 
 class Inference(Predictor):
@@ -83,71 +76,10 @@ class Inference(Predictor):
             theta=theta, seed=seed,
         )  # fmt: skip
         super().__init__(model, sampling, threads, group=group)
-        self.carried: Kinds = {}
-        """The columns that documents shall bring along, beside those that the reader wants."""
-
-    # -- where documents come from -------------------------------------------------------------------------------
 
     def corpus(self, corpus: Corpus) -> Iterator[Documents]:
-        """The documents of a corpus in memory."""
-        match = match_vocabulary(self.model.vocabulary, corpus.vocabulary)
-        wanted = bool(self.carried or self.reader.wants)
-        for begin, end in runs_of_documents(corpus.offsets, predictor.BATCH_TOKENS, predictor.BATCH_DOCUMENTS):
-            bounds = corpus.offsets[begin : end + 1]
-            words, offsets, unknown = known_tokens(corpus.words[bounds[0] : bounds[-1]], bounds, match)
-            columns = columns_of(corpus, begin, end, snippets=True) if wanted else {}
-            yield Documents(
-                part_of_column(corpus.ids, begin, end), words, offsets, unknown, self._values(columns, end - begin)
-            )  # fmt: skip
-
-    def _values(self, columns: Mapping[str, Column], documents: int) -> dict[str, list[Any]]:
-        nothing: list[Any] = [None] * documents
-        asked = {name: values_of(name, columns[name]) if name in columns else nothing for name in self.carried}
-        return {name: values_of(name, columns[name]) for name in self.reader.wants if name in columns} | asked
-
-    def corpus_file(self, file: container.File) -> Iterator[Documents]:
-        """The documents of an open corpus file, read as they are needed."""
-        corpus = StoredCorpus(file)
-        match = match_vocabulary(self.model.vocabulary, corpus.vocabulary)
-        wanted = bool(self.carried or self.reader.wants)
-        for first in range(0, corpus.n_documents, 1 << 14):
-            last = min(first + (1 << 14), corpus.n_documents)
-            offsets, ids = corpus.offsets(first, last), corpus.ids(first, last)
-            columns = corpus.columns(first, last) if wanted else {}
-            for begin, end in runs_of_documents(offsets, 1 << 20, 1 << 14):
-                bounds = offsets[begin : end + 1]
-                words, new, unknown = known_tokens(corpus.words(int(bounds[0]), int(bounds[-1])), bounds, match)
-                mine = {name: part_of_column(column, begin, end) for name, column in columns.items()}
-                yield Documents(part_of_column(ids, begin, end), words, new, unknown, self._values(mine, end - begin))
-
-    def texts(self, batches: Iterable[Any]) -> Iterator[Documents]:
-        """Documents from batches of `topicx.corpus.formats.document_reader`, by the model's tokenizer."""
-        from topicx.corpus.streamed_columns import kinds_wanted, values_of_batch
-        from topicx.corpus.text.encoded_batches import name_count_words, whole_documents
-        from topicx.corpus.text.tokenizer import Encoder, Tokenizer
-
-        encoder = Encoder(Tokenizer.from_meta(self.model.meta.get("tokenizer")), self.model.vocabulary)
-        last: tuple[Any, NDArray[np.int64]] | None = None
-        number = 0
-        for batch in whole_documents(batches, encoder):
-            if batch.counts is None:
-                words, lengths, missing = batch.encoded
-            else:
-                counts = name_count_words(batch.counts)
-                if last is None or last[0] is not counts.vocabulary:
-                    last = counts.vocabulary, self._match(counts)
-                words, lengths, missing = _tokens_from_counts(counts, last[1])
-            given = batch.ids or [None] * len(lengths)
-            names = [str(number + i) if name is None else name for i, name in enumerate(given)]
-            number += len(names)
-            offsets = np.zeros(len(lengths) + 1, np.int64)
-            np.cumsum(lengths, out=offsets[1:])
-            wanted = kinds_wanted(batch, self.reader.wants) | self.carried
-            yield Documents(Strings.of(names), words, offsets, missing, values_of_batch(batch, wanted))
-
-    def _match(self, counts: Any) -> NDArray[np.int64]:
-        vocabulary = counts.vocabulary
-        return match_vocabulary(self.model.vocabulary, vocabulary)
+        """The documents of a corpus, with the columns that the reader wants."""
+        return self.documents(CorpusSource(corpus))
 
 
 def infer(model: Model, corpus: Corpus, **options: Any) -> NDArray[np.float32]:
@@ -170,13 +102,3 @@ def infer(model: Model, corpus: Corpus, **options: Any) -> NDArray[np.float32]:
     inference = Inference(model, **options)
     parts = [part.theta for part in inference.stream(inference.corpus(corpus))]
     return np.concatenate(parts) if parts else np.zeros((0, model.n_topics), np.float32)
-
-
-def _tokens_from_counts(
-    counts: Any, match: NDArray[np.int64]
-) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
-    """Tokens from counts: each word as often as its count says, side by side."""
-    ends = np.concatenate([[0], np.cumsum(counts.counts)])
-    pairs = np.concatenate([[0], np.cumsum(counts.lengths)])
-    words, offsets, unknown = known_tokens(np.repeat(counts.words, counts.counts), ends[pairs].astype(np.int64), match)
-    return words, np.diff(offsets), unknown

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry
-from topicx.corpus.columns import part_of_column
 from topicx.corpus.text.tokenizer import Encoder, Tokenizer
 from topicx.engines.threads import Engine, engine_of
 from topicx.model import Model
-from topicx.predict.documents import Documents
+from topicx.predict.documents import Documents, Source, WordNumbers, runs_of_documents
 from topicx.predict.reader import Read, Reader
 from topicx.predict.sampling_plan import Sampling, Streams
 from topicx.strings import Strings
@@ -55,9 +54,9 @@ class Prepared:
         self.reader = definition.reader(self._model)
 
     @cached_property
-    def encoder(self) -> Encoder:
-        """Texts to the model's words."""
-        return Encoder(Tokenizer.from_meta(self._model.meta.get("tokenizer")), self._model.vocabulary)
+    def words(self) -> WordNumbers:
+        """The model's words, by which documents are read."""
+        return WordNumbers(self._model.vocabulary, Tokenizer.from_meta(self._model.meta.get("tokenizer")))
 
     def holds(self, model: Model) -> bool:
         """Whether this was made of what the model is now."""
@@ -129,7 +128,11 @@ class Predictor:
     @property
     def encoder(self) -> Encoder:
         """Texts to the model's words; threads share it (`Encoder.word_ids`)."""
-        return self._prepared.encoder
+        return self._prepared.words.encoder
+
+    def documents(self, source: Source, columns: Iterable[str] = ()) -> Iterator[Documents]:
+        """The documents of a source by the model's words, with these columns and those that the reader wants."""
+        return source.documents(self._prepared.words, tuple(dict.fromkeys((*self.reader.wants, *columns))))
 
     def one(self, text: str | Sequence[str]) -> DocumentTopics:
         """What the model says of one text, or of one list of words."""
@@ -167,16 +170,6 @@ def most_documents(reader: Reader) -> int:
     return max(min(BATCH_DOCUMENTS, THETA_ENTRIES // reader.n_topics), 1)
 
 
-def runs_of_documents(offsets: NDArray[np.int64], tokens: int, documents: int) -> Iterator[tuple[int, int]]:
-    """Runs of at most this many documents and tokens (or of one longer document)."""
-    begin, last = 0, len(offsets) - 1
-    while begin < last:
-        end = int(np.searchsorted(offsets, offsets[begin] + tokens, side="right")) - 1
-        end = min(max(end, begin + 1), last, begin + documents)
-        yield begin, end
-        begin = end
-
-
 def in_batches(
     work: Callable[[int, int], Result],
     offsets: NDArray[np.int64],
@@ -196,11 +189,4 @@ def _pieces_of_documents(documents: Documents, tokens: int, most: int) -> Iterat
             yield documents
         return
     for begin, end in runs_of_documents(documents.offsets, tokens, most):
-        first, last = documents.offsets[begin], documents.offsets[end]
-        yield Documents(
-            part_of_column(documents.ids, begin, end),
-            documents.words[first:last],
-            documents.offsets[begin : end + 1] - first,
-            documents.unknown[begin:end],
-            {name: column[begin:end] for name, column in documents.carried.items()},
-        )
+        yield documents.part(begin, end)

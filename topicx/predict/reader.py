@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.infer import infer as kernel
 from topicx._kernels.soft import restricted_soft as soft
+from topicx.corpus.table import Names
 from topicx.errors import InputError, list_first_names
 from topicx.estimate.side_by_side import blocks_of
 from topicx.model import Model
@@ -158,12 +159,13 @@ class Admixture:
 
     def prior(self, documents: Documents) -> DocumentPrior:
         mean = len(self.alpha) - 1
-        names = documents.carried.get("collection") if self._group_of else None
-        if names is None:
+        column = documents.carried.get("collection") if self._group_of else None
+        if column is None:
             return DocumentPrior(self._alpha32, np.full(len(documents), mean, np.uint32))
-        groups = np.array([self._group_of.get(name, mean) if name else mean for name in names], np.uint32)
-        strangers = sum(name is not None and name not in self._group_of for name in names)
-        return DocumentPrior(self._alpha32, groups, strangers)
+        named = column if isinstance(column, Names) else Names.of(column.told())
+        rows = np.array([*(self._group_of.get(name, mean) for name in named.names), mean], np.uint32)
+        strange = np.array([*(bool(name) and name not in self._group_of for name in named.names), False])
+        return DocumentPrior(self._alpha32, rows[named.codes], int(strange[named.codes].sum()))
 
     def group_prior(self, group: str | int, documents: int) -> DocumentPrior:
         rows = max(len(self.alpha) - 1, 1)  # without the mean of several

@@ -18,8 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.columns import choose_columns
-from topicx.corpus.table import Digits, Kinds
+from topicx.corpus.table import Digits, Kinds, choose_columns
 from topicx.errors import InputError
 from topicx.files import container
 from topicx.state import State

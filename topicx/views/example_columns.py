@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from topicx.corpus.columns import choose_columns
-from topicx.corpus.table import SNIPPET, Kinds
+from topicx.corpus.table import SNIPPET, Kinds, choose_columns
 from topicx.errors import InputError
 from topicx.model import Model
 

@@ -20,7 +20,7 @@ from topicx.strings import Strings
 def coefficient_rows(model: Model, words: int = 10) -> list[dict[str, Any]]:
     """A row a topic: its words, the coefficient of each term with its spread, and α and its share of Σα at the values
     of each column, the others being usual."""
-    if model.meta.get("model") != "dmr" or "coefficients" not in model.side:
+    if "coefficients" not in model.side or "covariates" not in model.meta:
         raise InputError("the model has no coefficients: its priors depend on nothing (train --model dmr --formula …)")
     terms = list(design_of(model.meta).columns)
     estimates, spreads = model.side["coefficients"], model.side["spread"]

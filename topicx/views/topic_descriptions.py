@@ -13,6 +13,7 @@ def describe_topics(model: Model, words: int = 10, documents: int = 3, metadata:
     top = model.top_words(words)
     weights = model.topic_weights
     carries = carried_by_examples(model, metadata) if documents else []
+    marked, shares = _marked_keywords(model), model.side.get("keyword_shares", ())
     rows: list[dict[str, Any]] = []
     for topic in range(model.n_topics):
         examples: list[dict[str, Any]] = []
@@ -29,7 +30,17 @@ def describe_topics(model: Model, words: int = 10, documents: int = 3, metadata:
             **({"name": model.topic_names[topic]} if len(model.topic_names) and model.topic_names[topic] else {}),
             "weight": round(float(weights[topic]), 8),
             "alpha": float(model.alpha[0, topic]),
-            "words": [{"word": word, "probability": round(value, 8)} for word, value in top[topic]],
+            **({"keyword_share": round(float(shares[topic]), 6)} if len(shares) and shares[topic] > 0 else {}),
+            "words": [
+                {"word": word, "probability": round(value, 8), **({"keyword": True} if (topic, word) in marked else {})}
+                for word, value in top[topic]
+            ],
             "documents": examples,
         })  # fmt: skip
     return rows
+
+
+def _marked_keywords(model: Model) -> set[tuple[int, str]]:
+    """The topics and words that are keywords of theirs."""
+    words, topics = (model.side.get(name, ()) for name in ("keyword_words", "keyword_topics"))
+    return {(int(topic), model.vocabulary[int(word)]) for word, topic in zip(words, topics, strict=True)}

@@ -193,11 +193,6 @@ class Builder:
             ids, lengths = (self.tokenizer or Tokenizer()).ids(batch.texts, self.words)
         self._add(ids, lengths, batch)
 
-    def add_words(self, documents: list[Sequence[str]], batch: Batch) -> None:
-        """Add documents that are lists of words already."""
-        ids, lengths = self.words.encode_words(documents)
-        self._add(ids, lengths, batch)
-
     def _add(
         self, ids: NDArray[np.uint32], lengths: NDArray[np.int64], batch: Batch,
         numbers: NDArray[np.uint32] = NO_NUMBERS,

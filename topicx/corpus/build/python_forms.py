@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,13 +61,21 @@ def from_texts(
         tokenizer, vocabulary = Tokenizer.from_meta(like.meta.get("tokenizer")), like.vocabulary
     options = replace(_build_options(limits, snippet, bigrams), find_stopwords=find and like is None)
     with Builder(tokenizer, options, like=vocabulary) as builder:
-        for texts_part, batch in _batches_of_documents(texts, "texts", ids, labels, collections, times, columns):
-            for i, text in enumerate(texts_part):
-                if not isinstance(text, str):
-                    raise InputError(f"texts[{builder.n_documents + i}] is not a string but a {type(text).__name__}")
-            batch.texts = texts_part
+        for batch in text_batches(texts, ids=ids, labels=labels, collections=collections, times=times, columns=columns):
             builder.add(batch)
         return builder.corpus()
+
+
+def text_batches(texts: Iterable[str], **about: Any) -> Iterator[Batch]:
+    """Texts in batches; `about`: ids, labels, collections, times and columns."""
+    number = 0
+    for part, batch in _batches_of_documents(texts, "texts", **about):
+        for i, text in enumerate(part):
+            if not isinstance(text, str):
+                raise InputError(f"texts[{number + i}] is not a string but a {type(text).__name__}")
+        batch.texts = part
+        number += len(part)
+        yield batch
 
 
 def from_documents(
@@ -85,10 +94,19 @@ def from_documents(
         raise InputError("a vocabulary fixes the words: leave the limits out")
     like = vocabulary if vocabulary is None else _plain_words(vocabulary, "vocabulary")
     with Builder(None, _build_options(limits, 0), like=like) as builder:
-        for part, batch in _batches_of_documents(documents, "documents", ids, labels, collections, times, columns):
-            plain = [_plain_words(words, "documents", builder.n_documents + i) for i, words in enumerate(part)]
-            builder.add_words(plain, batch)
+        about: dict[str, Any] = {"ids": ids, "labels": labels, "collections": collections, "times": times}
+        for batch in word_batches(documents, **about, columns=columns):
+            builder.add(batch)
         return builder.corpus()
+
+
+def word_batches(documents: Iterable[Sequence[str]], **about: Any) -> Iterator[Batch]:
+    """Documents that are lists of words in batches; `about`: ids, labels, collections, times and columns."""
+    number = 0
+    for part, batch in _batches_of_documents(documents, "documents", **about):
+        batch.words = [_plain_words(words, "documents", number + i) for i, words in enumerate(part)]
+        number += len(part)
+        yield batch
 
 
 def _plain_words(words: Any, name: str, number: int | None = None) -> Sequence[str]:
@@ -114,11 +132,26 @@ def from_matrix(
     A document's tokens stand in the order of the columns. Without `vocabulary`, words are named by their
     column: its name in a pandas frame (whose index names the documents), else its number.
     """
+    names, batches = matrix_batches(
+        matrix, vocabulary, ids=ids, labels=labels, collections=collections, times=times, columns=columns
+    )
+    with Builder(None, BuildOptions(snippet=0), like=names) as builder:
+        for batch in batches:
+            builder.add(batch)
+        return builder.corpus()
+
+
+def matrix_batches(
+    matrix: Any, vocabulary: Sequence[str] | None = None, **about: Any
+) -> tuple[list[str], Iterator[Batch]]:  # fmt: skip
+    """The words of a documents × words matrix of counts, and its documents in batches; `about`: ids, labels,
+    collections, times and columns."""
     import scipy.sparse
 
     if hasattr(matrix, "columns") and hasattr(matrix, "index"):  # a frame of pandas: it has names
         vocabulary = [field_as_text(name) for name in matrix.columns] if vocabulary is None else vocabulary
-        ids = [field_as_text(name) for name in matrix.index] if ids is None else ids
+        if about.get("ids") is None:
+            about["ids"] = [field_as_text(name) for name in matrix.index]
         matrix = matrix.to_numpy()
     if scipy.sparse.issparse(matrix):
         table = scipy.sparse.csr_array(matrix, copy=True)
@@ -138,15 +171,16 @@ def from_matrix(
         at = int(np.argmax(wrong))
         row = int(np.searchsorted(table.indptr, at, side="right")) - 1
         raise InputError(f"matrix[{row}, {table.indices[at]}] is {values[at]}, not a count")
-    with Builder(None, BuildOptions(snippet=0), like=names) as builder:
-        rows = np.arange(n_documents)
-        for part, batch in _batches_of_documents(rows, "rows", ids, labels, collections, times, columns, size=50_000):
+
+    def batches() -> Iterator[Batch]:
+        for part, batch in _batches_of_documents(np.arange(n_documents), "rows", **about, size=50_000):
             first, last = table.indptr[part[0]], table.indptr[part[-1] + 1]
             lengths = np.diff(table.indptr[part[0] : part[-1] + 2]).astype(np.int64)
             indices = table.indices[first:last].astype(np.int64)
             batch.counts = Counts(indices, values[first:last].astype(np.int64), lengths, names)
-            builder.add(batch)
-        return builder.corpus()
+            yield batch
+
+    return names, batches()
 
 
 def with_labels(corpus: Corpus, labels: Iterable[Any]) -> Corpus:
@@ -195,25 +229,47 @@ def from_dataframe(
             there = ", ".join(map(str, frame.columns[:12]))
             raise InputError(f"the frame has no column {name!r}; there are: {there}")
 
-    def column(name: str | None) -> list[Any] | None:
-        if name is None:
-            return None
-        return [None if _is_missing(value) else value for value in frame[name].tolist()]
-
-    collections = column(collection)
+    collections = None if collection is None else _frame_column(frame, collection)
     about: dict[str, Any] = {
         "ids": [field_as_text(value) for value in (frame.index.tolist() if id is None else frame[id].tolist())],
-        "labels": column(label),
+        "labels": None if label is None else _frame_column(frame, label),
         "collections": None
         if collections is None
         else [None if value is None else field_as_text(value) for value in collections],
-        "times": column(time),
-        "columns": {name: column(name) or [] for name in columns},
+        "times": None if time is None else _frame_column(frame, time),
+        "columns": {name: _frame_column(frame, name) for name in columns},
     }
-    texts = ["" if value is None else value for value in column(text) or []]
+    texts = ["" if value is None else value for value in _frame_column(frame, text)]
     if texts and all(isinstance(value, (list, tuple, np.ndarray)) for value in texts):
         return from_documents([list(value) for value in texts], **about, **options)
     return from_texts(texts, **about, **options)
+
+
+def frame_batches(frame: pandas.DataFrame, text: str) -> Iterator[Batch]:
+    """The rows of a pandas frame in batches: texts or lists of words, with all other columns of texts, numbers and
+    times. Those called label, collection and time are what these names say; the index names the documents."""
+    columns = {str(name): _frame_column(frame, name) for name in frame.columns if name != text}
+    plain = {name: values for name, values in columns.items() if name == "label" or _are_scalars(values)}
+    collections = plain.pop("collection", None)
+    about: dict[str, Any] = {
+        "ids": [field_as_text(value) for value in frame.index.tolist()],
+        "labels": plain.pop("label", None),
+        "collections": collections and [None if value is None else field_as_text(value) for value in collections],
+        "times": plain.pop("time", None),
+        "columns": plain,
+    }
+    texts = ["" if value is None else value for value in _frame_column(frame, text)]
+    if texts and all(isinstance(value, (list, tuple, np.ndarray)) for value in texts):
+        return word_batches([list(value) for value in texts], **about)
+    return text_batches(texts, **about)
+
+
+def _frame_column(frame: pandas.DataFrame, name: Any) -> list[Any]:
+    return [None if _is_missing(value) else value for value in frame[name].tolist()]
+
+
+def _are_scalars(values: list[Any]) -> bool:
+    return all(value is None or isinstance(value, str | int | float | datetime.date) for value in values)
 
 
 def to_dataframe(corpus: Corpus) -> pandas.DataFrame:
@@ -341,11 +397,11 @@ def _build_options(limits: dict[str, Any], snippet: int, bigrams: BigramOptions 
 def _batches_of_documents(
     main: Iterable[Any],
     name: str,
-    ids: Iterable[Any] | None,
-    labels: Iterable[Any] | None,
-    collections: Iterable[Any] | None,
-    times: Iterable[Any] | None,
-    columns: dict[str, Iterable[Any]] | None,
+    ids: Iterable[Any] | None = None,
+    labels: Iterable[Any] | None = None,
+    collections: Iterable[Any] | None = None,
+    times: Iterable[Any] | None = None,
+    columns: dict[str, Iterable[Any]] | None = None,
     size: int = _BATCH,
 ) -> Iterable[tuple[list[Any], Batch]]:
     """The documents in batches with what goes along with them; all must be equally many."""

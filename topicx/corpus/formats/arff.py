@@ -18,7 +18,7 @@ import numpy as np
 
 from topicx.corpus.formats.compressed import unpacked_name
 from topicx.corpus.formats.document_reader import Batch, Counts, ReadOptions
-from topicx.corpus.formats.input_bytes import BLOCK, Source
+from topicx.corpus.formats.input_bytes import BLOCK, InputSource
 from topicx.errors import InputError
 
 _NAME = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s{},%]+"
@@ -45,7 +45,7 @@ class _Head:
     """The attribute whose value is a label."""
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
+def read(source: InputSource, options: ReadOptions) -> Iterator[Batch]:
     head = _Head()
     vocabulary: list[str] | None = None
     shown = source.shown
@@ -93,7 +93,7 @@ def _read_attribute(text: str, head: _Head, place: str) -> None:
     head.kinds.append(kind)
 
 
-def _choose_word_attributes(head: _Head, source: Source, options: ReadOptions) -> None:
+def _choose_word_attributes(head: _Head, source: InputSource, options: ReadOptions) -> None:
     """Which attributes are words and which are labels."""
     numbers = {name: i for i, name in enumerate(head.names)}
     file = options.label_names or _find_label_file(source.name)
@@ -136,7 +136,7 @@ def _find_label_file(name: str) -> str | None:
 
 def _xml_labels(name: str) -> list[str]:
     """The labels of an XML file, also those inside others (Mulan's hierarchies)."""
-    with Source(name) as source:
+    with InputSource(name) as source:
         data = b"".join(source.blocks())
     if b"<!ENTITY" in data or len(data) > 64 * BLOCK:
         raise InputError(f"{name}: is no list of labels (it has entities, or is larger than 64 MB)")

@@ -6,16 +6,16 @@ import csv
 from collections.abc import Iterator
 
 from topicx.corpus.formats.document_reader import Batch, Fields, ReadOptions, split_labels
-from topicx.corpus.formats.input_bytes import BLOCK, MARK, Source
+from topicx.corpus.formats.input_bytes import BLOCK, MARK, InputSource
 from topicx.errors import InputError
 
 
-def check(source: Source, options: ReadOptions) -> None:
+def check(source: InputSource, options: ReadOptions) -> None:
     """InputError if the header has not the fields."""
     _Rows(source, options)
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
+def read(source: InputSource, options: ReadOptions) -> Iterator[Batch]:
     rows = _Rows(source, options)
     fields = rows.fields
     if fields is None:
@@ -59,7 +59,7 @@ def _make_batch(
 class _Rows:
     """The rows of a file with the lines where they begin, and its fields (None: the file is empty)."""
 
-    def __init__(self, source: Source, options: ReadOptions) -> None:
+    def __init__(self, source: InputSource, options: ReadOptions) -> None:
         csv.field_size_limit(1 << 30)
         delimiter = options.delimiter or ("\t" if options.format == "tsv" else ",")
         if len(delimiter) != 1 or delimiter in '\n\r"':
@@ -121,7 +121,7 @@ class _Rows:
         return None if text is None else [value.replace(MARK, "\ufffd").replace("\0", " ") for value in row]
 
 
-def _marked_lines(source: Source, options: ReadOptions) -> Iterator[str]:
+def _marked_lines(source: InputSource, options: ReadOptions) -> Iterator[str]:
     """The lines with what is no text in them marked: a row may be of several lines, and goes or stays as a whole."""
     for run in source.marked(options.encoding, options.encoding_errors, options.faults):
         for line in run.lines:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.formats.compressed import unpacked_name
-from topicx.corpus.formats.input_bytes import Faults, Source, codec_of, total_size
+from topicx.corpus.formats.input_bytes import Faults, InputSource, codec_of, total_size
 from topicx.errors import InputError, list_first_names
 from topicx.files import container
 
@@ -153,7 +153,7 @@ class DocumentReader:
         self._plan: list[Input] | None = None
         self._said = ""
         self._done = 0
-        self._source: Source | None = None
+        self._source: InputSource | None = None
 
     @property
     def consumed(self) -> int:
@@ -201,7 +201,7 @@ class DocumentReader:
                     self._done += size
                     yield batch
                 continue
-            with Source(one.name) as source:
+            with InputSource(one.name) as source:
                 self._source = source
                 chosen, why = (one.format, one.why) if one.format else self._format(one.name, source)
                 self._note(source.shown, chosen, why)
@@ -247,7 +247,7 @@ class DocumentReader:
             if name == "-":
                 found.append(Input(name, "files" if self.options.format == "files" else None))
                 continue
-            with Source(name) as source:
+            with InputSource(name) as source:
                 chosen, why = self._format(name, source)
                 module = import_module(f"topicx.corpus.formats.{FORMATS[chosen][0]}")
                 if hasattr(module, "check"):
@@ -255,7 +255,7 @@ class DocumentReader:
                 found.append(Input(name, chosen, why))
         return found
 
-    def _options(self, chosen: str, source: Source | None = None) -> ReadOptions:
+    def _options(self, chosen: str, source: InputSource | None = None) -> ReadOptions:
         options = replace(self.options, format=chosen)
         if source is not None:
             options.encoding = source.encoding(options.encoding)
@@ -273,7 +273,7 @@ class DocumentReader:
             self.say(f"{name}: {text}")
         self._said = text
 
-    def _format(self, name: str, source: Source) -> tuple[str, str]:
+    def _format(self, name: str, source: InputSource) -> tuple[str, str]:
         if self.options.format == "dir":
             raise InputError(f"{name}: --format dir needs a directory")
         if self.options.format != "auto":

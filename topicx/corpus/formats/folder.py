@@ -13,7 +13,7 @@ import regex
 
 from topicx.corpus.formats.compressed import unpacked_name
 from topicx.corpus.formats.document_reader import Batch, ReadOptions
-from topicx.corpus.formats.input_bytes import BLOCK, LONG_LINE, Source, _after_space
+from topicx.corpus.formats.input_bytes import BLOCK, LONG_LINE, InputSource, _after_space
 from topicx.errors import InputError
 
 TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".ldac", ".svm", ".svmlight", ".libsvm", ".arff")
@@ -56,7 +56,7 @@ def read_file_documents(named: Iterable[Named], shown: str, options: ReadOptions
     size = 0
     dated = _times_from_names(options)
     for name, document, label in named:
-        with Source(name) as source:
+        with InputSource(name) as source:
             continues = False
             for text, is_open in _read_text_pieces(source, options):
                 ids.append(document)
@@ -88,7 +88,7 @@ def _times_from_names(options: ReadOptions) -> Callable[[list[Any]], list[str | 
     return lambda names: [time(name) for name in names]
 
 
-def _read_text_pieces(source: Source, options: ReadOptions) -> Iterator[tuple[str, bool]]:
+def _read_text_pieces(source: InputSource, options: ReadOptions) -> Iterator[tuple[str, bool]]:
     """The text of a file, and whether more of it comes; nothing where the file is to be left out."""
     held, first = "", True
     for text in source.texts(options.encoding, options.encoding_errors, options.faults):
@@ -102,7 +102,7 @@ def _read_text_pieces(source: Source, options: ReadOptions) -> Iterator[tuple[st
         yield last, False
 
 
-def _clean_text_piece(text: str, source: Source, options: ReadOptions, first: bool, whole: bool) -> str | None:
+def _clean_text_piece(text: str, source: InputSource, options: ReadOptions, first: bool, whole: bool) -> str | None:
     if first and options.skip_header:
         found = _HEADER_END.search(text)
         text = text[found.end() :] if found else ""

@@ -73,7 +73,7 @@ class Stretch:
     open: bool = False
 
 
-class Source:
+class InputSource:
     """One input. `consumed` is how many bytes of the file have been read (compressed ones, if it is
     compressed)."""
 
@@ -287,7 +287,7 @@ class Source:
         if self.name != "-":
             self._raw.close()
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> InputSource:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -347,7 +347,7 @@ codecs.register_error(_MARKING, _mark_undecodable)
 def read_words(name: str, what: str = "word") -> list[str]:
     """A vocabulary file: a word a line (or another `what`)."""
     words: list[str] = []
-    with Source(name) as source:
+    with InputSource(name) as source:
         for first, lines in source.lines("utf-8", "strict"):
             for at, line in enumerate(lines, first):
                 if not line.strip():

@@ -8,10 +8,10 @@ from typing import Any
 
 from topicx._kernels.text.records import Records
 from topicx.corpus.formats.document_reader import Batch, Fields, ReadOptions, field_as_text, split_labels
-from topicx.corpus.formats.input_bytes import Source
+from topicx.corpus.formats.input_bytes import InputSource
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
+def read(source: InputSource, options: ReadOptions) -> Iterator[Batch]:
     fields = Fields.choose(None, options, source.shown)
     names = sorted(fields.all(), key=lambda name: name not in _required_fields(fields, options))
     records = Records(names, len(_required_fields(fields, options)), json.JSONDecoder().raw_decode)
@@ -32,7 +32,9 @@ def _all_fields_usual(columns: dict[str, list[Any]], fields: Fields) -> bool:
     return kinds[fields.text] <= {str, type(None)} and not (fields.label and dict in kinds[fields.label])
 
 
-def _one_by_one(source: Source, first: int, lines: list[str], fields: Fields, options: ReadOptions) -> Iterator[Batch]:
+def _one_by_one(
+    source: InputSource, first: int, lines: list[str], fields: Fields, options: ReadOptions
+) -> Iterator[Batch]:
     """The documents of any lines, and what is wrong with them."""
     numbers: list[int] = []
     rows: list[dict[str, Any]] = []

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from topicx.corpus.formats.document_reader import Batch, Counts, ReadOptions
-from topicx.corpus.formats.input_bytes import Source
+from topicx.corpus.formats.input_bytes import InputSource
 from topicx.corpus.formats.uci import find_vocabulary
 from topicx.errors import InputError
 
@@ -16,7 +16,7 @@ _LINE = re.compile(r"\s*(\d+)((?:\s+\d+:\d+)*)\s*", re.ASCII)
 _NUMBERS = re.compile(r"\d+", re.ASCII)
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
+def read(source: InputSource, options: ReadOptions) -> Iterator[Batch]:
     base = options.index_base or 0
     vocabulary = find_vocabulary(source, options, None)
     shown = source.shown

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from topicx.corpus.formats.document_reader import Batch, Fields, ReadOptions
-from topicx.corpus.formats.input_bytes import MARK, Source
+from topicx.corpus.formats.input_bytes import MARK, InputSource
 from topicx.corpus.formats.jsonl import _problem_of_row, from_rows
 from topicx.errors import InputError
 
 ROWS = 2000
 
 
-def check(source: Source, options: ReadOptions) -> None:
+def check(source: InputSource, options: ReadOptions) -> None:
     """InputError if the file is no table, or has not the fields."""
     with _open_parquet(source) as table:
         Fields.choose(table.schema_arrow.names, options, source.shown)
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
+def read(source: InputSource, options: ReadOptions) -> Iterator[Batch]:
     with _open_parquet(source) as table:
         fields = Fields.choose(table.schema_arrow.names, options, source.shown)
         wanted = [fields.text, fields.id, fields.label, fields.collection, fields.time, *fields.columns]
@@ -41,7 +41,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
 
 
 @contextlib.contextmanager
-def _open_parquet(source: Source) -> Iterator[Any]:
+def _open_parquet(source: InputSource) -> Iterator[Any]:
     try:
         import pyarrow
         import pyarrow.parquet

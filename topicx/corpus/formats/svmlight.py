@@ -10,13 +10,13 @@ from pathlib import Path
 
 from topicx.corpus.formats.compressed import unpacked_name
 from topicx.corpus.formats.document_reader import Batch, ReadOptions
-from topicx.corpus.formats.input_bytes import Source, read_words
+from topicx.corpus.formats.input_bytes import InputSource, read_words
 from topicx.corpus.formats.ldac import make_counted_batch
 from topicx.corpus.formats.uci import find_vocabulary
 from topicx.errors import InputError
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
+def read(source: InputSource, options: ReadOptions) -> Iterator[Batch]:
     base = 1 if options.index_base is None else options.index_base
     vocabulary = find_vocabulary(source, options, None)
     named = _label_names(source, options)
@@ -53,7 +53,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
         yield batch
 
 
-def _label_names(source: Source, options: ReadOptions) -> tuple[str, list[str]] | None:
+def _label_names(source: InputSource, options: ReadOptions) -> tuple[str, list[str]] | None:
     """The file of the labels' names and the names, if there is one."""
     name = options.label_names
     if name is None and source.name != "-":

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from topicx.corpus.formats.document_reader import Batch, ReadOptions, split_labels
-from topicx.corpus.formats.input_bytes import LONG_LINE, Source, Stretch, codec_of
+from topicx.corpus.formats.input_bytes import LONG_LINE, InputSource, Stretch, codec_of
 from topicx.errors import InputError
 
 MALLET = r"^(\S*)[\s,]*(\S*)[\s,]*(.*)$"
@@ -23,7 +23,7 @@ TIMEOUT = 20.0
 Match = Callable[[str], Any]
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
+def read(source: InputSource, options: ReadOptions) -> Iterator[Batch]:
     if options.format == "text":
         for run in source.runs(options.encoding, options.encoding_errors, options.faults):
             numbers = range(run.first, run.first + len(run.lines))
@@ -72,7 +72,7 @@ def _split_labels(values: list[str], options: ReadOptions) -> list[tuple[str, ..
     return [known[value] for value in values]
 
 
-def make_line_matcher(source: Source, options: ReadOptions) -> Match:
+def make_line_matcher(source: InputSource, options: ReadOptions) -> Match:
     """What finds name, label and text in a line; the group numbers must exist in the pattern."""
     usual = re.compile(MALLET)
     if options.line_regex is None:

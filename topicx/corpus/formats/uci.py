@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from topicx.corpus.formats.compressed import unpacked_name
 from topicx.corpus.formats.document_reader import Batch, Counts, ReadOptions
-from topicx.corpus.formats.input_bytes import Source, read_words
+from topicx.corpus.formats.input_bytes import InputSource, read_words
 from topicx.errors import InputError
 
 EMPTY = 1_000_000
@@ -23,7 +23,7 @@ EMPTY = 1_000_000
 _NAMES = ("documents", "words", "entries")
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Batch]:
+def read(source: InputSource, options: ReadOptions) -> Iterator[Batch]:
     shown = source.shown
     sizes: list[int] = []
     vocabulary: Sequence[str] | None = None
@@ -111,7 +111,7 @@ def _is_integer(text: str) -> bool:
     return text.removeprefix("-").isdecimal() and text.isascii()
 
 
-def find_vocabulary(source: Source, options: ReadOptions, size: int | None) -> Sequence[str] | None:
+def find_vocabulary(source: InputSource, options: ReadOptions, size: int | None) -> Sequence[str] | None:
     """The words: from --vocab, or from the file that belongs to this one by its name; None if there is
     none."""
     name = options.vocab

@@ -30,11 +30,8 @@ def whole_documents(batches: Iterable[Batch], encoder: Encoder) -> Iterator[Enco
         if batch.counts is not None:
             yield _with_encoded_words(batch, EncodedBatch.encoded)
             continue
-        if batch.words is None:
-            words, lengths = encoder.encode(batch.texts)
-        else:
-            words, lengths = encoder.settle(*encoder.words.encode_words(list(batch.words)))
-        encoded = words, lengths, encoder.last_unknown
+        encoded = encoder.word_ids(batch.texts if batch.words is None else None, batch.words or ())
+        lengths = encoded[1]
         if batch.continues and open_one is not None:
             open_one[1].append(_slice_encoded(encoded, 0, 1))
             if len(lengths) == 1 and batch.open:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.gibbs import keyword as kernel
 from topicx.engines.threads import Engine
+from topicx.errors import InputError
 from topicx.files.schema import require_consistent
 from topicx.sampling import random_streams
 from topicx.sampling.joint_likelihood import joint_log_likelihood
@@ -32,6 +33,10 @@ class KeywordCounts:
 
     def __init__(self, state: State) -> None:
         side = state.side
+        if "keyword_words" not in side:
+            raise InputError(
+                "the state is of another model, and has no keywords: the model keyword begins with a corpus"
+            )
         self.words, self.offsets = np.ascontiguousarray(state.words), np.ascontiguousarray(state.offsets)
         self.groups = np.ascontiguousarray(state.groups)
         width = -(-state.n_topics // LANES) * LANES
