@@ -7,17 +7,15 @@ from collections.abc import Callable, Sequence
 
 from topicx.cli.common import check_outputs
 from topicx.cli.mallet.regression import LOADER, load_regression, train_regression
-from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.files.container import atomic_output
 from topicx.interop import read_state
 from topicx.mallet.command_tables import COMMANDS, PROGRAMS
-from topicx.mallet.instance_lists import SOURCE, Instances, load_instances
+from topicx.mallet.instance_lists import instances_of_state, load_instances
 from topicx.mallet.instance_views import feature_counts, shown_data, shown_target
 from topicx.mallet.option_language import Parsed, parse_arguments
 from topicx.mallet.text_import import all_lines, texts_of_lines
 from topicx.mallet.text_pipe import Rule, read_rules, replace_text
-from topicx.strings import Strings
 
 PRINTER = "cc.mallet.util.InstanceListPrinter"
 
@@ -42,14 +40,7 @@ def from_state(parsed: Parsed) -> None:
     """The instances of a state file; the sources are their names, where it has them."""
     path = parsed.need("input", "the state file")
     check_outputs([parsed["output"]])
-    state = read_state(path)
-    named = [name != str(at) for at, name in enumerate(state.ids)]
-    columns = {SOURCE: state.ids} if any(named) else {}
-    corpus = Corpus(
-        words=state.words, offsets=state.offsets, vocabulary=state.vocabulary, columns=dict(columns),
-        ids=Strings.of(name if known else "null" for name, known in zip(state.ids, named)),
-    )  # fmt: skip
-    Instances(corpus).save(parsed["output"])
+    instances_of_state(read_state(path)).save(parsed["output"])
 
 
 def print_instances(arguments: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from topicx.mallet.command_tables import TEXT_OPTIONS
 from topicx.mallet.instance_lists import Instances, RawTexts, load_instances
 from topicx.mallet.java_regex import java_pattern
 from topicx.mallet.option_language import Parsed
-from topicx.mallet.text_pipe import Pipe, mallet_stopwords, read_rules
+from topicx.mallet.text_pipe import BULK_STOPWORDS, Pipe, mallet_stopwords, read_rules
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl")
 UNQUOTED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/;:@&=+$,_-!.~'()*")
@@ -94,6 +94,16 @@ def pipe_of(parsed: Parsed, say: Note, *, directory: bool = False) -> Pipe:
         form="bigrams" if bigrams else "sequence" if parsed["keep-sequence"] else "vector",
         binary=directory and parsed["binary-features"],
     )
+
+
+def bulk_pipe(parsed: Parsed) -> Pipe:
+    """The pipeline that the options of bulk-load mean."""
+    words: frozenset[str] = frozenset()
+    if parsed["stoplist"]:
+        words = frozenset(all_lines(parsed["stoplist"]))
+    elif parsed["remove-stopwords"]:
+        words = BULK_STOPWORDS
+    return Pipe(simple=True, lowercase=not parsed["preserve-case"], stopwords=words, exact_case=True)
 
 
 def previous_of(parsed: Parsed, say: Note) -> tuple[Instances | None, str | None]:
