@@ -131,7 +131,7 @@ class TrainCommand(declared.Grouped):
     "--doc-topics",
     default=None,
     metavar="FILE",
-    help="Also write θ of every document (tsv, csv, jsonl, npz or parquet, by the name).",
+    help="Also write θ of every document (tsv, csv, jsonl, npz, parquet or feather, by the name).",
 )
 @option("--join-chunks", is_flag=True, show_default=False,
         help="--doc-topics: one row for each text that import --chunk has cut up, by its chunks' lengths.")  # fmt: skip
