@@ -59,17 +59,24 @@ options = stack_options(
            help="--by: write all groups × topics: shares, intervals, counts (tsv, csv, jsonl, parquet by name)."),
     option("--contrast", default=None, metavar="STATE", show_default=False,
            help="--by: words that a topic has in one collection more than in the others, from the run's state."),
+    option("--shares", type=click.Choice(["effects", "plug-in"]), default="effects",
+           help="--by: topic proportions drawn under a prior that knows the groups; or as infer gives them, which "
+           "makes groups more alike than they are."),
     seed,
     threads,
 )  # fmt: skip
-NAMES = ("corpus", "state", "doc_topics", "bins", "every", "top", "plot_file", "table", "contrast", "seed", "threads")
+NAMES = (
+    "corpus", "state", "doc_topics", "bins", "every", "top", "plot_file", "table", "contrast", "shares", "seed",
+    "threads",
+)  # fmt: skip
 """The options that are for --by alone."""
 
 
 def show_groups(
     model: Model, path: str, by: str, words: int, chosen: tuple[int, ...], as_json: bool, *, corpus: str | None,
     state: str | None, doc_topics: str | None, bins: str | None, every: int | None, top: int,
-    plot_file: str | None, table: str | None, contrast: str | None, seed: int, threads: int,
+    plot_file: str | None, table: str | None, contrast: str | None, shares: str,
+    seed: int, threads: int,
 ) -> None:  # fmt: skip
     """The command with --by."""
     from topicx.errors import InputError
@@ -87,12 +94,16 @@ def show_groups(
     given = {"corpus": corpus, "state": state, "theta": doc_topics}
     if sum(map(bool, given.values())) > 1:
         raise InputError("--by: the documents are those of --corpus, of --doc-topics or of --state, not of several")
-    if not corpus:
-        refuse_given(("seed",), "is for --by with --corpus, whose documents' topics are inferred")
+    if not corpus and (shares == "plug-in" or not state):
+        refuse_given(("seed",), "is for --by with --corpus or --state, whose documents' topics are drawn")
+    if doc_topics:
+        refuse_given(("shares",), "is for --by with --corpus or --state: a table's topic proportions are as they are")
     if any(given.values()):
-        found, ordered, unit = _of_documents(model, by, bins, every, seed=seed, threads=threads, **given)
+        found, ordered, unit = _of_documents(
+            model, by, bins, every, seed=seed, threads=threads, method="plug-in" if doc_topics else shares, **given
+        )
     else:
-        refuse_given(("bins", "every", "threads"), "is for --by with --corpus, --doc-topics or --state")
+        refuse_given(("bins", "every", "shares", "threads"), "is for --by with --corpus, --doc-topics or --state")
         if by not in ("collection", "time") or "pi" not in model.side:
             raise InputError(
                 "--by: give the documents: --corpus FILE (any), --doc-topics FILE (that infer "
@@ -134,6 +145,14 @@ def _of_documents(
     from topicx.views.topics_by_column import by_documents
 
     found, groups, empty = by_documents(model, by, unit=bins, every=every, **source)
+    if source["method"] == "plug-in":
+        alpha, documents = float(model.alpha.sum(axis=1).mean()), max(int(found.documents.sum()), 1)
+        tokens = float(found.tokens.sum()) / documents
+        print_note(
+            f"note: these topic proportions know nothing of the groups: differences shrink to about "
+            f"{tokens / (tokens + alpha) if tokens else 0:.2f} of what they are (N / (N + Σα), N = {tokens:.0f} "
+            f"tokens, Σα = {alpha:.1f})"
+        )
     if empty:
         print_note(f"note: {empty:,} documents without a word that the model knows are left out")
     if not groups.whole:

@@ -181,7 +181,7 @@ def command(
                 bar.advance((reader.consumed - done) / 1e6, f"{builder.n_tokens:,} tokens")
                 done = reader.consumed
         if reader.only_counts and like is None:
-            builder.tokenizer = None
+            builder.forget_tokenizer()
         check_reading(reader)
         meta: dict[str, Any] = {"inputs": names_alone(inputs), "input_formats": reader.formats}
         if like is not None:

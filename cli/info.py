@@ -95,7 +95,8 @@ def _describe_corpus(corpus: StoredCorpus) -> dict[str, Any]:
 
 def _describe_foreign(name: str) -> dict[str, Any]:
     """What another program's file is."""
-    from topicx.corpus.formats.document_reader import FORMATS, ReadOptions, detect_format
+    from topicx.corpus.formats.document_reader import ReadOptions, detect_format
+    from topicx.corpus.formats.format_table import FORMATS
     from topicx.corpus.formats.input_bytes import InputSource
     from topicx.errors import InputError
 

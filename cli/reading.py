@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli.common import Function, check_fit, option, print_note, refuse_given, stack_options
+from topicx.corpus.formats.format_table import FORMATS
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from topicx.corpus.formats.input_bytes import Faults
     from topicx.corpus.text.tokenizer import Tokenizer
 
-FORMATS = ("auto", "lines", "text", "dir", "files", "jsonl", "csv", "tsv", "parquet", "uci", "ldac", "svmlight", "arff")
 GROUP = click.IntRange(0)
 FIELDS = ("jsonl", "csv", "tsv", "parquet")
 TEXTS = ("lines", "text", "dir", "files", *FIELDS)
@@ -76,7 +76,7 @@ fields = stack_options(
 def reading_options(format_option: str = "--input-format", *further: str) -> Callable[[Function], Function]:
     """The options of reading; import calls the format `--format`, others have an output's format of that name."""
     return stack_options(
-        option(format_option, "input_format", type=click.Choice([*FORMATS, *further]), default="auto",
+        option(format_option, "input_format", type=click.Choice(["auto", *FORMATS, *further]), default="auto",
                help="Format of the inputs; auto looks at names and contents, and says what it found."),
         fields,
     )  # fmt: skip
@@ -191,6 +191,6 @@ def read_corpus(
             builder.add(batch)
         check_reading(reader)
         if reader.only_counts:
-            builder.tokenizer = None
+            builder.forget_tokenizer()
         say_faults(faults, quiet)
         return builder.corpus({"inputs": names_alone(inputs), "input_formats": reader.formats})

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 from numpy.typing import NDArray
 
+from tests.paper_corpora import write_paper_corpora
 from topicx.corpus.corpus import Corpus
 from topicx.model import Model
 from topicx.models.lda import LatentDirichletAllocation
@@ -101,3 +102,9 @@ def write_carrying_table(path: Path) -> None:
     words = "bread oven flour yeast day", "moon star orbit comet day"
     rows = [f"d{i}\tl{i % 2}\t{words[i % 2]}\t{1990 + i}\tp{i % 3}\t{i}\n" for i in range(12)]
     path.write_text("id\tlabel\ttext\ttime\tplace\tscore\n" + "".join(rows))
+
+
+@pytest.fixture(scope="session")
+def paper_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of small corpora for the scripts that repeat published experiments."""
+    return write_paper_corpora(tmp_path_factory.mktemp("papers") / "data")

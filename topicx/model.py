@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from topicx._kernels.estimate import counts as kernel
 from topicx.common_methods import Kept, OfTopics
 from topicx.corpus.table import SNIPPET
+from topicx.declare import check_whole
 from topicx.engines.threads import Engine, Threads
 from topicx.files import container
 from topicx.files.file_kinds import MODEL
@@ -149,6 +150,7 @@ class Model(OfTopics, Kept):
     ) -> list[list[tuple[str, float]]]:
         """Each topic's most probable words and their probabilities; ties in vocabulary order (or the last first, as
         MALLET has them)."""
+        check_whole("number", number, 0, None)
         found: list[list[tuple[str, float]]] = []
         counts, word_of = self.counts().tocsc(), cache(self.vocabulary.__getitem__)
         base = (self.beta, self.totals + self.beta_sum)

@@ -32,7 +32,6 @@ from topicx.corpus.corpus import Corpus, take_rows
 from topicx.engines.threads import Threads
 from topicx.estimate import Conditionals, estimate
 from topicx.estimate import theta as theta_of
-from topicx.evaluate.model_likelihood import score_documents
 from topicx.interop import read_state
 from topicx.models.definition import initial_state
 from topicx.predict.documents import Documents
@@ -126,7 +125,7 @@ def perplexities(
                     total = rows if total is None else total + rows
                     if chain in (1, args.chains):
                         mean = np.ascontiguousarray(total / chain, np.float32)
-                        logs = score_documents(fixed, second.words, second.offsets, mean)
+                        logs = fixed.log_probabilities(second.words, second.offsets, mean)
                         value = math.exp(-logs.sum() / len(second.words))
                         found.setdefault(f"{SIGNS[phi, name]} {chain}", {})[str(samples)] = value
     return {"perplexity": found}
@@ -248,7 +247,7 @@ def four_likelihoods(state: State, threads: int) -> dict[str, float]:
     for phi in ("cgs", "cgsp"):
         fixed = FixedTopics(estimate(state, phi=phi, max_entries=1 << 40, examples=0, threads=threads))
         for name, rows in thetas.items():
-            found[SIGNS[phi, name]] = float(score_documents(fixed, state.words, state.offsets, rows).sum())
+            found[SIGNS[phi, name]] = float(fixed.log_probabilities(state.words, state.offsets, rows).sum())
     return {SIGNS[pair]: found[SIGNS[pair]] for pair in COMBINATIONS}
 
 

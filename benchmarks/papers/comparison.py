@@ -27,7 +27,6 @@ from scipy.special import digamma
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.estimate import estimate
-from topicx.evaluate.model_likelihood import score_documents
 from topicx.model import Model
 from topicx.models.definition import initial_state
 from topicx.predict.documents import Documents
@@ -77,7 +76,7 @@ def perplexities(
 
 
 def perplexity(model: Model, theta: NDArray[Any], second: Documents) -> float:
-    logs = score_documents(FixedTopics(model), second.words, second.offsets, np.ascontiguousarray(theta, np.float32))
+    logs = FixedTopics(model).log_probabilities(second.words, second.offsets, np.ascontiguousarray(theta, np.float32))
     return math.exp(-logs.sum() / len(second.words))
 
 
@@ -191,7 +190,7 @@ def curves(corpus: Corpus, topics: int, run: int, args: argparse.Namespace) -> d
             if event.step.sweep in args.marks:
                 model = model_of_expected_counts(soft.method.word_topics(), soft.state, "cgs")
                 theta = expected_shares(soft.method.document_topics(), soft.state).astype(np.float32)
-                logs = score_documents(FixedTopics(model), corpus.words, corpus.offsets, theta)
+                logs = FixedTopics(model).log_probabilities(corpus.words, corpus.offsets, theta)
                 found["CVB0"].append(float(logs.sum()) / corpus.n_tokens)
 
         soft.run([look])

@@ -24,7 +24,6 @@ import numpy as np
 from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.evaluate.completion import completion
-from topicx.evaluate.model_likelihood import score_documents
 from topicx.predict.sampling_plan import document_keys
 from topicx.predict.topic_rows import FixedTopics
 from topicx.strings import Strings
@@ -122,7 +121,7 @@ def main() -> None:
             )
             spent.append(time.process_time() - begin)
         seconds = sorted(spent)[len(spent) // 2]
-        perplexity = float(np.exp(-score_documents(topics, held_half, held_ends, theta).sum() / len(held_half)))
+        perplexity = float(np.exp(-topics.log_probabilities(held_half, held_ends, theta).sum() / len(held_half)))
         name = f"topicx, {burn_in} sweep{'s' * (burn_in > 1)}, {samples} sample{'s' * (samples > 1)} of θ{'^p' * soft}"
         name += " (default)" * ((burn_in, samples, soft) == (10, 10, True))
         rows.append({"run": name, "documents_per_second": len(documents) / seconds, "perplexity": perplexity})

@@ -111,7 +111,7 @@ def library(name: str, train: Corpus, test: Corpus, settings: comparison.Setting
     return {"seconds": run.rows[-1].total, "perplexity": run.rows[-1].perplexity or math.nan}
 
 
-def run_of(name: str, train: Corpus, test: Corpus, settings: comparison.Settings) -> comparison.Run:
+def run_of(name: str, train: Corpus, test: Corpus, settings: comparison.Settings) -> comparison.Trial:
     with tempfile.TemporaryDirectory() as folder:
         train.save(Path(folder) / "train.corpus")
         return bench_runs.run_program(name, train, test, Path(folder), settings, common.note)

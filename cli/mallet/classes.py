@@ -6,17 +6,16 @@ import sys
 from collections.abc import Callable, Sequence
 
 from topicx.cli.common import check_outputs
-from topicx.corpus.corpus import Corpus
+from topicx.cli.mallet.regression import LOADER, load_regression, train_regression
 from topicx.errors import InputError
 from topicx.files.container import atomic_output
 from topicx.interop import read_state
 from topicx.mallet.command_tables import COMMANDS, PROGRAMS
-from topicx.mallet.instance_lists import SOURCE, Instances, load_instances
+from topicx.mallet.instance_lists import instances_of_state, load_instances
 from topicx.mallet.instance_views import feature_counts, shown_data, shown_target
 from topicx.mallet.option_language import Parsed, parse_arguments
 from topicx.mallet.text_import import all_lines, texts_of_lines
 from topicx.mallet.text_pipe import Rule, read_rules, replace_text
-from topicx.strings import Strings
 
 PRINTER = "cc.mallet.util.InstanceListPrinter"
 
@@ -41,14 +40,7 @@ def from_state(parsed: Parsed) -> None:
     """The instances of a state file; the sources are their names, where it has them."""
     path = parsed.need("input", "the state file")
     check_outputs([parsed["output"]])
-    state = read_state(path)
-    named = [name != str(at) for at, name in enumerate(state.ids)]
-    columns = {SOURCE: state.ids} if any(named) else {}
-    corpus = Corpus(
-        words=state.words, offsets=state.offsets, vocabulary=state.vocabulary, columns=dict(columns),
-        ids=Strings.of(name if known else "null" for name, known in zip(state.ids, named)),
-    )  # fmt: skip
-    Instances(corpus).save(parsed["output"])
+    instances_of_state(read_state(path)).save(parsed["output"])
 
 
 def print_instances(arguments: Sequence[str]) -> None:
@@ -86,6 +78,7 @@ RUNS = {
     "run FeatureCountTool": frequencies,
     "run StateToInstances": from_state,
     "run Replacer": replace_words,
+    "run DMRTopicModel": train_regression,
 }
 """By the name of the table."""
 
@@ -98,6 +91,9 @@ def run_class(arguments: Sequence[str], run_command: Callable[[Parsed], None]) -
     if name == PRINTER:
         print_instances(rest)
         return
+    if name == LOADER:
+        load_regression(rest)
+        return
     for command in (*PROGRAMS, *COMMANDS.values()):
         if command.owner == name:
             parsed = parse_arguments(command, rest)
@@ -106,5 +102,5 @@ def run_class(arguments: Sequence[str], run_command: Callable[[Parsed], None]) -
             else:
                 RUNS.get(command.name, run_command)(parsed)
             return
-    known = sorted({PRINTER, *(command.owner for command in (*PROGRAMS, *COMMANDS.values()))})
+    known = sorted({PRINTER, LOADER, *(command.owner for command in (*PROGRAMS, *COMMANDS.values()))})
     raise InputError(f"mallet run: {name} is a Java class, which topicx has nothing for; it has {', '.join(known)}")

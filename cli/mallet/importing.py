@@ -12,7 +12,7 @@ from topicx.mallet.instance_lists import InstanceBuilder, RawTexts, load_instanc
 from topicx.mallet.instance_views import printed_instances
 from topicx.mallet.option_language import Parsed
 from topicx.mallet.text_import import (
-    all_lines,
+    bulk_pipe,
     checked_folder,
     common_length,
     extend_pipe,
@@ -22,8 +22,8 @@ from topicx.mallet.text_import import (
     texts_of_files,
     texts_of_lines,
 )
-from topicx.mallet.text_pipe import BULK_STOPWORDS, Pipe
-from topicx.mallet.vector_import import read_vectors, vector_instances
+from topicx.mallet.text_pipe import Pipe
+from topicx.mallet.vector_import import vectors_of_files
 from topicx.mallet.word_selection import without_rare_and_common
 from topicx.progress import for_terminal
 
@@ -84,11 +84,7 @@ def import_svmlight(parsed: Parsed) -> None:
     previous = load_instances(path, "--use-pipe-from") if path else None
     rewrite = parsed["use-pipe-from"] if parsed["use-pipe-from"] not in outputs else None
     check_outputs([*outputs, rewrite], inputs)
-    features = {word: at for at, word in enumerate(previous.corpus.vocabulary)} if previous else {}
-    labels = {label: at for at, label in enumerate(previous.labels)} if previous else {}
-    # All are read before one is written: their words and labels have the same numbers.
-    rows = [read_vectors(one, parsed["encoding"], features, labels) for one in inputs]
-    made = [vector_instances(one, features, labels) for one in rows]
+    made = vectors_of_files(inputs, parsed["encoding"], previous)
     for instances, output in zip(made, outputs):
         instances.save(output)
         if parsed["print-output"]:
@@ -102,12 +98,7 @@ def import_svmlight(parsed: Parsed) -> None:
 def bulk_load(parsed: Parsed) -> None:
     path = parsed.need("input", "the file to read")
     check_outputs([parsed["output"]], [path])
-    words: frozenset[str] = frozenset()
-    if parsed["stoplist"]:
-        words = frozenset(all_lines(parsed["stoplist"]))
-    elif parsed["remove-stopwords"]:
-        words = BULK_STOPWORDS
-    pipe = Pipe(simple=True, lowercase=not parsed["preserve-case"], stopwords=words, exact_case=True)
+    pipe = bulk_pipe(parsed)
     pruning = parsed["prune-count"] > 0 or parsed["prune-doc-frequency"] < 1
     out = sys.stderr if parsed["output"] == "-" else sys.stdout
     done = 0

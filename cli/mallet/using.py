@@ -6,11 +6,8 @@ import math
 import secrets
 import sys
 
-import numpy as np
-
 from topicx.cli.common import check_outputs, print_note
 from topicx.errors import InputError
-from topicx.evaluate.left_to_right import left_to_right
 from topicx.files.container import atomic_output
 from topicx.interop import mallet_write as write
 from topicx.interop.mallet_numbers import fixed_decimals, java_double
@@ -18,7 +15,7 @@ from topicx.mallet.instance_changes import PRUNING, changed_instances, split_ins
 from topicx.mallet.instance_lists import load_instances, load_sequences
 from topicx.mallet.instance_views import asked_views
 from topicx.mallet.mallet_files import load_topics
-from topicx.mallet.mallet_inference import inferred_shares, known_documents, word_by_word
+from topicx.mallet.mallet_inference import inferred_shares, known_documents, log_probabilities
 from topicx.mallet.option_language import Parsed
 from topicx.state import State
 
@@ -127,21 +124,15 @@ def evaluate_topics(parsed: Parsed) -> None:
     if seed == -1:
         seed = secrets.randbits(31)
         print_note(f"random seed: {seed}")
-    particles, resample = parsed["num-particles"], parsed["use-resampling"]
-    words = set(model.vocabulary)
-    known = np.array([word in words for word in instances.corpus.vocabulary], np.bool_)[instances.corpus.words]
-    if parsed["show-words"]:
-        values = word_by_word(model, instances, particles, resample, seed % 2**32, _show_word)
-    elif known.any():
-        values = left_to_right(
-            model, None, instances.corpus, particles=particles, form="wallach", resample=resample, seed=seed % 2**32,
-            threads=0,
-        ).documents  # fmt: skip
-    else:
-        values = np.zeros(len(instances))
-    if not known.all():
-        print_note(f"note: {int((~known).sum()):,} of {len(known):,} tokens are of words that the topics do not know; "
-            "they count nothing")  # fmt: skip
+    show = _show_word if parsed["show-words"] else None
+    values, unknown = log_probabilities(
+        model, instances, parsed["num-particles"], parsed["use-resampling"], seed % 2**32, show
+    )
+    if unknown:
+        tokens = instances.corpus.n_tokens
+        print_note(
+            f"note: {unknown:,} of {tokens:,} tokens are of words that the topics do not know; they count nothing"
+        )
     if parsed["output-doc-probs"]:
         with atomic_output(parsed["output-doc-probs"], binary=False) as stream:
             stream.writelines(f"{java_double(value)}\n" for value in values.tolist())

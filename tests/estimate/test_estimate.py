@@ -32,8 +32,6 @@ from topicx.predict.inference import Inference
 from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
 
-DATA = ROOT.parent / "shared" / "data"
-
 
 def random_state(
     seed: int, *, documents: int = 12, words: int = 40, topics: int = 7, length: int = 60, groups: int = 1,
@@ -384,11 +382,10 @@ def test_mistakes_are_one_line(arguments: list[str], reason: str, topicx: Run, t
     assert not (tmp_path / "x.npz").exists()
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the corpora are not here")
-def test_the_reproduction_runs(tmp_path: Path) -> None:
+def test_the_reproduction_runs(tmp_path: Path, paper_data: Path) -> None:
     """benchmarks/papers/cgsp.py --quick, and again: the second run finds every cell done."""
     script = ROOT / "benchmarks" / "papers" / "cgsp.py"
-    call = [sys.executable, str(script), "--data", str(DATA), "--out", str(tmp_path)]
+    call = [sys.executable, str(script), "--data", str(paper_data), "--out", str(tmp_path)]
     first = subprocess.run([*call, "--quick"], capture_output=True, text=True, timeout=600, check=False)
     assert first.returncode == 0, first.stderr[-2000:]
     cells = (tmp_path / "runs-quick.jsonl").read_text()

@@ -142,7 +142,11 @@ def test_output_respects_links_and_umask(tmp_path: Path) -> None:
     assert (tmp_path / "real").stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_spools_and_slices(tmp_path: Path) -> None:
+@pytest.mark.parametrize("positions", [True, False])
+def test_spools_and_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, positions: bool) -> None:
+    """`positions`: whether the system can read at a position of a file (Windows cannot)."""
+    if not positions:
+        monkeypatch.delattr(os, "preadv", raising=False)
     spool = container.Spool(np.uint32)
     for begin in range(0, 100, 10):
         spool.append(np.arange(begin, begin + 10))

@@ -33,8 +33,6 @@ from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 from topicx.views.class_weights import strongest_topics
 
-DATA = ROOT.parent / "shared" / "data"
-
 SUBJECTS = {
     "sea": "ship wave salt harbour sail",
     "sky": "cloud star moon wing storm",
@@ -462,15 +460,14 @@ def test_measures_of_prediction() -> None:
     assert labels["first_is_right"] == 1
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the corpora are not here")
-def test_the_papers_script_runs(tmp_path: Path) -> None:
+def test_the_papers_script_runs(tmp_path: Path, paper_data: Path) -> None:
     """benchmarks/papers/medlda.py --quick; again, the finished runs are found."""
     script = ROOT / "benchmarks" / "papers" / "medlda.py"
     call = [
         sys.executable,
         str(script),
         "--data",
-        str(DATA),
+        str(paper_data),
         "--out",
         str(tmp_path),
         "--part",

@@ -10,8 +10,9 @@ from scipy.special import gammaln
 
 from topicx.engines.threads import Threads
 from topicx.predict.topic_rows import FixedTopics
+from topicx.regression.drawn_priors import SIGMA_LEVEL, LogLinearPrior
 from topicx.regression.prior_draws import PoissonRegression, draw_coefficients
-from topicx.regression.topic_chain import SIGMA_LEVEL, TopicChain, document_streams
+from topicx.regression.topic_chain import TopicChain, document_streams
 
 
 def small_regression(topics: int = 3) -> PoissonRegression:
@@ -61,7 +62,8 @@ def test_the_chain_has_the_joint_posterior() -> None:
     phi = np.array([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])
     words, offsets = np.array([0, 1, 2, 1, 2], np.uint32), np.array([0, 2, 4, 5], np.int64)
     fixed = FixedTopics(phi, np.array([0.5, 1.0]))
-    chain = TopicChain(fixed, words, offsets, np.ones((1, 1)), np.zeros(3, np.uint32), Threads(1), 7)
+    prior = LogLinearPrior(np.ones((1, 1)), np.log([0.5, 1.0]))
+    chain = TopicChain(fixed, words, offsets, prior, np.zeros(3, np.uint32), Threads(1), 7)
     grid = np.linspace(-5 * SIGMA_LEVEL, 5 * SIGMA_LEVEL, 241)
     prior = np.exp(-(grid**2) / (2 * SIGMA_LEVEL**2))
     alpha = np.exp(np.log([0.5, 1.0])[:, None] + grid)
@@ -99,11 +101,12 @@ def test_threads_change_nothing() -> None:
     found = []
     for threads in (1, 3):
         chain = TopicChain(
-            FixedTopics(phi, np.full(4, 0.3)), words, offsets, np.array([[1, -1], [1, 1.0]]),
+            FixedTopics(phi, np.full(4, 0.3)), words, offsets,
+            LogLinearPrior(np.array([[1, -1], [1, 1.0]]), np.log(np.full(4, 0.3))),
             np.arange(300).astype(np.uint32) % 2, Threads(threads), 3,
         )  # fmt: skip
         chain.batches = [(0, 100), (100, 180), (180, 300)]
         *_, last = chain.run(5, 2, 2)
-        found.append((chain.z.copy(), last.coefficients))
+        found.append((chain.z.copy(), last.alpha))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])

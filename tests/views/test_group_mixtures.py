@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import run_topicx
 from tests.models.test_compound import corpus_of, train
-from tests.places import ROOT, SHARED
+from tests.places import ROOT
 from topicx.errors import InputError
 from topicx.estimate import estimate
 from topicx.models.compound import mean_times, spans_of
@@ -116,18 +116,16 @@ def test_topics_by_collection_on_the_command_line(tmp_path: Path) -> None:
 
 
 BENCHMARKS = ROOT / "benchmarks" / "papers"
-DATA = SHARED / "data"
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the corpora are not here")
 @pytest.mark.parametrize(("script", "part"), [("compound.py", "recovery,em"), ("hdp.py", "starts")])
-def test_the_reproductions_run(tmp_path: Path, script: str, part: str) -> None:
+def test_the_reproductions_run(tmp_path: Path, paper_data: Path, script: str, part: str) -> None:
     """--quick, and again: the second run finds every cell done."""
     call = [
         sys.executable,
         str(BENCHMARKS / script),
         "--data",
-        str(DATA),
+        str(paper_data),
         "--out",
         str(tmp_path),
         "--quick",

@@ -109,9 +109,13 @@ def test_a_corpus_and_its_state_tell_the_same(tmp_path: Path) -> None:
     assert groups.names == ["1980-1989", "1990-1999", "2000-2009", "2010-2019", "2020-2029", "2030-2039", "(none)"]
     assert one.documents.tolist() == two.documents.tolist() and empty == int((corpus.lengths == 0).sum()) > 0
     assert np.abs(one.mean - two.mean).max() < 0.03 and np.allclose(one.mean.sum(axis=1), 1, atol=1e-6)
+    assert len(one.drawn) == 20 and np.isnan(one.errors).sum() == np.isnan(two.errors).sum()
     theta = lda.transform(corpus)
     mine = (corpus.time == 1990) & (corpus.lengths > 0)
-    assert np.allclose(one.mean[1], theta[mine].mean(axis=0), atol=1e-6)
+    plain, _, _ = by_documents(lda.model, "time", corpus=corpus, unit="decade", method="plug-in")
+    other, _, _ = by_documents(lda.model, "time", state=lda.state, unit="decade", method="plug-in")
+    assert np.abs(plain.mean - other.mean).max() < 0.03 and not len(plain.drawn)
+    assert np.allclose(plain.mean[1], theta[mine].mean(axis=0), atol=1e-6)
 
 
 def test_the_command_line(run: Run) -> None:  # noqa: F811
@@ -144,7 +148,7 @@ def test_the_command_line(run: Run) -> None:  # noqa: F811
         (["--by", "time"], "--by: give the documents"),
         (["--by", "x", "--corpus", "c"], "the documents do not carry it; they carry time, party"),
         (["--by", "time", "--corpus", "c", "--state", "s"], "not of several"),
-        (["--by", "time", "--state", "s", "--seed", "2"], "--seed: is for --by with --corpus"),
+        (["--by", "time", "--state", "s", "--shares", "plug-in", "--seed", "2"], "--seed: is for --by with --corpus"),
         (["--by", "time", "--corpus", "c", "--bins", "month"], "--bins month: the times are numbers"),
         (["--by", "time", "--corpus", "c", "--table", "x.txt.zip"], "x.txt.zip: a table is written as"),
         (["--by", "time", "--corpus", "c", "--plot", "x.gif"], "x.gif"),
@@ -179,7 +183,9 @@ def test_a_table_of_topics_tells_the_same(run: Run, name: str) -> None:  # noqa:
     assert run("infer", "m", "c", "-o", name, "-q")[0] == 0
     for by, further in (("time", ["--bins", "decade"]), ("party", [])):
         told = ["topics", "m", "--by", by, *further, "--json", "--top", "4"]
-        one, two = (run(*told, *source) for source in (("--corpus", "c"), ("--doc-topics", name)))
+        one, two = (
+            run(*told, *source) for source in (("--corpus", "c", "--shares", "plug-in"), ("--doc-topics", name))
+        )
         assert one[0] == two[0] == 0, two[2]
         first, second = json.loads(one[1])["groups"], json.loads(two[1])["groups"]
         for a, b in zip(first, second, strict=True):

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry as models
-from topicx.classes.lda_class import FURTHER, LDA
+from topicx.classes.labelled_fit import FitsLabels
+from topicx.classes.lda_class import FURTHER
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
 from topicx.evaluate.label_measures import measure_labels
@@ -18,7 +19,7 @@ from topicx.predict.label_reader import label_documents, label_reader
 from topicx.sampling.run_options import Options
 
 
-class LabeledLDA(LDA):
+class LabeledLDA(FitsLabels):
     """Learn topics that are labels: Labeled LDA, Prior-LDA (the default) or Dependency-LDA.
 
     `fit` takes a corpus whose documents have labels. Documents without may use all of them.

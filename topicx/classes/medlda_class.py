@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry as models
-from topicx.classes.lda_class import FURTHER, LDA
+from topicx.classes.labelled_fit import FitsLabels
+from topicx.classes.lda_class import FURTHER
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
@@ -19,7 +20,7 @@ from topicx.models.targets import classes_of
 from topicx.sampling.run_options import Options
 
 
-class MedLDA(LDA):
+class MedLDA(FitsLabels):
     """Learn topics together with classifiers over them.
 
     `fit` takes a corpus with targets. Documents without a target shape topics only.

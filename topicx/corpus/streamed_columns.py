@@ -48,7 +48,9 @@ def _make_column(batch: Batch, name: str, kind: type) -> Column:
         return Times(np.array([_fitting_time(value, dates) for value in values or [None] * len(batch)]), dates)
     values = [None] * len(batch) if values is None else values
     if kind is Digits:
-        return Numbers(np.array([_number(value, batch, row, name) for row, value in enumerate(values)], np.float64))
+        return Numbers(
+            np.array([_number_of_value(value, batch, row, name) for row, value in enumerate(values)], np.float64)
+        )
     if name == "collection":
         return Names.of(None if value is None else field_as_text(value) for value in values)
     return Texts(Strings.of(map(field_as_text, values)))
@@ -70,7 +72,7 @@ def _fitting_time(value: Any, dates: bool) -> float:
     return number if kind == ("date" if dates else "number") else np.nan
 
 
-def _number(value: Any, batch: Batch, row: int, name: str) -> float:
+def _number_of_value(value: Any, batch: Batch, row: int, name: str) -> float:
     if value is None:
         return np.nan
     if isinstance(value, str) or not isinstance(value, int | float | np.number):

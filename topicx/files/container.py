@@ -17,10 +17,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import os
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from collections.abc import Iterable, Mapping
@@ -172,6 +174,19 @@ def _with_header_digest(header: bytes, digest: str) -> bytes:
     return header[:start] + digest.encode() + header[start + 64 :]
 
 
+_SEEKING = threading.Lock()
+"""Held from a seek to the read after it, where the system cannot read at a position."""
+
+
+def _read_at(handle: IO[bytes], view: memoryview, position: int) -> int:
+    """Fill a view from a position of a file; how many bytes came. Threads may share the file."""
+    if hasattr(os, "preadv"):
+        return os.preadv(handle.fileno(), [view], position)
+    with _SEEKING:  # Windows
+        handle.seek(position)
+        return cast(io.BufferedReader, handle).readinto(view)
+
+
 @dataclass
 class File:
     """A verified file: its metadata, and its arrays (all in memory after `read`, on disk after `open_file`)."""
@@ -223,7 +238,7 @@ class File:
         data = bytearray(size)
         view, position = memoryview(data), self._start + entry["data_offsets"][0] + start * row
         while view:
-            got = os.preadv(self._handle.fileno(), [view], position)
+            got = _read_at(self._handle, view, position)
             if got == 0:
                 raise InputError(f"{self.path}: the file is truncated")
             view, position = view[got:], position + got

@@ -21,6 +21,7 @@ from topicx.files import container
 from topicx.files.file_kinds import CORPUS
 from topicx.interop import mallet_numbers as numbers
 from topicx.mallet.text_pipe import Pipe, Tokens
+from topicx.state import State
 from topicx.strings import Strings
 
 JAVA = b"\xac\xed\x00\x05"
@@ -136,6 +137,17 @@ def load_sequences(path: str) -> Instances:
             "(or 'topicx mallet prune --vector-to-sequence')"
         )
     return instances
+
+
+def instances_of_state(state: State) -> Instances:
+    """The documents of a state; their sources are their names, where it has names of its own."""
+    named = [name != str(at) for at, name in enumerate(state.ids)]
+    columns: dict[str, Any] = {SOURCE: state.ids} if any(named) else {}
+    corpus = Corpus(
+        words=state.words, offsets=state.offsets, vocabulary=state.vocabulary, columns=columns,
+        ids=Strings.of(name if known else "null" for name, known in zip(state.ids, named)),
+    )  # fmt: skip
+    return Instances(corpus)
 
 
 # -- making them ---------------------------------------------------------------------------------------------------

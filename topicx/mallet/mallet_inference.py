@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
+from topicx.evaluate.left_to_right import left_to_right
 from topicx.interop import mallet_write as write
 from topicx.mallet.instance_lists import Instances
 from topicx.model import Model
@@ -85,6 +86,25 @@ def _largest_topic_of_words(model: Model) -> NDArray[np.uint16]:
     order = order[model.values[order] > 0]
     best[words[order]] = model.topics[order]  # the last of a word stands
     return best
+
+
+def log_probabilities(
+    model: Model, instances: Instances, particles: int, resample: bool, seed: int,
+    show: Callable[[str, float], None] | None = None,
+) -> tuple[NDArray[np.float64], int]:  # fmt: skip
+    """The log probability of each document from left to right, and how many tokens the topics do not know. `show` is
+    told each word, and its logarithm."""
+    words = set(model.vocabulary)
+    known = np.array([word in words for word in instances.corpus.vocabulary], np.bool_)[instances.corpus.words]
+    unknown = int((~known).sum())
+    if show:
+        return word_by_word(model, instances, particles, resample, seed, show), unknown
+    if not known.any():
+        return np.zeros(len(instances)), unknown
+    found = left_to_right(
+        model, None, instances.corpus, particles=particles, form="wallach", resample=resample, seed=seed, threads=0
+    )
+    return found.documents, unknown
 
 
 def word_by_word(

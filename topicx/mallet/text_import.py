@@ -16,7 +16,7 @@ from topicx.mallet.command_tables import TEXT_OPTIONS
 from topicx.mallet.instance_lists import Instances, RawTexts, load_instances
 from topicx.mallet.java_regex import java_pattern
 from topicx.mallet.option_language import Parsed
-from topicx.mallet.text_pipe import Pipe, mallet_stopwords, read_rules
+from topicx.mallet.text_pipe import BULK_STOPWORDS, Pipe, mallet_stopwords, read_rules
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl")
 UNQUOTED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/;:@&=+$,_-!.~'()*")
@@ -96,6 +96,16 @@ def pipe_of(parsed: Parsed, say: Note, *, directory: bool = False) -> Pipe:
     )
 
 
+def bulk_pipe(parsed: Parsed) -> Pipe:
+    """The pipeline that the options of bulk-load mean."""
+    words: frozenset[str] = frozenset()
+    if parsed["stoplist"]:
+        words = frozenset(all_lines(parsed["stoplist"]))
+    elif parsed["remove-stopwords"]:
+        words = BULK_STOPWORDS
+    return Pipe(simple=True, lowercase=not parsed["preserve-case"], stopwords=words, exact_case=True)
+
+
 def previous_of(parsed: Parsed, say: Note) -> tuple[Instances | None, str | None]:
     """The instances whose pipeline and numbers a call takes over, and the file to rewrite, if it is to be."""
     path = parsed["use-pipe-from"] or parsed["use-pipe-from-without-rewrite"]
@@ -161,13 +171,13 @@ def texts_of_lines(parsed: Parsed, path: str, encoding: str = "utf-8") -> Iterat
             [match.group(data) or "" for match in matches],
         )
         if labels is not None and parsed.values.get("label-as-features"):
-            batch.features = [_parse_features(one, f"{path}:{first + at}") for at, one in enumerate(labels)]
+            batch.features = [parse_features(one, f"{path}:{first + at}") for at, one in enumerate(labels)]
         else:
             batch.labels = labels
         yield batch
 
 
-def _parse_features(label: str, where: str) -> list[tuple[str, float]]:
+def parse_features(label: str, where: str) -> list[tuple[str, float]]:
     """`feature other=0.5`: 1 where no number is given."""
     found = []
     for part in re.split(r",?\s+", label):

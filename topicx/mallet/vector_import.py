@@ -21,6 +21,15 @@ COMMENT = re.compile(r"\s*#.+")
 Row = tuple[str, dict[int, float]]
 
 
+def vectors_of_files(paths: list[str], encoding: str, previous: Instances | None) -> list[Instances]:
+    """The instances of several files, whose words and labels have the same numbers: those of `previous`, and new ones
+    after them."""
+    features = {word: at for at, word in enumerate(previous.corpus.vocabulary)} if previous else {}
+    labels = {label: at for at, label in enumerate(previous.labels)} if previous else {}
+    rows = [read_vectors(one, encoding, features, labels) for one in paths]
+    return [vector_instances(one, features, labels) for one in rows]
+
+
 def read_vectors(path: str, encoding: str, features: dict[str, int], labels: dict[str, int]) -> list[Row]:
     rows: list[Row] = []
     for first, lines in lines_of(path, encoding):

@@ -19,6 +19,7 @@ from topicx.estimate.topic_alignment import align_topics
 from topicx.model import Model
 from topicx.predict.topic_rows import FixedTopics
 from topicx.regression.arrangement import Arranged, Bag, arrange_documents
+from topicx.regression.drawn_priors import LogLinearPrior
 from topicx.regression.regressions import Regressions
 from topicx.regression.topic_chain import TopicChain
 from topicx.sampling import random_streams
@@ -112,10 +113,11 @@ def draw_effects(
             raise InputError("uncertainty: the models know words of different documents: give models of one corpus")
         order = np.arange(model.n_topics) if number == 0 else _matched(models[0], model)
         seed = random_streams.stream_key(settings.seed, number) if number else settings.seed
+        fixed = FixedTopics(model)
+        prior = LogLinearPrior(mine.prior_rows, np.log(fixed.alpha.mean(axis=0)))
         chain = TopicChain(
-            FixedTopics(model), mine.words, mine.offsets, mine.prior_rows, mine.groups, engine, seed,
-            settings.uncertainty != "none",
-        )  # fmt: skip
+            fixed, mine.words, mine.offsets, prior, mine.groups, engine, seed, settings.uncertainty != "none"
+        )
         for draw in chain.run(settings.burn_in, settings.draws, settings.lag):
 
             def sums(draw: Any = draw, mine: Arranged = mine) -> Any:

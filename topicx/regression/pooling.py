@@ -43,7 +43,7 @@ class Pooled:
         return found
 
 
-def pool_draws(values: Floats, variances: Floats, complete: float, models: int = 1) -> Pooled:
+def pool_draws(values: Floats, variances: Floats, complete: float | Floats, models: int = 1) -> Pooled:
     """Draws × …: values and variances of each, `models` of equal numbers of draws one after another. `complete`:
     degrees of freedom that one draw has."""
     draws = len(values) // models

@@ -19,10 +19,8 @@ from topicx._kernels.infer import infer as kernel
 from topicx.engines.threads import Engine
 from topicx.predict.topic_rows import FixedTopics
 from topicx.regression.cell_sums import by_number
-from topicx.regression.crossed_sums import predicted
-from topicx.regression.prior_draws import STEEPEST, PoissonRegression, draw_coefficients
+from topicx.regression.drawn_priors import DrawnPrior
 from topicx.sampling import random_streams
-from topicx.sampling.special_functions import exp
 from topicx.sampling.updates.table_counts import Occupancy, log_betas
 from topicx.splitmix import GOLDEN, MASK
 from topicx.state import Csr, document_batches, document_topics
@@ -30,8 +28,6 @@ from topicx.state import Csr, document_batches, document_topics
 Floats = NDArray[np.float64]
 
 BATCH_TOKENS = 1 << 16
-SIGMA, SIGMA_LEVEL = 1.0, 3.0
-"""Prior standard deviations of coefficients, of columns of mean square 1, and of the constant one's."""
 SWEEP, PRIOR = 101, 102
 """What streams are for."""
 
@@ -44,8 +40,6 @@ class Draw:
     """n_dk."""
     alpha: Floats
     """Groups × topics."""
-    coefficients: Floats
-    """λ: topics × columns."""
 
 
 @dataclass
@@ -55,8 +49,7 @@ class TopicChain:
     fixed: FixedTopics
     words: NDArray[np.uint32]
     offsets: NDArray[np.int64]
-    rows: Floats
-    """Rows x of the groups: columns of mean square 1 over the documents, the first constant."""
+    prior: DrawnPrior
     groups: NDArray[np.uint32]
     """The group of each document."""
     engine: Engine
@@ -69,8 +62,6 @@ class TopicChain:
     def __post_init__(self) -> None:
         self.z = np.zeros(len(self.words), np.uint16)
         self.lengths = np.diff(self.offsets)
-        self.level = np.log(self.fixed.alpha.mean(axis=0))
-        self.coefficients = np.zeros((self.fixed.n_topics, self.rows.shape[1]))
         self.steps = 0
         cuts = [begin for begin, _ in document_batches(self.offsets, BATCH_TOKENS)]
         self.batches = list(pairwise([*cuts, len(self.lengths)]))
@@ -79,10 +70,8 @@ class TopicChain:
 
     @property
     def alpha(self) -> Floats:
-        """Groups × topics."""
-        logs = np.clip(self.level + predicted(self.rows, self.coefficients), -STEEPEST, STEEPEST)
-        found: Floats = exp(logs.ravel()).reshape(logs.shape)
-        return found.astype(np.float32).astype(np.float64)
+        """Groups × topics, as single precision holds them."""
+        return self.prior.alpha().astype(np.float32).astype(np.float64)
 
     def step(self) -> None:
         """A sweep over all words, and a draw of λ."""
@@ -98,7 +87,7 @@ class TopicChain:
         for _ in range(draws):
             for _ in range(lag):
                 self.step()
-            yield Draw(self.counts, self.alpha, self.coefficients.copy())
+            yield Draw(self.counts, self.alpha)
 
     @property
     def counts(self) -> Csr:
@@ -127,13 +116,9 @@ class TopicChain:
         sums = alpha.sum(axis=1)
         shares = log_betas(sums[self.groups], self.lengths.astype(np.float64), random_streams.stream_key(key, 1))
         exposures = -by_number(self.groups, shares, len(alpha))[:, None]
-        variances = np.full(self.rows.shape[1], SIGMA**2)
-        variances[0] = SIGMA_LEVEL**2
-        regression = PoissonRegression(self.rows, self.level, tables.astype(np.float64), exposures, variances)
-        self.coefficients, share = draw_coefficients(
-            regression, self.coefficients, random_streams.make_generator(key, 2)
+        self.accepted.append(
+            self.prior.draw(tables.astype(np.float64), exposures, random_streams.make_generator(key, 2))
         )
-        self.accepted.append(share)
 
 
 def document_streams(key: int, documents: int) -> NDArray[np.uint64]:

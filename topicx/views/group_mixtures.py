@@ -61,11 +61,15 @@ class Mixtures:
     errors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     """Groups × topics: standard errors of the means over documents; empty: intervals are those of the draws."""
     freedom: Floats = field(default_factory=lambda: np.zeros(0))
-    """Degrees of freedom of each group's errors; NaN: it has no interval."""
+    """Degrees of freedom of each group's errors (or of each of its topics'); NaN: it has no interval."""
+    drawn: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    """Draws × groups × topics: the means over documents of each draw of their θ; empty: θ was taken as known."""
+    sampling: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    """Of drawn θ, the part of the squared errors that is not between draws."""
 
     def intervals(self) -> tuple[Floats, Floats]:
         if len(self.errors):
-            wide = self.errors * student_quantile(self.freedom, self.share)[:, None]
+            wide = self.errors * student_quantile(self.freedom.reshape(len(self.names), -1), self.share)
             return np.maximum(self.mean - wide, 0), np.minimum(self.mean + wide, 1)
         if not len(self.draws):
             nothing = np.full(self.mean.shape, np.nan)
@@ -104,10 +108,14 @@ class Mixtures:
     def _slope_error(self, weights: Floats, known: NDArray[np.bool_]) -> Floats:
         """Standard errors of Σ_j w_j mean_j; where one document is alone, with the variance within the other groups."""
         sizes = self.documents[known][:, None].astype(np.float64)
-        squares = np.nan_to_num(self.errors[known] ** 2 * sizes) * (sizes - 1)
+        each = self.sampling[known] if len(self.drawn) else self.errors[known] ** 2
+        squares = np.nan_to_num(each * sizes) * (sizes - 1)
         pooled = squares.sum(axis=0) / max(float((sizes - 1).sum()), 1.0)
-        errors = np.where(np.isfinite(self.errors[known]), self.errors[known] ** 2, pooled / sizes)
-        result: Floats = np.sqrt(weights**2 @ errors)
+        variance = weights**2 @ np.where(np.isfinite(each), each, pooled / sizes)
+        if len(self.drawn):
+            slopes = (weights[:, None] * self.drawn[:, known]).sum(axis=1)
+            variance = variance + (1 + 1 / len(slopes)) * slopes.var(axis=0, ddof=1)
+        result: Floats = np.sqrt(variance)
         return result
 
 

@@ -1,11 +1,13 @@
-"""Topics by what documents carry: the mean θ of the documents of each label, collection, span of time or value of a
-column, with intervals from the documents themselves.
+"""Topics by what documents have: the mean θ of the documents of each label, collection, span of time or value of a
+column, with intervals.
 
-The documents of a group are taken as a sample: the mean of θ_dk over n of them has the standard error s / √n, and the
-interval is Student's t. Shares are skewed, so the spread of a handful of documents is mostly far too small (none of
-five has the topic): s² is therefore shrunk toward what it is within all groups, which counts as LENT documents more
-(the moderated t of Smyth 2004, doi:10.2202/1544-6115.1027, with a fixed prior). A group of one document has no
-interval.
+θ is drawn under a prior that knows the groups (`topicx.regression.group_shares`). The plug-in takes the θ that `infer`
+gives, under the model's own prior, which shrinks differences between groups by about N / (N + Σα) for documents of N
+tokens. Of it: the documents of a group are taken as a sample: the mean of θ_dk over n of them has the standard error
+s / √n, and the interval is Student's t. Shares are skewed, so the spread of a handful of documents is mostly far too
+small (none of five has the topic): s² is therefore shrunk toward what it is within all groups, which counts as LENT
+documents more (the moderated t of Smyth 2004, doi:10.2202/1544-6115.1027, with a fixed prior). A group of one document
+has no interval.
 """
 
 from __future__ import annotations
@@ -21,21 +23,21 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.slices import column_slices, times_of
 from topicx.corpus.table import SNIPPET, Table, Times
+from topicx.design.covariates import levels_of
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import theta_rows
 from topicx.estimate.topic_edits import follow_model_edits
 from topicx.model import Model
 from topicx.predict.topic_rows import match_vocabulary
+from topicx.regression.group_shares import LENT, Membership, group_shares
 from topicx.state import State
 from topicx.tables.theta_reader import read_theta
 from topicx.views.group_mixtures import Mixtures
 
+METHODS = ("effects", "plug-in")
 NONE = "(none)"
 """The group of documents that carry nothing there."""
-LENT = 5
-"""Degrees of freedom that the variance within all groups lends to each: of 2 to 12, with what groups of 5 to 30
-documents came nearest to nine of ten, whatever the shares' skewness (docs/topics.md has figures)."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def mixtures_of(
 def by_documents(
     model: Model, by: str, *, corpus: str | Corpus | None = None, state: str | State | None = None,
     theta: str | None = None, unit: str | None = None, every: int | None = None, share: float = 0.9, seed: int = 1,
-    threads: int | Engine = 0,
+    threads: int | Engine = 0, method: str = "effects",
 ) -> tuple[Mixtures, Groups, int]:  # fmt: skip
     """Topic proportions of groups of documents by a column.
 
@@ -158,12 +160,19 @@ def by_documents(
         Seed of the inference.
     threads : int or Engine, default 0
         Threads; 0: all cores. No result depends on it.
+    method : {"effects", "plug-in"}, default "effects"
+        effects draws θ under a prior that knows the groups. plug-in takes inferred θ (of a corpus), CGS_p's (of a
+        state) or the table's, which makes groups more alike than they are. A table is always plugged in.
 
     Returns
     -------
     Mixtures, Groups, int
         Means and intervals, the groups, and the number of documents without a word that the model knows.
     """
+    if method not in METHODS:
+        raise InputError(f"method: {method!r} must be effects or plug-in")
+    if method == "effects" and theta is None:
+        return _drawn_shares(model, by, corpus, state, unit, every, share, seed, threads)
     if corpus is not None:
         loaded = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
         groups = groups_of(loaded.table, by, unit, every)
@@ -184,6 +193,39 @@ def by_documents(
         shares, lengths = theta_rows(held, threads=threads), held.lengths
     found = mixtures_of(groups, shares, lengths, share)
     return found, groups, int((lengths == 0).sum())
+
+
+def _drawn_shares(
+    model: Model, by: str, corpus: str | Corpus | None, state: str | State | None, unit: str | None,
+    every: int | None, share: float, seed: int, threads: int | Engine,
+) -> tuple[Mixtures, Groups, int]:  # fmt: skip
+    bag: Corpus | State
+    if corpus is not None:
+        bag = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
+    else:
+        assert state is not None
+        bag = state if isinstance(state, State) else State.load(state)
+        why = model.unlike(bag)
+        if why is not None:
+            raise InputError(f"the state: it is not of the model's run: {why}")
+        bag = follow_model_edits(bag, model)
+    groups = groups_of(bag.table, by, unit, every)
+    clusters = None
+    if {"document", "chunk"} <= set(bag.table) and by not in ("document", "chunk"):
+        codes = levels_of(bag.table, "document").codes
+        # A chunk of no text is on its own.
+        clusters = np.where(codes >= 0, codes, codes.max(initial=0) + 1 + np.arange(len(codes)))
+    membership = Membership(groups.names, groups.documents, groups.groups, groups.times, groups.ordered)
+    found = group_shares(model, bag, membership, seed, threads, clusters)
+    idle = groups.names[-1:] == [NONE] and not found.documents[-1]  # all documents without a value have no words
+    some = slice(len(groups.names) - 1 if idle else len(groups.names))
+    mixtures = Mixtures(
+        groups.names[some], found.documents[some], groups.times[some], found.mean[some],
+        np.zeros((0, *found.mean[some].shape), np.float32), share, found.tokens[some], found.errors[some],
+        found.freedom[some], found.drawn[:, some], found.sampling[some],
+    )  # fmt: skip
+    known = np.concatenate([[0], np.cumsum(match_vocabulary(model.vocabulary, bag.vocabulary)[bag.words] >= 0)])
+    return mixtures, groups, int((np.diff(known[bag.offsets]) == 0).sum())
 
 
 def inferred_rows(

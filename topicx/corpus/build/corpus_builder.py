@@ -30,7 +30,7 @@ from topicx.corpus.formats.document_reader import Batch, Counts
 from topicx.corpus.formats.input_bytes import Faults
 from topicx.corpus.text.bigrams import BigramOptions, find_bigrams
 from topicx.corpus.text.language import find_language
-from topicx.corpus.text.tokenizer import NO_NUMBERS, NONE, Encoder, PairTable, Tokenizer, load_stopwords
+from topicx.corpus.text.tokenizer import NO_NUMBERS, NOISE_WORD, NONE, STOP_WORD, WANTED_WORD, Encoder, PairTable, Tokenizer, load_stopwords
 from topicx.engines.threads import make_items_ahead
 from topicx.errors import InputError, TopicxError
 from topicx.files import container
@@ -94,11 +94,12 @@ class Builder:
         faults: Faults | None = None,
     ) -> None:
         """`directory`: where what is read waits; `output`: the file that is written then, which messages name."""
-        self.tokenizer = tokenizer
+        self.tokenizer = tokenizer or Tokenizer()
+        self.keeps_tokenizer = tokenizer is not None
         self.options = options or BuildOptions()
         self.directory, self.output = directory, output
         self.like = like
-        self.encoder = Encoder(tokenizer or Tokenizer(), like) if like is not None else None
+        self.encoder = Encoder(self.tokenizer, like) if like is not None else None
         self.words = self.encoder.words if self.encoder else Words()
         self.n_documents = 0
         self.unknown = self.stopped = self.noise = 0
@@ -174,7 +175,7 @@ class Builder:
         from topicx.corpus.text.parallel_encoding import encode_apart
 
         threads = self._threads = min(threads, MOST_THREADS)
-        for batch, table, ids, lengths, new in encode_apart(batches, self.tokenizer or Tokenizer(), threads):
+        for batch, table, ids, lengths, new in encode_apart(batches, self.tokenizer, threads):
             with self._waiting():
                 if table is None:
                     self._add_batch(batch)
@@ -190,7 +191,7 @@ class Builder:
             ids, lengths = self.words.encode_words(list(batch.words))
         else:
             self._texts_seen = True
-            ids, lengths = (self.tokenizer or Tokenizer()).ids(batch.texts, self.words)
+            ids, lengths = self.tokenizer.ids(batch.texts, self.words)
         self._add(ids, lengths, batch)
 
     def _add(
@@ -262,11 +263,11 @@ class Builder:
             self._tokens = np.concatenate([self._tokens, np.zeros(more, np.int64)])
             self._documents = np.concatenate([self._documents, np.zeros(more, np.int64)])
             self._last = np.concatenate([self._last, np.full(more, -1, np.int64)])
-        if self.tokenizer is not None and self.tokenizer.stopwords:
+        if self.tokenizer.stopwords:
             for i in range(self._known_words, n):
                 self._flags[i] = self.tokenizer.is_stopword(self.words.word(i))
         if self.words.noise >= 0:
-            self._flags[self.words.noise] = 3
+            self._flags[self.words.noise] = NOISE_WORD
         self._known_words = n
 
     def _from_counts(self, counts: Counts, batch: Batch) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -308,7 +309,7 @@ class Builder:
 
     def _finish(self, meta: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The arrays of the corpus and its metadata."""
-        tokenizer = self._settled_tokenizer()
+        tokenizer = self._find_stopwords_and_phrases()
         chosen = self._chosen_words()
         self.stopped += chosen.stopped
         if not self.n_documents:
@@ -353,16 +354,19 @@ class Builder:
             about["time"] = self._times.kind
         return arrays, about
 
-    def _settled_tokenizer(self) -> Tokenizer | None:
-        """The tokenizer with the stop words of the language found, and with the phrases."""
-        tokenizer = self.tokenizer
-        if self.encoder:
-            return tokenizer
-        if self.options.find_stopwords and self._texts_seen:
-            tokenizer = self._find_stopwords(tokenizer or Tokenizer())
-        if self.options.bigrams is not None:
-            tokenizer = self._join_bigrams(tokenizer or Tokenizer())
-        return tokenizer
+    def forget_tokenizer(self) -> None:
+        """Say that documents came as counts: the corpus then keeps no tokenizer."""
+        self.keeps_tokenizer = False
+
+    def _find_stopwords_and_phrases(self) -> Tokenizer | None:
+        """Find the language's stop words, flag them, and join pairs of words, as the options ask; returns the tokenizer
+        that does the same to new text, if the corpus keeps one."""
+        tokenizer, kept = self.tokenizer, self.keeps_tokenizer
+        if not self.encoder and self.options.find_stopwords and self._texts_seen:
+            tokenizer, kept = self._find_stopwords(tokenizer), True
+        if not self.encoder and self.options.bigrams is not None:
+            tokenizer, kept = self._join_bigrams(tokenizer), True
+        return tokenizer if kept else None
 
     def _chosen_words(self) -> Chosen:
         n = len(self.words)
@@ -372,8 +376,8 @@ class Builder:
         self._grow()
         tokens, documents, flags = self._tokens[:n], self._documents[:n], self._flags[:n]
         kept = self._kept_words(tokens, documents)
-        dropped = int((documents > 0)[flags == 0].sum()) - len(kept)
-        return Chosen(kept, tokens, documents, dropped, stopped=int(tokens[flags == 1].sum()))
+        dropped = int((documents > 0)[flags == WANTED_WORD].sum()) - len(kept)
+        return Chosen(kept, tokens, documents, dropped, stopped=int(tokens[flags == STOP_WORD].sum()))
 
     def _nothing_left(self, tokenizer: Tokenizer | None) -> str:
         hint = ""
@@ -405,7 +409,7 @@ class Builder:
         """The words within the limits, by falling frequency, ties by the word."""
         most = math.floor(self.options.max_doc_freq * self.n_documents + 1e-9)
         keep = (tokens >= max(self.options.min_count, 1)) & (documents >= self.options.min_doc_freq)
-        keep &= self._flags[: len(tokens)] == 0
+        keep &= self._flags[: len(tokens)] == WANTED_WORD
         kept = np.flatnonzero(keep & (documents <= most))
         found: NDArray[np.int64] = self.words.ranked(kept, tokens)
         return found
@@ -425,7 +429,7 @@ class Builder:
             at = self.words.find(word)
             return 0 if at == NONE else int(self._tokens[at])
 
-        plain = self._tokens[: len(self.words)][self._flags[: len(self.words)] != 3]
+        plain = self._tokens[: len(self.words)][self._flags[: len(self.words)] != NOISE_WORD]
         self.language = find_language(frequency, int(plain.sum()) + self.stopped)
         if self.language is None:
             return tokenizer
@@ -435,7 +439,7 @@ class Builder:
         else:  # capitals do not matter
             places = (i for i in range(len(self.words)) if tokenizer.is_stopword(self.words.word(i)))
         found = np.array([at for at in places if at != NONE], dtype=np.int64)
-        self._flags[found[self._flags[found] == 0]] = 1
+        self._flags[found[self._flags[found] == WANTED_WORD]] = STOP_WORD
         return tokenizer
 
     def _renumber(self, mapping: NDArray[np.uint32]) -> tuple[container.Spool, container.Spool]:

@@ -73,7 +73,7 @@ def text_batches(texts: Iterable[str], **about: Any) -> Iterator[Batch]:
         for i, text in enumerate(part):
             if not isinstance(text, str):
                 raise InputError(f"texts[{number + i}] is not a string but a {type(text).__name__}")
-        batch.texts = part
+        batch.texts = [text if type(text) is str else str.__str__(text) for text in part]  # NumPy's strings
         number += len(part)
         yield batch
 
@@ -95,8 +95,11 @@ def from_documents(
     like = vocabulary if vocabulary is None else _plain_words(vocabulary, "vocabulary")
     with Builder(None, _build_options(limits, 0), like=like) as builder:
         about: dict[str, Any] = {"ids": ids, "labels": labels, "collections": collections, "times": times}
-        for batch in word_batches(documents, **about, columns=columns):
-            builder.add(batch)
+        try:
+            for batch in word_batches(documents, **about, columns=columns):
+                builder.add(batch)
+        except UnicodeEncodeError as error:
+            raise InputError(f"documents have a word with a lone surrogate: {error.object!r}") from None
         return builder.corpus()
 
 
@@ -154,13 +157,14 @@ def matrix_batches(
             about["ids"] = [field_as_text(name) for name in matrix.index]
         matrix = matrix.to_numpy()
     if scipy.sparse.issparse(matrix):
-        table = scipy.sparse.csr_array(matrix, copy=True)
-        table.sum_duplicates()
+        table = _checked_rows(matrix)
     else:
+        if np.ma.isMaskedArray(matrix) and np.ma.getmaskarray(matrix).any():
+            raise InputError("matrix has masked entries, which are no counts: matrix.filled(0) makes them none")
         dense = np.asarray(matrix)
         if dense.ndim != 2 or dense.dtype.kind not in "iufb":
             raise InputError(f"matrix must be documents × words of numbers, not {dense.dtype} of shape {dense.shape}")
-        table = scipy.sparse.csr_array(dense)
+        table = scipy.sparse.csr_array(_plain_numbers(dense))
     n_documents, n_words = table.shape
     names = [str(i) for i in range(n_words)] if vocabulary is None else list(_plain_words(vocabulary, "vocabulary"))
     if len(names) != n_words:
@@ -181,6 +185,32 @@ def matrix_batches(
             yield batch
 
     return names, batches()
+
+
+def _plain_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers in the machine's own order of bytes, and of no type that SciPy lacks."""
+    native = values.astype(values.dtype.newbyteorder("="), copy=False)
+    return native.astype(np.float64) if native.dtype in (np.float16, np.longdouble) else native
+
+
+def _checked_rows(matrix: Any) -> Any:
+    """A sparse matrix by rows, of its own and without doubles; InputError if its indices lie."""
+    import scipy.sparse
+
+    try:
+        own = matrix.copy()
+        if hasattr(own, "check_format"):
+            own.check_format(full_check=True)
+            low = min((int(part.min()) for part in (own.indices, own.indptr) if len(part)), default=0)
+            if low < 0 or len(own.indices) < own.indptr[-1] or len(own.data) < own.indptr[-1]:
+                raise ValueError(f"an index of {low}")
+    except ValueError as error:
+        raise InputError(f"matrix is not a sparse matrix that fits together: {error}") from None
+    if hasattr(own, "data") and isinstance(own.data, np.ndarray) and own.data.dtype != object:
+        own.data = _plain_numbers(own.data)
+    table = scipy.sparse.csr_array(own)
+    table.sum_duplicates()
+    return table
 
 
 def with_labels(corpus: Corpus, labels: Iterable[Any]) -> Corpus:
@@ -224,7 +254,11 @@ def from_dataframe(
     Without `id` documents are named by the frame's index. A cell of `label` is a label or a list of labels. A
     cell of `text` may also be a list of words. `options` go to `from_texts`.
     """
+    if not (hasattr(frame, "index") and hasattr(frame, "columns") and hasattr(frame, "iloc")):
+        raise InputError(f"a frame of pandas is needed, not a {type(frame).__name__} (frame.to_pandas() makes one)")
     for name in (text, id, label, collection, time, *columns):
+        if name is not None and list(frame.columns).count(name) > 1:
+            raise InputError(f"the frame has {list(frame.columns).count(name)} columns {name!r}")
         if name is not None and name not in frame.columns:
             there = ", ".join(map(str, frame.columns[:12]))
             raise InputError(f"the frame has no column {name!r}; there are: {there}")

@@ -1,6 +1,6 @@
 """Documents from inputs in any format, in batches: what import, and inference on a stream, read.
 
-A format is a module with `read(source, options) -> Iterator[Batch]`; `FORMATS` lists them.
+A format is a module with `read(source, options) -> Iterator[Batch]`; `format_table` lists them.
 """
 
 from __future__ import annotations
@@ -19,26 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.formats.compressed import unpacked_name
+from topicx.corpus.formats.format_table import COUNTS, FORMATS
 from topicx.corpus.formats.input_bytes import Faults, InputSource, codec_of, total_size
 from topicx.errors import InputError, list_first_names
 from topicx.files import container
-
-# name -> (module, what it is)
-FORMATS = {
-    "lines": ("text_lines", "a document a line: name, label, text (MALLET's habit)"),
-    "text": ("text_lines", "a document a line, all of it text"),
-    "dir": ("folder", "a document a file, a folder a label"),
-    "files": ("folder", "a document a file"),
-    "jsonl": ("jsonl", "a JSON object a line"),
-    "csv": ("delimited", "rows with a header, separated by commas"),
-    "tsv": ("delimited", "rows with a header, separated by tabs"),
-    "parquet": ("parquet", "a Parquet table"),
-    "uci": ("uci", "counts as the UCI repository's docword files have them"),
-    "ldac": ("ldac", "counts as Blei's lda-c reads them"),
-    "svmlight": ("svmlight", "counts as features of SVMlight and LIBSVM"),
-    "arff": ("arff", "counts as Weka, Mulan and MEKA have them, with several labels"),
-}
-COUNTS = ("uci", "ldac", "svmlight", "arff")
 
 
 @dataclass

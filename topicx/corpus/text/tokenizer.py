@@ -40,6 +40,8 @@ from topicx.files.file_kinds import LONGEST
 NONE = np.uint32(0xFFFFFFFF)
 """The id of a word that a fixed vocabulary does not have."""
 
+WANTED_WORD, STOP_WORD, UNKNOWN_WORD, NOISE_WORD = range(4)
+"""What the flag of a word says to the kernels (`_kernels.text.word_ids`)."""
 NO_NUMBERS = np.zeros(0, dtype=np.uint32)
 """What stands for the numbers of words that are their ids."""
 
@@ -376,14 +378,14 @@ class Encoder:
         if tokenizer.drops_noise:
             self.words.leave_out(tokenizer.min_length, not tokenizer.keep_numbers)
         self.words.freeze()
-        self.flags = np.full(len(self.words), 2, dtype=np.uint8)
-        self.flags[: self.n_words] = 0
-        self.flags[known:] = 1
+        self.flags = np.full(len(self.words), UNKNOWN_WORD, dtype=np.uint8)
+        self.flags[: self.n_words] = WANTED_WORD
+        self.flags[known:] = STOP_WORD
         if self.words.noise >= 0:
-            self.flags[self.words.noise] = 3
+            self.flags[self.words.noise] = NOISE_WORD
         if tokenizer.stopwords:
             stop = [i for i in range(known) if tokenizer.is_stopword(self.words.word(i))]
-            self.flags[stop] = 1
+            self.flags[stop] = STOP_WORD
         self.tokens = np.zeros(len(self.words), dtype=np.int64)
         self.documents = np.zeros(len(self.words), dtype=np.int64)
         self._last = np.full(len(self.words), -1, dtype=np.int64)

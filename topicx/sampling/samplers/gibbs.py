@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx._kernels.gibbs import cell as kernel
+from topicx._kernels.gibbs import cell as cell_kernel
 from topicx._kernels.gibbs import rows
 from topicx.engines.threads import Engine
 from topicx.files.schema import Array, require_consistent
@@ -124,7 +124,7 @@ class Gibbs(Method):
         number = cell.shard * schedule.partitions + cell.block
         totals = self.totals.copy()
         changed = self._sweeper(maximise)(
-            kernel.Cell(**self._arrays(), totals=totals, **self._asked(number, maximise)),
+            cell_kernel.Cell(**self._arrays(), totals=totals, **self._asked(number, maximise)),
             schedule.active(cell.shard, share),
             cell.block,
             random_streams.stream_key(options.seed, options.chain, random_streams.CELL, step, number),
