@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import click
 
-from topicx.cli.common import Function, Number, option
+from topicx import model_registry
+from topicx.cli.common import Function, Number, option, stack_options
 from topicx.declare import Declared, declared_options
 from topicx.errors import InputError
 
@@ -34,6 +35,41 @@ class Grouped(click.Command):
 
 REST = ("Options", "Other options")
 """The heading of options that none names: alone, and after others."""
+
+
+class ModelName(click.Choice[str]):
+    """The name of a model: one of ours, or that of another package."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in self.choices:
+            return super().convert(value, param, ctx)
+        return click.Choice([*self.choices, *model_registry.outside_models()]).convert(value, param, ctx)
+
+
+def told_summary(name: str) -> str:
+    """A line on a model, or why there is none."""
+    try:
+        return model_registry.find_definition(name).summary
+    except InputError as error:
+        return str(error)
+
+
+def values_given(option: str, arguments: Sequence[str]) -> list[str]:
+    """The values that an option of one value has on a command line, before anything is checked."""
+    pairs = zip(arguments, [*arguments[1:], ""])
+    after = [following for word, following in pairs if word == option]
+    return after + [word.partition("=")[2] for word in arguments if word.startswith(f"{option}=")]
+
+
+def own_parameters(owns: Mapping[str, type], known: Collection[str | None]) -> list[click.Parameter]:
+    """The options that models have of their own, but for those that are known already."""
+
+    def nothing() -> None:
+        pass
+
+    stack_options(*of_models(owns))(nothing)
+    found: list[click.Parameter] = list(reversed(getattr(nothing, "__click_params__", [])))
+    return [one for one in found if one.name not in known]
 
 
 class Headed(click.Option):

@@ -42,7 +42,7 @@ ESTIMATOR = click.Choice(["cgs", "cgsp"])
 @option("--output", "-o", required=True, metavar="MODEL", help="The model file to write.", show_default=False)
 @option(
     "--doc-topics", default=None, metavar="FILE", show_default=False,
-    help="Also write θ of every document, as infer does: tsv, csv, jsonl, npz or parquet, by the name.",
+    help="Also write θ of every document, as infer does: tsv, csv, jsonl, npz, parquet or feather, by the name.",
 )  # fmt: skip
 @metadata
 @option("--doc-topics-threshold", type=Number(0, 1), default=0.0, help="Show a document's topics from this share on.")

@@ -54,7 +54,7 @@ chain = stack_options(
 
 output_options = stack_options(
     option("--output", "-o", default="-", metavar="FILE", help="Where θ goes; - is standard output."),
-    option("--format", "format_", type=click.Choice(["tsv", "csv", "jsonl", "npz", "parquet"]), default=None,
+    option("--format", "format_", type=click.Choice(["tsv", "csv", "jsonl", "npz", "parquet", "feather"]), default=None,
            show_default="by the output's ending; else tsv", help="Format of the output."),
     option("--threshold", type=Number(0, 1), default=0, help="Write only shares from this on (0: all of them)."),
     option("--top", type=click.IntRange(0), default=0, help="Write only the largest shares of a document (0: all)."),

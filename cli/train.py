@@ -37,10 +37,12 @@ if TYPE_CHECKING:
 
 OWN = {name: models.find_definition(name).Own for name in models.model_names()}
 """The options that each model has of its own."""
+OF_OTHERS = "topicx.models"
+"""Where a call's context keeps the own options of another package's model."""
 
 model_options = stack_options(
     option(
-        "--model", type=click.Choice(models.model_names()), default="lda",
+        "--model", type=declared.ModelName(models.model_names()), default="lda",
         help="What is learnt: "
         + "; ".join(f"{name}: {models.find_definition(name).summary}" for name in models.model_names()) + ".",
     ),
@@ -82,7 +84,31 @@ HEADINGS = {
 """Headings of the help."""
 
 
-@click.command(cls=declared.Grouped, headings=HEADINGS)
+class TrainCommand(declared.Grouped):
+    """`topicx train`: where a model of another package is named, the options that it has of its own are there, too."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *ctx.meta.get(OF_OTHERS, ((), ()))[1]]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        name = next((value for value in declared.values_given("--model", args) if value not in OWN), None)
+        if name is not None and models.is_known_model(name):
+            try:
+                own = models.find_definition(name).Own
+            except InputError as error:
+                raise click.UsageError(str(error), ctx) from None
+            known = {one.name for one in self.params}
+            ctx.meta[OF_OTHERS] = {name: own}, declared.own_parameters({name: own}, known)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        if models.outside_models():
+            with formatter.section("Models of other packages (--model NAME --help shows their options)"):
+                formatter.write_dl([(name, declared.told_summary(name)) for name in models.outside_models()])
+
+
+@click.command(cls=TrainCommand, headings=HEADINGS)
 @click.argument("corpus", required=False)
 @option("--output", "-o", required=True, metavar="MODEL", help="The model file to write.", show_default=False)
 @model_options
@@ -105,7 +131,7 @@ HEADINGS = {
     "--doc-topics",
     default=None,
     metavar="FILE",
-    help="Also write θ of every document (tsv, csv, jsonl, npz or parquet, by the name).",
+    help="Also write θ of every document (tsv, csv, jsonl, npz, parquet or feather, by the name).",
 )
 @option("--join-chunks", is_flag=True, show_default=False,
         help="--doc-topics: one row for each text that import --chunk has cut up, by its chunks' lengths.")  # fmt: skip
@@ -301,7 +327,8 @@ def _new_run(source: Beginning, number: int, engine: Any, log: Log) -> Run:
     settings, given, tried = dict(source.settings), source.given, source.tried
     seed_words, word_prior = settings.pop("seed_words"), settings.pop("word_prior")
     seed_weight = settings.pop("seed_weight")
-    settings["own"] = declared.take_own_options(OWN, settings, given)
+    owns = OWN | {settings["model"]: models.find_definition(settings["model"]).Own}
+    settings["own"] = declared.take_own_options(owns, settings, given)
     if source.init_state:
         run = _from_state(source.corpus, source.init_state, number, settings, given, engine, log)
     else:

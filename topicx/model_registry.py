@@ -1,8 +1,13 @@
-"""Which models there are: a line each. The definition is imported when it is asked for, so that any layer may ask."""
+"""Which models there are: a line each. The definition is imported when it is asked for, so that any layer may ask.
+
+Other packages add models by entry points of the group `topicx.models` (name = "module:class"). They are looked up only
+for names that are not ours, and for the list in `topicx train --help`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -27,17 +32,43 @@ HOMES: dict[str, str] = {
     "medlda": "topicx.models.medlda:MedldaDefinition",
 }
 """Home of each model: name → module:class."""
+GROUP = "topicx.models"
+"""The entry points of other packages' models."""
 
 
 def model_names() -> list[str]:
+    """The names of our own models."""
     return list(HOMES)
+
+
+@cache
+def outside_models() -> dict[str, str]:
+    """The models of other packages that are installed, by name; no name of ours is theirs."""
+    from importlib.metadata import entry_points
+
+    return {found.name: found.value for found in entry_points(group=GROUP) if found.name not in HOMES}
+
+
+def is_known_model(name: str) -> bool:
+    """Whether there is such a model."""
+    return name in HOMES or name in outside_models()
 
 
 def find_definition(name: str) -> type[Definition]:
     """The definition of this name, or InputError listing the names."""
-    if name not in HOMES:
-        raise InputError(f"there is no model {name!r}; choose one of {', '.join(HOMES)}")
-    module, _, found = HOMES[name].partition(":")
+    if not is_known_model(name):
+        raise InputError(f"there is no model {name!r}; choose one of {', '.join((*HOMES, *outside_models()))}")
+    if name in HOMES:
+        return _imported(HOMES[name])
+    home = outside_models()[name]
+    try:
+        return _imported(home)
+    except Exception as error:  # whatever the other package does
+        raise InputError(f"the model {name} is {home}, which can't be imported: {error!s:.200}") from error
+
+
+def _imported(home: str) -> type[Definition]:
+    module, _, found = home.partition(":")
     definition: type[Definition] = getattr(import_module(module), found)
     return definition
 
@@ -63,7 +94,7 @@ def of_meta(meta: Mapping[str, Any]) -> Definition:
 
 def side_arrays(name: str, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
     """What the side arrays of a state (or, finished, of a model) must be; of a model that a later version has, any."""
-    if name not in HOMES:
+    if not is_known_model(name):
         return ()
     definition = find_definition(name)
     return definition.side_arrays(of_meta(dict(meta) | {"model": name}).own, meta, finished)

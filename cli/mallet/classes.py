@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from topicx.cli.common import check_outputs
+from topicx.cli.mallet.regression import LOADER, load_regression, train_regression
 from topicx.errors import InputError
 from topicx.files.container import atomic_output
 from topicx.interop import read_state
@@ -77,6 +78,7 @@ RUNS = {
     "run FeatureCountTool": frequencies,
     "run StateToInstances": from_state,
     "run Replacer": replace_words,
+    "run DMRTopicModel": train_regression,
 }
 """By the name of the table."""
 
@@ -89,6 +91,9 @@ def run_class(arguments: Sequence[str], run_command: Callable[[Parsed], None]) -
     if name == PRINTER:
         print_instances(rest)
         return
+    if name == LOADER:
+        load_regression(rest)
+        return
     for command in (*PROGRAMS, *COMMANDS.values()):
         if command.owner == name:
             parsed = parse_arguments(command, rest)
@@ -97,5 +102,5 @@ def run_class(arguments: Sequence[str], run_command: Callable[[Parsed], None]) -
             else:
                 RUNS.get(command.name, run_command)(parsed)
             return
-    known = sorted({PRINTER, *(command.owner for command in (*PROGRAMS, *COMMANDS.values()))})
+    known = sorted({PRINTER, LOADER, *(command.owner for command in (*PROGRAMS, *COMMANDS.values()))})
     raise InputError(f"mallet run: {name} is a Java class, which topicx has nothing for; it has {', '.join(known)}")

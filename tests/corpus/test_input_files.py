@@ -364,3 +364,10 @@ def test_commands_that_want_a_corpus_say_how_texts_become_one(
     status, out, err = run(*call.format(what).split())
     assert status == 2 and "'topicx import' makes a corpus of" in err and len(err.splitlines()) == 1, err
     assert not out and not Path("x").exists()
+
+
+def test_a_text_without_a_head_stays_whole(run: Run) -> None:  # noqa: F811
+    write("d/1", "From: someone\n\nthe body")
+    write("d/2", "no blank line\nin this one")
+    assert run("import", "d", "--skip-header", "-o", "c")[0] == 0
+    assert words_of(corpus_of()) == [["the", "body"], ["no", "blank", "line", "in", "this", "one"]]

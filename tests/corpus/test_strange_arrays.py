@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from topicx import LDA, Corpus, LabeledLDA, MedLDA
+from topicx.cli import main
 from topicx.errors import InputError
 
 COUNTS = np.array([[1, 0, 2], [0, 3, 1]])
@@ -100,3 +102,22 @@ def test_labels_beside_the_documents() -> None:
     assert len(heard) == 4
     with pytest.raises(InputError, match="labels has 3 values"):
         MedLDA(2, iterations=4, verbose=False).fit(texts, ["a", "b", "c"])
+
+
+def test_theta_for_r(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Feather has what Parquet has; R's own formats are refused, with what R reads."""
+    feather = pytest.importorskip("pyarrow.feather")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    corpus = Corpus.from_texts(["some cats", "dogs sat"], labels=["x", "y"])
+    LDA(2, iterations=2, verbose=False).fit(corpus).model.save(tmp_path / "m")
+    corpus.save(tmp_path / "c")
+    for further in ([], ["--top", "1"]):
+        for ending in ("feather", "parquet"):
+            with pytest.raises(SystemExit) as stop:
+                main(["infer", str(tmp_path / "m"), str(tmp_path / "c"), "-o", str(tmp_path / f"t.{ending}"), *further])
+            assert not stop.value.code
+        read = feather.read_table(tmp_path / "t.feather"), parquet.read_table(tmp_path / "t.parquet")
+        assert read[0].num_rows == 2 and read[0].to_pydict() == read[1].to_pydict()
+    with pytest.raises(SystemExit) as stop:
+        main(["infer", str(tmp_path / "m"), str(tmp_path / "c"), "-o", str(tmp_path / "t.rds")])
+    assert stop.value.code == 2 and "feather is read by arrow::read_feather()" in capfd.readouterr().err

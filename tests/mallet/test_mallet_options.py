@@ -14,6 +14,10 @@ from topicx.mallet.command_tables import COMMANDS, PROGRAMS
 from topicx.mallet.option_language import Command
 
 TRAIN = "--num-topics 3 --num-iterations 30 --random-seed 4"
+REGRESSION = (
+    "--input f.mallet --num-topics 2 --num-iterations 12 --random-seed 4 --optimize-interval 4 --optimize-burn-in 4 "
+    "--show-topics-interval 0"
+)
 
 # command -> a call of it.
 CALLS = {
@@ -31,6 +35,7 @@ CALLS = {
     "run FeatureCountTool": "--input a.mallet",
     "run StateToInstances": "--input state.gz --output new.mallet",
     "run Replacer": "--input tabs.txt --output out.txt",
+    "run DMRTopicModel": REGRESSION,
 }
 
 # command -> option -> what is added to the call, and so has to show. A list: the call is another one, too.
@@ -100,6 +105,13 @@ EFFECTS: dict[str, dict[str, str | tuple[str, str]]] = {
     },
 }  # fmt: skip
 EFFECTS["split"] = EFFECTS["prune"]
+EFFECTS["run DMRTopicModel"] = {
+    "input": "f2.mallet", "output-params": "other", "output-topic-keys": "keys", "output-state": "s",
+    "output-doc-topics": "dt", "output-model": "m", "doc-topics-threshold": ("--output-doc-topics dt", "0.3"),
+    "doc-topics-max": ("--output-doc-topics dt --doc-topics-threshold 0.0001", "1"), "num-topics": "3",
+    "num-iterations": "9", "random-seed": "5", "num-top-words": ("--output-topic-keys keys", "2"),
+    "show-topics-interval": "4", "optimize-interval": "3", "optimize-burn-in": "2", "num-threads": "2",
+}  # fmt: skip
 EFFECTS["import-dir"] = {
     name: value for name, value in EFFECTS["import-file"].items()
     if name not in ("line-regex", "name", "label", "data", "label-as-features")
@@ -118,6 +130,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_texts(place)
     (place / "tabs2.txt").write_text("n\tl\tother words\n")
     (place / "config").write_text("unknown = 1\n")
+    subjects = ("moon star planet star", "bank money loan money", "star comet moon planet")
+    (place / "words").write_text("\n".join(subjects * 8) + "\n")
+    (place / "features").write_text("sky weight=2\nshop\nsky\n" * 8)
+    (place / "others").write_text("sky\nshop\nshop weight=3\n" * 8)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         patch.setenv("SOURCE_DATE_EPOCH", "0")
@@ -126,6 +142,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run("import-file --input a.txt --output v.mallet --preserve-case")
         run("import-dir --input dir/sky dir/money --output d.mallet")
         run("prune --input a.mallet --output hidden.mallet --hide-targets")
+        run("run cc.mallet.topics.tui.DMRLoader words features f.mallet")
+        run("run cc.mallet.topics.tui.DMRLoader words others f2.mallet")
         run(f"train-topics --input a.mallet {TRAIN} --output-model model --output-state state.gz --inferencer-filename "
             "inf --evaluator-filename ev")  # fmt: skip
         run(f"train-topics --input b.mallet {TRAIN} --output-state state2.gz --inferencer-filename inf2")

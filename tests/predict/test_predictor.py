@@ -18,6 +18,7 @@ from tests.predict.test_inference import make_model
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.text.tokenizer import Encoder, Tokenizer
 from topicx.errors import InputError
+from topicx.estimate.topic_edits import edit_topics
 from topicx.model import Model
 from topicx.predict.inference import infer
 from topicx.strings import Strings
@@ -92,6 +93,19 @@ def test_it_holds_no_model_in_memory_and_no_file(model: Model) -> None:
         assert watched() is None
     finally:
         gc.enable()
+
+
+def test_hidden_topics_and_names_are_those_of_the_command_line(model: Model) -> None:
+    pytest.importorskip("pandas")
+    whole = model.infer(["w001 w002 w003"]).theta
+    best = int(whole[0].argmax())
+    edited = edit_topics(model, names={1: "money"}, hide=[best])
+    found = edited.infer(["w001 w002 w003"])
+    assert found.theta[0, best] == 0 and found.main_topic[0] != best
+    assert np.array_equal(np.delete(found.theta, best, 1), np.delete(whole, best, 1))
+    assert np.array_equal(edited.predictor().one("w001 w002 w003").theta, found.theta)
+    assert {"money", "topic_0"} <= set(found.to_dataframe().columns)
+    assert {"topic_0", "topic_1"} <= set(model.infer(["w001"]).to_dataframe().columns)
 
 
 def test_a_group_that_is_not_there_is_refused_at_once(model: Model) -> None:

@@ -221,7 +221,7 @@ def test_predictions_go_into_the_table() -> None:
     model = MedLDA(topics=4, iterations=5, threads=1).fit(corpus.with_labels(names)).model
     frame = model.infer([text.text for text in embedded_texts()][:5]).to_dataframe()
     assert isinstance(frame, pandas.DataFrame) and len(frame) == 5
-    assert {"id", "main_topic", "share", "topic0", "topic3"} | set(frame.columns) == set(frame.columns)
+    assert {"id", "main_topic", "share", "topic_0", "topic_3"} | set(frame.columns) == set(frame.columns)
     assert {"class", "score"} <= set(frame.columns)
 
 

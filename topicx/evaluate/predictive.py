@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
+from topicx.estimate import theta_rows
 from topicx.state import State
-from topicx.strings import take_rows
 
 __all__ = ["Predictive"]
 
@@ -54,7 +54,7 @@ class Predictive:
         phi = dense_rows(state.word_topics(), state.n_topics) + state.beta[:, None]
         phi /= phi.sum(axis=0)
         scored = np.flatnonzero(rest.lengths)
-        theta = document_rows(state, scored)
+        theta = np.concatenate([rows[rest.lengths[at : at + len(rows)] > 0] for at, rows in theta_rows(state, "cgs")])
         place = np.zeros(rest.n_documents, np.int64)
         place[scored] = np.arange(len(scored))
         for begin in range(0, rest.n_tokens, CHUNK):
@@ -72,16 +72,6 @@ class Predictive:
     @property
     def perplexity(self) -> float:
         return math.exp(-self.log_likelihood / self.rest.n_tokens)
-
-
-def document_rows(state: State, documents: NDArray[np.int64]) -> NDArray[np.float64]:
-    """θ of these documents (eq. 98 with γπ_jk, eq. 100)."""
-    indptr, topics, counts = state.document_topics()
-    rows = take_rows(topics, indptr, documents), take_rows(counts / state.paths, indptr, documents)
-    groups = state.groups[documents] if len(state.groups) else np.zeros(len(documents), np.int64)
-    theta = dense_rows((rows[0][1], rows[0][0], rows[1][0]), state.n_topics) + state.alpha[groups]
-    result: NDArray[np.float64] = theta / theta.sum(axis=1, keepdims=True)
-    return result
 
 
 def dense_rows(

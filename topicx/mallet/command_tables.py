@@ -210,6 +210,26 @@ PROGRAMS = (
         Option("label", "integer", 2, "The group of the label; 0: there is none.", low=0),
         Option("data", "integer", 3, "The group of the text.", low=1),
     )),
+    Command("run DMRTopicModel", "cc.mallet.topics.DMRTopicModel", "find topics whose priors depend on features", (
+        file_option("input", "The instances, made by cc.mallet.topics.tui.DMRLoader."),
+        file_option("output-params", "The coefficients: the default and all features of each topic.", "parameters.tsv"),
+        file_option("output-topic-keys", "The top words of each topic."),
+        file_option("output-state", "Every token's topic."),
+        file_option("output-doc-topics", "The topics of each document."),
+        file_option("output-model", "The model, a file for topicx infer."),
+        Option("doc-topics-threshold", "decimal", 0.0, "Shares below it are left out of --output-doc-topics."),
+        Option("doc-topics-max", "integer", -1, "Topics a document in --output-doc-topics (-1: all)."),
+        Option("num-topics", "integer", 10, "The number of topics.", low=1),
+        Option("num-threads", "integer", 1, "Threads; the result is the same with any.", low=1),
+        Option("num-iterations", "integer", 1000, "Sweeps.", low=0),
+        Option("random-seed", "integer", 0, "The seed; 0: one is drawn, and said."),
+        Option("num-top-words", "integer", 20, "Words a topic in --output-topic-keys.", low=0),
+        Option("show-topics-interval", "integer", 50, "Sweeps between looks at the topics (0: none).", low=0),
+        Option("optimize-interval", "integer", 20, "Sweeps between fits of the coefficients (0: none).", low=0),
+        Option("optimize-burn-in", "integer", 20, "Sweeps before the first fit.", low=0),
+        *inert_options("decimal", "MALLET begins with 0.1 a topic whatever is said", alpha=50.0),
+        *inert_options("decimal", "MALLET has 0.01 whatever is said", beta=0.01),
+    )),
 )  # fmt: skip
 PRINTER = "cc.mallet.util.InstanceListPrinter"
 

@@ -171,13 +171,13 @@ def texts_of_lines(parsed: Parsed, path: str, encoding: str = "utf-8") -> Iterat
             [match.group(data) or "" for match in matches],
         )
         if labels is not None and parsed.values.get("label-as-features"):
-            batch.features = [_parse_features(one, f"{path}:{first + at}") for at, one in enumerate(labels)]
+            batch.features = [parse_features(one, f"{path}:{first + at}") for at, one in enumerate(labels)]
         else:
             batch.labels = labels
         yield batch
 
 
-def _parse_features(label: str, where: str) -> list[tuple[str, float]]:
+def parse_features(label: str, where: str) -> list[tuple[str, float]]:
     """`feature other=0.5`: 1 where no number is given."""
     found = []
     for part in re.split(r",?\s+", label):

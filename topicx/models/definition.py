@@ -1,6 +1,7 @@
 """What a model is: a value that says what it takes from the corpus, what it begins with, what happens between sweeps,
 and what it leaves and predicts. The chain, the files, the command line and the Python classes learn of a model here.
-A new one is a file of this package with a subclass of `Definition`, and a line in `topicx.model_registry`.
+A new one is a file of this package with a subclass of `Definition`, and a line in `topicx.model_registry`; other
+packages bring theirs by an entry point (`topicx.model_registry.GROUP`).
 """
 
 from __future__ import annotations

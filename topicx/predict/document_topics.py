@@ -13,6 +13,7 @@ from topicx.errors import InputError
 from topicx.model import Model
 from topicx.predict.documents import source_of
 from topicx.predict.inference import Inference
+from topicx.predict.predictor import shown_shares
 
 if TYPE_CHECKING:
     import pandas
@@ -24,13 +25,16 @@ class DocumentTopics:
 
     ids: list[str]
     theta: NDArray[np.float32]
-    """Documents × topics; each row sums to 1."""
+    """Documents × topics; each row sums to 1, but for what topics have that are hidden: theirs is 0."""
     unknown: NDArray[np.int64]
     """Tokens of each document whose word the model does not have (but for words that are left out of every text)."""
     predicted: dict[str, list[Any]] = field(default_factory=dict)
     """What the model predicts beside topics (class, score, value …), a value a document."""
     metadata: dict[str, list[Any]] = field(default_factory=dict)
     """What the documents carry (label, collection, time, further columns), a value a document."""
+
+    topic_names: list[str] = field(default_factory=list)
+    """What the topics are called (`Model.called`); empty: by their numbers."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -59,7 +63,8 @@ class DocumentTopics:
 
         columns: dict[str, Any] = {"id": self.ids, "main_topic": self.main_topic, "share": self.theta.max(axis=1)}
         columns |= self.predicted
-        columns |= {f"topic{k}": self.theta[:, k] for k in range(self.theta.shape[1])}
+        called = self.topic_names or [f"topic_{k}" for k in range(self.theta.shape[1])]
+        columns |= {name: self.theta[:, k] for k, name in enumerate(called)}
         carried = {name: values for name, values in self.metadata.items() if name not in columns}
         return pandas.DataFrame({"id": columns.pop("id"), **carried, **columns})
 
@@ -72,12 +77,12 @@ def theta_of(model: Model, documents: Any, *, text: str = "text", **sampling: An
     number = source.n_documents or 0
     found = DocumentTopics(
         [], np.zeros((number, model.n_topics), np.float32), np.zeros(number, np.int64),
-        {name: [] for name in names}, {name: [] for name in carried},
+        {name: [] for name in names}, {name: [] for name in carried}, model.called,
     )  # fmt: skip
     for read in inference.stream(inference.documents(source, carried)):
         part, begin = read.documents, len(found.ids)
         end = begin + len(part)
-        found.theta[begin:end], found.unknown[begin:end] = read.theta, part.unknown
+        found.theta[begin:end], found.unknown[begin:end] = shown_shares(model, read.theta), part.unknown
         for name, column in zip(names, inference.reader.predict(read), strict=True):
             found.predicted[name] += list(column)
         for name in carried:

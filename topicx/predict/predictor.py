@@ -146,7 +146,8 @@ class Predictor:
         self.reader.room(1)
         read = self.run(Documents(_ALONE, words, offsets, unknown))
         values = zip(self.reader.columns(), self.reader.predict(read), strict=True)
-        return DocumentTopics(["0"], read.theta, unknown, {name: list(column) for name, column in values})
+        predicted = {name: list(column) for name, column in values}
+        return DocumentTopics(["0"], shown_shares(self.model, read.theta), unknown, predicted, {}, self.model.called)
 
     def run(self, documents: Documents) -> Read:
         """One batch, on this thread."""
@@ -163,6 +164,11 @@ class Predictor:
         most = most_documents(self.reader)
         pieces = (piece for batch in batches for piece in _pieces_of_documents(batch, tokens, most))
         yield from self.engine.stream(self.run, pieces)
+
+
+def shown_shares(model: Model, theta: NDArray[np.float32]) -> NDArray[np.float32]:
+    """θ without what topics have that are not to be shown."""
+    return theta * model.shown.astype(np.float32) if len(model.hidden) else theta
 
 
 def most_documents(reader: Reader) -> int:

@@ -44,8 +44,11 @@ class ThetaTable:
 
 def read_theta(path: str, called: Sequence[str]) -> ThetaTable:
     """The table of this file, whose topics are these (their names; a number is known as topic_k, or as it is)."""
+    format = format_of(path, None)
+    if format == "feather":
+        raise InputError(f"{path}: a table of topics is read from parquet, not from feather")
     read = {"tsv": _read_tsv, "csv": _read_csv, "jsonl": _read_jsonl, "npz": _read_npz, "parquet": _read_parquet}[
-        format_of(path, None)
+        format
     ]
     topics = Topics(path, called)
     try:

@@ -1,4 +1,4 @@
-"""θ of documents as files: tsv, csv, jsonl, npz and parquet, written batch by batch, so that memory stays bounded.
+"""θ of documents as files (tsv, csv, jsonl, npz, parquet, feather), written batch by batch: memory stays bounded.
 
 Dense output has all K shares of a document; with a threshold or a number of topics at most, only the largest, in
 falling order (ties by topic number). Shares in text have seven decimals.
@@ -28,7 +28,7 @@ Values = Sequence[Sequence[Any]]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
-FORMATS = ("tsv", "csv", "jsonl", "npz", "parquet")
+FORMATS = ("tsv", "csv", "jsonl", "npz", "parquet", "feather")
 _ENDINGS = {
     ".tsv": "tsv",
     ".txt": "tsv",
@@ -37,6 +37,8 @@ _ENDINGS = {
     ".ndjson": "jsonl",
     ".npz": "npz",
     ".parquet": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
 }
 
 
@@ -47,6 +49,9 @@ def format_of(path: str, chosen: str | None) -> str:
             raise InputError(f"format: {chosen!r} is not one of {', '.join(FORMATS)}")
         return chosen
     ending = Path(path.removesuffix(".gz")).suffix.lower()
+    if ending in (".rds", ".rdata"):
+        read = "feather is read by arrow::read_feather(), csv by read.csv()"
+        raise InputError(f"{path}: θ is not written in R's own formats: {read}")
     if ending in (".json", ".xlsx"):
         raise InputError(f"{path}: θ is written as {', '.join(FORMATS)}, by the name's ending, not as {ending[1:]}")
     return _ENDINGS.get(ending, "tsv")
@@ -92,12 +97,12 @@ def open_theta_writer(
     add(ids, tokens, unknown, theta, values), with a sequence a column, in which None is an empty cell. `names` stand
     for the topics' numbers, and `key` is what the largest shares are called.
     """
-    make: type[Any] = {"tsv": _Tsv, "csv": _Csv, "jsonl": _Jsonl, "npz": _Npz, "parquet": _Parquet}[format]
-    if format == "parquet":
+    make: type[Any] = WRITERS[format]
+    if format in ("parquet", "feather"):
         try:
             import pyarrow.parquet  # noqa: F401
         except ImportError:
-            raise InputError("--format parquet needs pyarrow: pip install 'topicx[parquet]'") from None
+            raise InputError(f"--format {format} needs pyarrow: pip install 'topicx[parquet]'") from None
     selection.names, selection.key = list(names), key
     with (
         container.atomic_output(path) as stream,
@@ -253,7 +258,6 @@ class _Jsonl(_Tsv):
 class _Parquet:
     def __init__(self, stream: IO[bytes], topics: int, selection: Selection, columns: Mapping[str, type]) -> None:
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         self.pa, self.topics, self.selection = pa, topics, selection
         shares: list[tuple[str, Any]] = [("theta", pa.list_(pa.float32(), topics))]
@@ -265,7 +269,12 @@ class _Parquet:
         self.schema = pa.schema(
             [("id", pa.string()), ("tokens", pa.int64()), ("unknown", pa.int64()), *self.further, *shares]
         )
-        self.out = pq.ParquetWriter(stream, self.schema)
+        self.out = self.open_table(stream)
+
+    def open_table(self, stream: IO[bytes]) -> Any:
+        import pyarrow.parquet as pq
+
+        return pq.ParquetWriter(stream, self.schema)
 
     def add(self, ids: Strings, tokens: Integers, unknown: Integers, theta: Floats, values: Values = ()) -> None:
         pa = self.pa
@@ -290,6 +299,15 @@ class _Parquet:
         self.out.close()
 
     def close(self) -> None: ...
+
+
+class _Feather(_Parquet):
+    """The same table as an Arrow file, which is what Feather is (version 2)."""
+
+    def open_table(self, stream: IO[bytes]) -> Any:
+        import pyarrow.feather  # noqa: F401
+
+        return self.pa.ipc.new_file(stream, self.schema)
 
 
 class _Npz:
@@ -413,3 +431,6 @@ def share_digits(theta: NDArray[np.float32], mark: str = "\t") -> NDArray[np.uin
 
 def _printable_name(name: str) -> str:
     return name if name.isprintable() else one_line(" ".join(name.split()))
+
+
+WRITERS = {"tsv": _Tsv, "csv": _Csv, "jsonl": _Jsonl, "npz": _Npz, "parquet": _Parquet, "feather": _Feather}

@@ -105,7 +105,7 @@ def _read_text_pieces(source: InputSource, options: ReadOptions) -> Iterator[tup
 def _clean_text_piece(text: str, source: InputSource, options: ReadOptions, first: bool, whole: bool) -> str | None:
     if first and options.skip_header:
         found = _HEADER_END.search(text)
-        text = text[found.end() :] if found else ""
+        text = text[found.end() :] if found else text  # without a blank line there is no head
     cleaned = options.faults.clean(text, source.shown) if options.faults.policy != "stop" else text
     if cleaned is None and not whole:
         return text.replace("\0", " ").replace("\udfff", "\ufffd")
