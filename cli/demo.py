@@ -23,6 +23,11 @@ STEPS = (
         "--doc-topics texts.topics.tsv",
     ),
     ("Read it: each topic's share, words, and most typical texts.", "topics texts.model -n 12 -d 2"),
+    (
+        "Show it to others: one page that opens in any browser.",
+        "report texts.model --state texts.state --by time --by collection --bins year --snippets full "
+        "--title Demo -o texts.html",
+    ),
 )
 """What happens, and the command that does it; the commands run in the demo's folder."""
 
@@ -50,7 +55,9 @@ def command(output: str, threads: int, quiet: bool) -> None:
         cli.main(step_arguments(line, folder, threads, quiet), prog_name="topicx", standalone_mode=False)
     called = "topicx" if shutil.which("topicx") else sys.argv[0]  # .venv/bin/topicx, after `make demo`
     print_note(
-        f"\nThe files are in {output}/. Go on with, for example:\n"
+        f"\nThe report: open {output}/texts.html in a browser (double-click it, or: "
+        f"{'open' if sys.platform == 'darwin' else 'xdg-open'} {output}/texts.html).\n"
+        f"The files are in {output}/. Go on with, for example:\n"
         f"  {called} topics {output}/texts.model --by time --corpus {output}/texts.corpus\n"
         f"  {called} evaluate {output}/texts.model {output}/texts.corpus --method coherence\n"
         f"  {called} estimate {output}/texts.state -o {output}/better.model\n"

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from topicx.state import State
 
 CORPUS = ("lines", "jsonl", "parquet", "uci", "ldac", "svmlight")
-TOKENS = ("mallet-state", "mallet-doc-topics", "mallet-topic-docs", "mallet-topic-phrase-report", "warplda")
+TOKENS = (
+    "mallet-state", "mallet-doc-topics", "mallet-topic-docs", "mallet-topic-phrase-report", "warplda", "dfr-browser2",
+)  # fmt: skip
 """The formats that a model alone cannot give."""
 
 
@@ -36,7 +38,13 @@ USES = {
     "phi": (*MODEL, "pyldavis"),
     "doc_topics_threshold": ("mallet-doc-topics",),
     "doc_topics_max": ("mallet-doc-topics",),
-    "words": ("mallet-topic-keys", "mallet-diagnostics", "mallet-topic-report", "mallet-topic-phrase-report"),
+    "words": (
+        "mallet-topic-keys",
+        "mallet-diagnostics",
+        "mallet-topic-report",
+        "mallet-topic-phrase-report",
+        "dfr-browser2",
+    ),
     "documents": ("mallet-topic-docs",),
     "path": STATE,
     "threads": (*STATE, *MODEL),
@@ -52,7 +60,8 @@ USES = {
     help="What to write.",
 )  # fmt: skip
 @option("--output", "-o", required=True, metavar="FILE", show_default=False,
-        help="The file to write; - is standard output. For warplda: the prefix of three files.")  # fmt: skip
+        help="The file to write; - is standard output. warplda: the prefix of three files; dfr-browser2: a folder."
+        )  # fmt: skip
 @option("--state", "state_path", default=None, metavar="STATE", show_default=False,
         help="The state that goes with a model (mallet-diagnostics, pyldavis).")  # fmt: skip
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default="cgs",
@@ -80,7 +89,7 @@ def command(
     \b
     A corpus: lines, jsonl, parquet, uci, ldac, svmlight (what 'topicx import' reads again).
     A state:  mallet-state, mallet-doc-topics, mallet-topic-docs, mallet-topic-phrase-report, warplda,
-              pyldavis, and all that a model gives.
+              pyldavis, dfr-browser2 (a folder), and all that a model gives.
     A model:  mallet-topic-keys, mallet-topic-report, mallet-topic-word-weights, mallet-word-topic-counts;
               with --state mallet-diagnostics and pyldavis.
 
@@ -93,9 +102,10 @@ def command(
     if doc_topics_threshold >= 1:
         raise InputError("--doc-topics-threshold: 1 would leave nothing; it must be below 1")
     check_fit(context, USES, "--format", [format])
-    if format == "warplda" and output == "-":
-        raise InputError("--output -: warplda is three files, which standard output cannot take")
+    if format in ("warplda", "dfr-browser2") and output == "-":
+        raise InputError(f"--output -: {format} is several files, which standard output cannot take")
     written = [output] if format != "warplda" else [f"{output}.{end}" for end in ("z.estimate", "model", "vocab")]
+    written = [] if format == "dfr-browser2" else written
     inputs = [file, *(f"{file.removesuffix(end)}{other}" for end in WARP for other in WARP if file.endswith(end))]
     check_outputs(written, [*inputs, state_path])
     written = _export_one(
@@ -133,6 +143,11 @@ def _export_one(
                 )
         elif format == "warplda":
             return model_export.warplda.write(state, output)
+        elif format == "dfr-browser2":
+            from topicx.interop.dfr_browser import write_dfr_data
+
+            assert model is not None
+            return write_dfr_data(model, state, output, words)
         elif format == "mallet-topic-docs":
             model_export.mallet_topic_docs(state, output, documents)
         elif format == "mallet-topic-phrase-report":

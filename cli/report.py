@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,15 +14,19 @@ from topicx.cli.declared import Grouped
 from topicx.corpus.slices import UNITS
 from topicx.report.report_options import FORMATS, SNIPPETS
 
+if TYPE_CHECKING:
+    from topicx.model import Model
+
 HEADINGS = {
     "Options": ("output", "form", "title", "about", "quiet"),
     "Documents": ("state", "corpus", "doc_topics", "by", "bins", "titles", "unit", "snippets", "language"),
-    "More to show": ("edits",),
+    "More to show": ("edits", "effects", "search"),
+    "Topics of any program": ("theta", "words"),
 }
 
 
 @click.command(cls=Grouped, headings=HEADINGS)
-@click.argument("model")
+@click.argument("model", required=False)
 @force_output
 @option("--format", "form", type=click.Choice(FORMATS), default=None, show_default="by the output's name, else html",
         help="One page of HTML, Markdown, or the numbers as JSON.")  # fmt: skip
@@ -51,49 +55,77 @@ HEADINGS = {
         help="The most that a page may weigh: what is too large is left out step by step, which it says.")  # fmt: skip
 @option("--edits", default=None, metavar="FILE", show_default=False,
         help="Names, notes and hidden topics that a report has saved (names.json).")  # fmt: skip
+@option("--effects", default=None, metavar="TABLE", show_default=False,
+        help="Effects of a regression, as `topicx effects` writes them: they stand beside the shares.")  # fmt: skip
+@option("--search", default=None, metavar="FILE", show_default=False,
+        help="What a search for a number of topics measured (search --cells).")  # fmt: skip
+@option("--theta", default=None, metavar="TABLE", show_default=False,
+        help="Instead of MODEL: shares of documents, a column a topic (tsv, csv, jsonl).")  # fmt: skip
+@option("--words", default=None, metavar="TABLE", show_default=False,
+        help="With --theta: the topics' words, with columns topic, word and weight.")  # fmt: skip
 @seed
 @threads
 @quiet
 def command(
-    model: str, output: str, form: str | None, title: str | None, about: str | None, state: str | None,
-    corpus: str | None, doc_topics: str | None, edits: str | None, max_size: int, threads: int, quiet: bool,
-    **options: Any,
+    model: str | None, output: str, form: str | None, title: str | None, about: str | None, state: str | None,
+    corpus: str | None, doc_topics: str | None, edits: str | None, effects: str | None, search: str | None,
+    theta: str | None, words: str | None, max_size: int, threads: int, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Write a report of MODEL: one file that opens in any browser, asks no network, and shows its topics, words and
-    documents.
+    documents. MODEL may be a state that another program wrote (MALLET, tomotopy and others that `estimate` reads).
 
     \b
       topicx report news.model -o news.html
       topicx report news.model --state news.state -o news.html
       topicx report news.model --state news.state --by time --bins decade --snippets full -o news.html
-      topicx report news.model -o news.md
+      topicx report mallet-state.gz -o mallet.html
+      topicx report --theta shares.csv --words words.csv -o others.html
     """
-    from topicx.model import Model
-    from topicx.report.report_making import gathered_contents, with_title, write_report
+    from topicx.report.report_making import ReportInputs, gathered_contents, with_title, write_report
     from topicx.report.report_options import ReportOptions
 
-    check_outputs([output], [model, state, corpus, doc_topics, edits, about])
+    check_outputs([output], [model, state, corpus, doc_topics, edits, effects, search, theta, words, about])
     asked = ReportOptions(
         title=title or "", max_size=int(max_size), command=_command_line(), about=_read_text(about),
         **{**options, "by": tuple(options["by"])},
     )  # fmt: skip
-    loaded = Model.load(model)
-    contents = gathered_contents(
-        loaded,
-        with_title(asked, model),
-        state=state,
-        corpus=corpus,
-        doc_topics=doc_topics,
-        edits=edits,
-        threads=threads,
-    )
+    loaded, documents = _loaded(model, theta, words, threads, state or corpus or doc_topics)
+    given = {"state": state, "corpus": corpus, "doc_topics": doc_topics} | documents
+    inputs = ReportInputs(**given, edits=edits, effects=effects, search=search, threads=threads)
+    contents = gathered_contents(loaded, with_title(asked, model or str(theta)), inputs)
     chosen = form or _form_of_output(output)
     size = write_report(output, chosen, contents)
     if output != "-":
-        print_note(
-            f"wrote {output}: {size / 1e6:.1f} MB; open it in a browser" if form != "md" else f"wrote {output}",
-            quiet=quiet,
+        hint = "; open it in a browser" if chosen == "html" else ""
+        print_note(f"wrote {output}: {size / 1e6:.1f} MB{hint}", quiet=quiet)
+
+
+def _loaded(
+    model: str | None, theta: str | None, words: str | None, threads: int, others: str | None
+) -> tuple[Model, dict[str, Any]]:  # fmt: skip
+    """The model, and the documents that come with it where another program made it."""
+    from topicx.errors import InputError
+    from topicx.files import container
+    from topicx.model import Model
+    from topicx.report.report_making import foreign_inputs, table_inputs
+
+    if (theta is None) != (words is None):
+        raise InputError("--theta, --words: go together: the shares of documents, and the words of topics")
+    if (model is None) == (theta is None):
+        raise InputError("give a model, or --theta and --words" + (", not both" if model else ""))
+    if theta is not None or model is None:
+        if others:
+            raise InputError("--theta: has the documents; --state, --corpus and --doc-topics go with a model")
+        found, shares = table_inputs(str(theta), str(words))
+        return found, {"shares": shares}
+    if model == "-" or (container.is_topicx(model) and container.kind_of(model) == "model"):
+        return Model.load(model), {}
+    if others:
+        raise InputError(
+            f"{model}: is a state, which has its documents; --state, --corpus, --doc-topics are for a model"
         )
+    found, state = foreign_inputs(model, threads)
+    return found, {"state": state}
 
 
 def _form_of_output(output: str) -> str:

@@ -21,7 +21,7 @@ HEADINGS = {
         "coefficients", "as_json",
     ),
     "Topics by what documents carry": ("by", *groups.NAMES),
-    "Names, merging, hiding": ("merge", "names", "hide", "output"),
+    "Names, merging, hiding": ("merge", "names", "hide", "edits", "name_by", "dry_run", "output"),
 }  # fmt: skip
 
 
@@ -48,7 +48,8 @@ HEADINGS = {
 def command(
     model: str, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
     label_topics: bool, weights: bool, coefficients: bool, compare: str | None, by: str | None, merge: tuple[str, ...],
-    names: tuple[str, ...], hide: tuple[str, ...], output: str | None, as_json: bool, **by_options: Any,
+    names: tuple[str, ...], hide: tuple[str, ...], edits: str | None, name_by: str | None, dry_run: bool,
+    output: str | None, as_json: bool, **by_options: Any,
 ) -> None:  # fmt: skip
     """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
 
@@ -62,7 +63,7 @@ def command(
     from topicx.errors import InputError
     from topicx.model import Model
 
-    if edit.edit_if_asked(model, merge, names, hide, output):
+    if edit.edit_if_asked(model, merge, names, hide, output, edits, name_by, dry_run):
         return
     loaded = Model.load(model)
     for topic in chosen:

@@ -48,6 +48,11 @@ class Page:
         found: dict[str, Any] = json.loads(self.array("core", "facts").tobytes())
         return found
 
+    @property
+    def about(self) -> list[list[str]]:
+        found: list[list[str]] = json.loads(self.array("about", "rows").tobytes())
+        return found
+
     def marked(self, document: int) -> tuple[str, list[tuple[str, int]]]:
         """A text, and its marked words with their topics (all texts are in one block)."""
         text = self.strings("texts0", "texts")[document]

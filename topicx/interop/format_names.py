@@ -6,6 +6,7 @@ READ = ("topicx", "mallet", "warplda", "lightlda", "gibbslda", "tomotopy")
 """Whose states can be read."""
 STATE = (
     "mallet-state", "mallet-doc-topics", "mallet-topic-docs", "mallet-topic-phrase-report", "warplda", "pyldavis",
+    "dfr-browser2",
 )  # fmt: skip
 """What a state can be written as."""
 MODEL = (

@@ -25,6 +25,9 @@ from topicx.tables.theta_reader import read_theta
 from topicx.views.group_mixtures import Mixtures
 from topicx.views.topics_by_column import Groups, MixtureSums, groups_of, inferred_rows
 
+GivenShares = tuple[Strings, Table, NDArray[np.float32]]
+"""Documents' names, what they carry, and their shares, from another program's table."""
+Batches = Iterable[tuple[int, NDArray[Any]]]
 LEAST = 0.01
 """The least share of a topic that a report keeps of a document."""
 LEVELS = (0.1, 0.5)
@@ -71,6 +74,8 @@ class CollectedDocuments:
     """The state, where every word's topic is known."""
     whole: bool = True
     """Whether all shares of the documents were known, not the largest alone."""
+    counted: bool = True
+    """Whether the documents' words were counted: other programs' tables of shares do not tell them."""
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -125,7 +130,8 @@ class _Shares:
 def collected_documents(
     model: Model, *, state: str | os.PathLike[str] | State | None = None,
     corpus: str | os.PathLike[str] | Corpus | None = None, doc_topics: str | os.PathLike[str] | None = None,
-    by: Sequence[str] = (), unit: str | None = None, seed: int = 1, threads: int | Engine = 0,
+    shares: GivenShares | None = None, by: Sequence[str] = (), unit: str | None = None, seed: int = 1,
+    threads: int | Engine = 0,
 ) -> CollectedDocuments | None:  # fmt: skip
     """The documents of the one source that is given; None: of none."""
     if sum(one is not None for one in (state, corpus, doc_topics)) > 1:
@@ -136,6 +142,11 @@ def collected_documents(
         documents, theta = _of_corpus(model, corpus, seed, threads)
     elif doc_topics is not None:
         documents, theta = _of_table(model, os.fspath(doc_topics))
+    elif shares is not None:
+        ids, columns, rows = shares
+        ones = np.ones(len(rows), np.int64)
+        documents = CollectedDocuments("shares", ids, columns, ones, Strings.of([]), counted=False)
+        theta = [(0, rows)]
     else:
         if by:
             raise InputError("--by: needs documents: --state, --corpus or --doc-topics")
@@ -150,9 +161,6 @@ def collected_documents(
     gathered.into(documents)
     documents.by = [GroupedShares(name, one, each.result()) for (name, one), each in zip(groups, sums, strict=True)]
     return documents
-
-
-Batches = Iterable[tuple[int, NDArray[Any]]]
 
 
 def _of_state(

@@ -8,13 +8,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from topicx.report.figures import format_count
 from topicx.report.front_table import front_page, text_of
 from topicx.report.packed_arrays import PackedPart
 from topicx.report.page import page_script, page_style
-from topicx.report.page_parts import KeptDocuments, core_part, documents_part, kept_documents, text_parts
+from topicx.report.page_parts import KeptDocuments, about_part, core_part, documents_part, kept_documents, text_parts
 from topicx.report.report_contents import ReportContents
 from topicx.report.report_options import SizeLimits, smaller_limits
 
@@ -31,33 +32,33 @@ def hash_of(text: str) -> str:
 
 def html_report(contents: ReportContents) -> bytes:
     """The page, within the size that the options allow."""
-    steps = smaller_limits(contents.options.snippets == "full")
-    cache: dict[tuple[object, ...], bytes] = {}
-    for limits in steps:
-        page = _make_page(contents, limits, cache)
+    made: dict[tuple[Any, ...], list[PackedPart]] = {}
+    page = b""
+    for limits in smaller_limits(contents.options.snippets == "full"):
+        page = _make_page(contents, limits, made)
         if len(page) <= contents.options.max_size:
             break
     return page
 
 
-def _make_page(contents: ReportContents, limits: SizeLimits, cache: dict[tuple[object, ...], bytes]) -> bytes:
-    """The page under these limits."""
+def _make_page(contents: ReportContents, limits: SizeLimits, made: dict[tuple[Any, ...], list[PackedPart]]) -> bytes:
+    """The page under these limits. What they leave as it was is not made again."""
     documents = contents.documents
     kept = kept_documents(documents, contents.typical, limits.documents) if documents else None
-    said = ["Left out here", "; ".join(limits.said) or _nothing_left_out(contents)]
-    contents.about = [row for row in contents.about if row[0] != said[0]]
-    contents.about.insert(_place_of_about(contents), (said[0], said[1]))
-    parts = [core_part(contents, limits, kept)]
+
+    def once(name: str, make: Callable[[], list[PackedPart]], *uses: float) -> list[PackedPart]:
+        key = (name, limits.documents, *uses)
+        if key not in made:
+            made[key] = make()
+        return made[key]
+
+    parts = [about_part(contents, "; ".join(limits.said) or _nothing_left_out(contents))]
+    parts += once("core", lambda: [core_part(contents, limits, kept)], limits.passages, limits.passage)
     if documents and kept is not None:
-        parts.append(documents_part(contents, limits, kept))
+        parts += once("docs", lambda: [documents_part(contents, limits, kept)], limits.title, limits.share)
         if contents.options.snippets == "full" and limits.text:
-            parts += text_parts(contents, limits, kept)
+            parts += once("texts", lambda: text_parts(contents, limits, kept), limits.text)
     return _assemble_page(contents, parts, kept)
-
-
-def _place_of_about(contents: ReportContents) -> int:
-    """Before the rows of about that end it."""
-    return max(len(contents.about) - 3, 0)
 
 
 def _nothing_left_out(contents: ReportContents) -> str:
@@ -96,7 +97,7 @@ def _assemble_page(contents: ReportContents, parts: Sequence[PackedPart], kept: 
         '<a class="skip" href="#content">Skip to content</a>',
         f'<header id="top"><a class="brand" href="#/" dir="auto">{title}</a><nav id="views" aria-label="Views"></nav>'
         '<div id="find"></div></header>',
-        '<noscript><p class="plain">Without JavaScript this page shows the table of topics. '
+        '<noscript><p class="without">Without JavaScript this page shows the table of topics. '
         "The other views need it; nothing is loaded from anywhere.</p></noscript>",
         f'<main id="content" tabindex="-1"><section id="front-view">{front_page(contents)}</section>'
         '<section id="view" hidden></section></main>',

@@ -14,6 +14,7 @@ def json_report(contents: ReportContents) -> dict[str, Any]:
     """The facts of a page, and each topic's words, shares by columns and typical documents."""
     found = page_facts(contents)
     words = contents.words
+    found["about"] = contents.about
     found["words"] = [
         [
             {"word": words.words[int(w)], "uses": round(float(used), 3), "everywhere": round(float(words.uses[w]), 3)}

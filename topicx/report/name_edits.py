@@ -29,6 +29,9 @@ class NameEdits:
         for k, away in self.hidden.items():
             if not away and len(changed.hidden) and not (len(changed.merged) and changed.merged[k] != k):
                 changed.hidden[k] = 0
+        if self.notes:
+            notes = dict(model.meta.get("topic_notes", {})) | {str(k): note for k, note in self.notes.items()}
+            changed.meta = dict(changed.meta) | {"topic_notes": {k: note for k, note in notes.items() if note}}
         return changed
 
 
@@ -62,19 +65,3 @@ def _add_row(edits: NameEdits, row: Any, path: str, topics: int) -> None:
             if not isinstance(row[key], kind):
                 raise InputError(f"{path}: {key} of topic {number} is {row[key]!r:.40}")
             place[number] = row[key]
-
-
-def written_edits(model: Model, notes: dict[int, str]) -> dict[str, Any]:
-    """The names, notes and hidden topics of a model as such a file has them."""
-    rows = []
-    for k in range(model.n_topics):
-        row: dict[str, Any] = {}
-        if len(model.topic_names) and model.topic_names[k]:
-            row["name"] = model.topic_names[k]
-        if notes.get(k):
-            row["note"] = notes[k]
-        if not model.shown[k]:
-            row["hidden"] = True
-        if row:
-            rows.append({"topic": k, **row})
-    return {"format": FORMAT, "version": 1, "topics": model.n_topics, "changes": rows}

@@ -19,6 +19,8 @@ from topicx.strings import Strings
 
 KINDS = {"uint8": "u1", "uint16": "u2", "uint32": "u4", "int32": "i4", "float32": "f4", "float64": "f8"}
 """The types of arrays that a page reads, and what it calls them."""
+LARGE = 4_000_000
+"""Bytes from which on a part is packed less hard."""
 MISSING = 65535
 """What stands for NaN among scaled numbers."""
 
@@ -32,6 +34,7 @@ class PackedPart:
     """Directory of the arrays: of each its type, its first byte and its length."""
     _pieces: list[bytes] = field(default_factory=list)
     _size: int = 0
+    _packed: bytes | None = None
 
     def add(self, name: str, values: NDArray[Any]) -> None:
         """Add an array under a name."""
@@ -67,9 +70,12 @@ class PackedPart:
         self.add(f"{name}.low", (values & 255).astype(np.uint8))
         self.add(f"{name}.high", (values >> 8).astype(np.uint8))
 
-    def packed(self, level: int = 9) -> bytes:
-        """The part as the page has it: base64 of gzip."""
-        return base64.b64encode(gzip.compress(b"".join(self._pieces), level, mtime=0))
+    def packed(self) -> bytes:
+        """The part as the page has it: base64 of gzip; of a large part less hard packed, which is twice as fast."""
+        if self._packed is None:
+            level = 9 if self._size < LARGE else 6
+            self._packed = base64.b64encode(gzip.compress(b"".join(self._pieces), level, mtime=0))
+        return self._packed
 
 
 def square_root_bytes(shares: NDArray[np.float32]) -> NDArray[np.uint8]:

@@ -31,7 +31,7 @@ def page_facts(contents: ReportContents) -> Facts:
         "sizes": {
             "documents": len(documents) if documents else model.meta.get("documents"),
             "words": model.n_words, "listed": len(contents.words.words), "left_out": contents.words.left_out,
-            "tokens": int(documents.lengths.sum()) if documents else model.meta.get("tokens"),
+            "tokens": _tokens(contents),
         },
         "names": names,
         "hidden": np.flatnonzero(~model.shown).tolist(),
@@ -48,7 +48,6 @@ def page_facts(contents: ReportContents) -> Facts:
         "families": _family_facts(contents),
         "quality": _quality_facts(contents),
         "by": [_column_facts(one, model.n_topics) for one in contents.columns],
-        "about": contents.about,
         "about_text": options.about,
         "effects": contents.effects,
         "search": contents.search,
@@ -58,9 +57,18 @@ def page_facts(contents: ReportContents) -> Facts:
         facts |= {
             "mean": round_for_json(documents.mean, 8), "tenth": documents.above[0].tolist(),
             "half": documents.above[1].tolist(), "beside": contents.beside, "phrases": contents.phrases,
-            "source": documents.source, "whole": documents.whole,
+            "source": documents.source, "whole": documents.whole, "counted": documents.counted,
         }  # fmt: skip
     return facts
+
+
+def _tokens(contents: ReportContents) -> int | None:
+    """The words counted, if they are known."""
+    documents = contents.documents
+    if documents:
+        return int(documents.lengths.sum()) if documents.counted else None
+    told = contents.model.meta.get("tokens")
+    return told if isinstance(told, int) else None
 
 
 def _family_facts(contents: ReportContents) -> Facts:

@@ -50,6 +50,13 @@ def kept_documents(documents: CollectedDocuments, typical: list[list[tuple[int, 
     return KeptDocuments(rows, place)
 
 
+def about_part(contents: ReportContents, left_out: str) -> PackedPart:
+    """How the report was made, and what it left out."""
+    part = PackedPart("about")
+    part.add_json("rows", [*contents.about, ("Left out here", left_out)])
+    return part
+
+
 def core_part(contents: ReportContents, limits: SizeLimits, kept: KeptDocuments | None) -> PackedPart:
     """What every view needs: facts, words, shares by columns, typical documents."""
     part, words = PackedPart("core"), contents.words

@@ -224,6 +224,7 @@ def size_sentence(contents: ReportContents) -> str:
     made = [f"{format_count(number)} topic{'s' if number != 1 else ''}"]
     n_documents = len(documents) if documents else model.meta.get("documents")
     n_tokens = int(documents.lengths.sum()) if documents else model.meta.get("tokens")
+    n_tokens = None if documents and not documents.counted else n_tokens
     if isinstance(n_documents, int):
         unit = plural_unit(contents.options.unit) if n_documents != 1 else singular_unit(contents.options.unit)
         made.append(f"in {format_count(n_documents)} {unit}")
@@ -235,7 +236,7 @@ def size_sentence(contents: ReportContents) -> str:
     if isinstance(n_tokens, int):
         told += f"; {format_count(n_tokens)} words counted"
     order = np.sort(contents.weights[model.shown])[::-1]
-    if number > 12:
+    if number > 12 and n_tokens is not None:
         told += f". The ten largest topics hold {as_percent(float(order[:10].sum()))} of them"
     return told + "."
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
+from topicx.estimate import estimate
 from topicx.files.atomic_output import atomic_output
 from topicx.model import Model
-from topicx.report.collected_documents import CollectedDocuments, collected_documents
+from topicx.report.collected_documents import CollectedDocuments, GivenShares, collected_documents
 from topicx.report.figures import format_count, plural_unit
+from topicx.report.given_tables import foreign_model, read_effects, read_search, read_shares, read_word_weights
 from topicx.report.html_page import html_report
 from topicx.report.name_edits import read_name_edits
 from topicx.report.report_contents import ReportContents, report_contents
@@ -24,20 +26,31 @@ from topicx.state import State
 Source = str | os.PathLike[str]
 
 
-def gathered_contents(
-    model: Model, options: ReportOptions, *, state: Source | State | None = None, corpus: Source | Corpus | None = None,
-    doc_topics: Source | None = None, edits: Source | None = None, threads: int | Engine = 0,
-) -> ReportContents:  # fmt: skip
+@dataclass(frozen=True)
+class ReportInputs:
+    """What a report is made of beside a model: at most one source of documents, and tables that others made."""
+
+    state: Source | State | None = None
+    corpus: Source | Corpus | None = None
+    doc_topics: Source | None = None
+    shares: GivenShares | None = None
+    edits: Source | None = None
+    effects: Source | None = None
+    search: Source | None = None
+    threads: int | Engine = 0
+
+
+def gathered_contents(model: Model, options: ReportOptions, inputs: ReportInputs) -> ReportContents:
     """All that a report of these inputs says."""
-    notes: dict[int, str] = {}
-    if edits is not None:
-        changes = read_name_edits(edits, model.n_topics)
+    notes = {int(k): str(note) for k, note in dict(model.meta.get("topic_notes", {})).items()}
+    if inputs.edits is not None:
+        changes = read_name_edits(inputs.edits, model.n_topics)
         digest = model.digest
-        model, notes = changes.applied(model), changes.notes
+        model, notes = changes.applied(model), notes | changes.notes
         model.digest = digest
     documents = collected_documents(
-        model, state=state, corpus=corpus, doc_topics=doc_topics, by=options.by, unit=options.bins, seed=options.seed,
-        threads=threads,
+        model, state=inputs.state, corpus=inputs.corpus, doc_topics=inputs.doc_topics, shares=inputs.shares,
+        by=options.by, unit=options.bins, seed=options.seed, threads=inputs.threads,
     )  # fmt: skip
     if options.titles:
         if documents is None:
@@ -47,7 +60,26 @@ def gathered_contents(
             raise InputError(f"--titles {options.titles}: no such column. Columns: {known}")
     contents = report_contents(model, options, documents, notes)
     contents.about = about_rows(model, options, documents)
+    if inputs.effects is not None:
+        contents.effects = read_effects(os.fspath(inputs.effects), model.n_topics)
+    if inputs.search is not None:
+        contents.search = read_search(os.fspath(inputs.search))
     return contents
+
+
+def foreign_inputs(source: Source, threads: int | Engine = 0) -> tuple[Model, State]:
+    """The state that another program wrote, and the model that is estimated from it."""
+    from topicx.interop import read_state
+
+    state = read_state(source)
+    return estimate(state, threads=threads), state
+
+
+def table_inputs(theta: Source, words: Source) -> tuple[Model, GivenShares]:
+    """Anyone's topics from two tables: shares of documents, and words of topics."""
+    names, weights = read_word_weights(os.fspath(words))
+    ids, columns, shares = read_shares(os.fspath(theta), names)
+    return foreign_model(weights, names, shares), (ids, columns, shares)
 
 
 def write_report(path: Source, form: str, contents: ReportContents) -> int:
@@ -72,12 +104,13 @@ def render_report(form: str, contents: ReportContents) -> bytes:
 
 
 def about_rows(model: Model, options: ReportOptions, documents: CollectedDocuments | None) -> list[tuple[str, str]]:
-    """How it was made, in rows; the three last are digests."""
+    """How it was made, in rows; the last are digests."""
     meta: dict[str, Any] = model.meta
     rows: list[tuple[str, str]] = []
     if options.command:
         rows.append(("Command", options.command))
-    made = [str(meta.get("model", "lda")).upper().replace("MEDLDA", "MedLDA"), f"{model.n_topics} topics"]
+    kind = str(meta.get("model", "lda"))
+    made = [kind if " " in kind else kind.upper().replace("MEDLDA", "MedLDA"), f"{model.n_topics} topics"]
     sampler = f" by {meta['sampler']}" if "sampler" in meta else ""
     made += [f"{meta['iterations']} iterations{sampler}"] if "iterations" in meta else []
     made += [f"seed {meta['seed']}"] if "seed" in meta else []
@@ -101,9 +134,8 @@ def _tell_about_texts(model: Model, options: ReportOptions, documents: Collected
     told = []
     if documents:
         empty = int((documents.lengths == 0).sum())
-        told.append(
-            f"{format_count(len(documents))} {unit}, {format_count(int(documents.lengths.sum()))} words counted"
-        )
+        words = f", {format_count(int(documents.lengths.sum()))} words counted" if documents.counted else ""
+        told.append(f"{format_count(len(documents))} {unit}{words}")
         if empty:
             told.append(f"{format_count(empty)} {unit} without a word that the model knows count for nothing")
     else:

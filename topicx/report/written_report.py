@@ -12,12 +12,12 @@ from topicx.engines.memory_limits import parse_size
 from topicx.errors import InputError
 from topicx.files.atomic_output import atomic_output
 from topicx.model import Model
-from topicx.report.report_making import gathered_contents, render_report
+from topicx.report.report_making import ReportInputs, gathered_contents, render_report
 from topicx.report.report_options import SNIPPETS, ReportOptions
 
 SHOWN = 2_000_000
 """The largest page that a notebook shows within itself."""
-INPUTS = ("state", "corpus", "doc_topics", "edits", "threads")
+INPUTS = tuple(name for name in ReportInputs.__dataclass_fields__ if name != "shares")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def made_report(model: Model, path: str | os.PathLike[str] | None = None, **aske
     options = ReportOptions(**{"title": "Topics", "command": "model.report(…)"} | asked)
     ending = "" if path is None else Path(os.fspath(path).removesuffix(".gz")).suffix.lower()
     data = render_report(
-        {".md": "md", ".json": "json"}.get(ending, "html"), gathered_contents(model, options, **inputs)
+        {".md": "md", ".json": "json"}.get(ending, "html"), gathered_contents(model, options, ReportInputs(**inputs))
     )
     report = WrittenReport(data)
     return report if path is None else report.save(path)

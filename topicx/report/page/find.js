@@ -27,7 +27,8 @@ async function showFound(text) {
 function foundTopics(wanted) {
   const all = [...Array(facts.topics).keys()], exact = all.filter(k => String(k) === wanted);
   const some = all.filter(k => String(k) !== wanted && (called(k).toLowerCase().includes(wanted) || facts.top[k].some(word => word.toLowerCase().startsWith(wanted))));
-  return [...exact, ...some.sort((a, b) => facts.share[b] - facts.share[a])].slice(0, 6).map(k => h("a", {href: topicAddress(k)}, `${k} `, h("bdi", {}, called(k)), h("span", {class: "note"}, "  " + facts.top[k].slice(0, 5).join(" "))));
+  const first = k => givenName(k).toLowerCase().includes(wanted);
+  return [...exact, ...some.sort((a, b) => first(b) - first(a) || facts.share[b] - facts.share[a])].slice(0, 6).map(k => h("a", {href: topicAddress(k)}, `${k} `, h("bdi", {}, called(k)), h("span", {class: "note"}, "  " + facts.top[k].slice(0, 5).join(" "))));
 }
 
 function foundWords(wanted) {

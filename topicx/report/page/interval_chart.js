@@ -16,7 +16,7 @@ function intervalChart(width, {rows, groups, unitLabel, label, describe}) {
     s("text", {x: x(value), y: 18, "text-anchor": "middle"}, stepLabel(value, i === 0))));
   if (!phone) nodes.push(s("text", {x: width, y: 18, "text-anchor": "end"}, unitLabel));
   rows.forEach((row, i) => nodes.push(intervalRow(row, places[i], x, groups, left, width, phone, i === 0)));
-  return s("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img"}, s("title", {}, label), s("desc", {}, describe || ""), nodes.flat(4));
+  return s("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label}, s("title", {}, label), s("desc", {}, describe || ""), nodes.flat(4));
 }
 
 function intervalRow(row, middle, x, groups, left, width, phone, first) {
@@ -29,15 +29,18 @@ function intervalRow(row, middle, x, groups, left, width, phone, first) {
   const points = row.values.map((value, i) => Number.isFinite(value.mean) ? pointMark(i, x(value.mean), y) : []);
   const line = means.length > 1 ? s("line", {class: "tick", x1: x(Math.min(...means)), x2: x(Math.max(...means)), y1: y, y2: y}) : [];
   const numbers = phone ? [] : s("text", {class: "second", x: width, y: middle + 4, "text-anchor": "end"}, row.values.slice(0, 2).map(value => percent(value.mean)).join(" : "));
-  return [line, marks, points, name, numbers, first ? groupLabels(row, y, x, groups) : []];
+  return [line, marks, points, name, numbers, first ? groupLabels(row, y, x, groups, width - (phone ? 8 : 108)) : []];
 }
 
 // Names of the groups at the points of the first row, on the free sides.
-function groupLabels(row, y, x, groups) {
+function groupLabels(row, y, x, groups, end) {
   const order = row.values.slice(0, 2).map((value, i) => ({value, i})).filter(one => Number.isFinite(one.value.mean)).sort((a, b) => a.value.mean - b.value.mean);
   return order.map(({value, i}, place) => {
     const before = place === 0 && order.length > 1, edge = before ? Math.min(value.mean, value.low || value.mean) : Math.max(value.mean, value.high || value.mean);
     if (before && x(edge) - 10 < x(0) + 7 * groups[i].length) return [];
+    if (!before && x(edge) + 10 + 7.2 * Math.min(groups[i].length, 28) > end) {  // no room beside the point: above it
+      return s("text", {class: "coloured-text " + slotClass(i), x: Math.min(x(edge), end), y: y - 12, "text-anchor": "end"}, clipped(groups[i], 28));
+    }
     return s("text", {class: "coloured-text " + slotClass(i), x: x(edge) + (before ? -10 : 10), y: y + 4, "text-anchor": before ? "end" : "start"}, clipped(groups[i], 28));
   });
 }

@@ -5,6 +5,7 @@ const edits = {names: new Map(), notes: new Map(), hidden: new Map()};
 async function readCore() {
   core = await part("core");
   facts = core.json("facts");
+  facts.about = (await part("about")).json("rows");
   words = {
     names: core.strings("words"), uses: core.array("words.uses"), starts: sums(core.array("words.counts")),
     topics: core.array("words.topics"), parts: core.array("words.parts"),

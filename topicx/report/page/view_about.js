@@ -4,7 +4,7 @@ const CODE_ROWS = ["Command", "Digest of the model", "Digest of the corpus", "Di
 function viewAbout(root) {
   const title = heading("How this was made");
   const rows = [...facts.about, ["Changed by hand", changedByHand()], ["Network", "None. The file asks for nothing and sends nothing."]];
-  root.append(title, facts.about_text ? h("p", {class: "note-text", dir: "auto"}, facts.about_text) : null, h("section", {class: "block"}, h("table", {class: "said lists"}, h("caption", {class: "hidden"}, "How this was made"), h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("th", {scope: "row"}, name), h("td", {class: CODE_ROWS.includes(name) ? "mono" : null}, value)))))),
+  add(root, title, facts.about_text ? h("p", {class: "note-text", dir: "auto"}, facts.about_text) : null, h("section", {class: "block"}, h("table", {class: "said lists"}, h("caption", {class: "hidden"}, "How this was made"), h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("th", {scope: "row"}, name), h("td", {class: CODE_ROWS.includes(name) ? "mono" : null}, value)))))),
     editSection(), h("section", {class: "block"}, h("h2", {}, "Keys"), keyTable(), letterSwitch()));
   return {title: "About", heading: title};
 }
@@ -17,6 +17,6 @@ function changedByHand() {
 
 function viewMissing(root, text) {
   const title = heading("Not in this report");
-  root.append(title, h("p", {class: "reading block"}, text), h("p", {class: "reading"}, h("a", {href: "#/"}, "All topics")));
+  add(root, title, h("p", {class: "reading block"}, text), h("p", {class: "reading"}, h("a", {href: "#/"}, "All topics")));
   return {title: "Not in this report", heading: title};
 }

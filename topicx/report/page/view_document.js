@@ -10,11 +10,11 @@ async function viewDocument(root, [id], query) {
   if (chosen != null && !slots.has(chosen)) slots.set(chosen, 5);
   const page = h("div", {}, known.titles ? h("p", {class: "note"}, `${cap(unit(1))} `, h("bdi", {}, id)) : null, title,
     topics.length ? h("p", {class: "lead"}, documentSentence(topics)) : h("p", {class: "lead"}, "No word of it is known to the model."),
-    h("p", {class: "meta"}, known.columns.map(column => column.at(d) ? h("span", {}, `${column.name}: `, h("a", {href: column.kind === "names" ? address(["documents"], {["c." + column.name]: column.at(d)}) : null, dir: "auto"}, column.at(d))) : null), h("span", {}, `${count(known.lengths[d])} words counted`)),
+    h("p", {class: "meta"}, known.columns.map(column => column.at(d) ? h("span", {}, ` ${column.name}: `, h("a", {href: column.kind === "names" ? address(["documents"], {["c." + column.name]: column.at(d)}) : null, dir: "auto"}, column.at(d))) : null), facts.counted ? h("span", {}, `${count(known.lengths[d])} words counted`) : null),
     h("div", {class: "text-key"}, h("section", {"aria-label": "Text"}, found ? markedText(found, slots, marks, chosen) : h("p", {class: "reading"}, "The text is not in this report (--snippets full puts it in).")),
       h("section", {class: "key"}, documentKey(topics, slots, id, query, marks, chosen, found))),
     likeThis(known, d, topics));
-  root.append(railed(largest[0], page));
+  add(root, railed(largest[0], page));
   return {title: known.title(d), heading: title};
 }
 

@@ -1,19 +1,19 @@
 // All documents: search, filters, a hundred a page.
 async function viewDocuments(root, _, query) {
   const title = heading();
-  root.append(title);
+  add(root, title);
   if (!head.documents) {
     title.append("Documents");
-    root.append(h("p", {class: "reading block"}, "The report was made of a model alone, which remembers only typical documents. ", h("code", {}, "--state"), " or ", h("code", {}, "--corpus"), " adds all of them."));
+    add(root, h("p", {class: "reading block"}, "The report was made of a model alone, which remembers only typical documents. ", h("code", {}, "--state"), " or ", h("code", {}, "--corpus"), " adds all of them."));
     return {title: "Documents", heading: title};
   }
   if (head.documents > 20000) title.append(`Unpacking ${count(head.documents)} ${facts.unit[1]} …`);
   const known = await readDocuments(), found = matching(known, query), page = Math.max(1, +query.page || 1), k = query.topic == null ? null : +query.topic;
   title.replaceChildren(...documentsHeadline(found, known, k, query));
-  root.append(h("p", {class: "sub"}, documentsNote(known, query, k)), filters(known, query), filtered(known, query));
+  add(root, h("p", {class: "sub"}, documentsNote(known, query, k)), filters(known, query), filtered(known, query));
   const part = found.slice((page - 1) * PAGE, page * PAGE);
-  root.append(found.length ? documentsTable(known, part, k) : h("p", {class: "reading"}, "None has all of this."));
-  root.append(h("div", {class: "chips"}, page > 1 ? h("a", {class: "plain", href: address(["documents"], {...query, page: page - 1})}, "← Previous 100") : null,
+  add(root, found.length ? documentsTable(known, part, k) : h("p", {class: "reading"}, "None has all of this."));
+  add(root, h("div", {class: "chips"}, page > 1 ? h("a", {class: "plain", href: address(["documents"], {...query, page: page - 1})}, "← Previous 100") : null,
     found.length > page * PAGE ? h("a", {class: "plain", href: address(["documents"], {...query, page: page + 1})}, "Next 100 →") : null,
     h("span", {class: "push tools"}, documentsCsv(known, found, k))));
   return {title: "Documents", heading: title};
@@ -38,12 +38,12 @@ function matching(known, query) {
   const k = query.topic == null ? null : +query.topic, least = +query.min || .1, text = (query.q || "").toLowerCase();
   const wanted = known.columns.filter(column => query["c." + column.name] != null).map(column => [column, query["c." + column.name]]);
   const spans = facts.by.map((by, i) => [known.spans[i], by.raw.indexOf(query["s." + by.column] ?? "\0")]).filter(([codes, at]) => codes && at >= 0);
-  const found = [], shares = new Map();
+  const found = [], shares = new Map(), enough = Math.round(255 * Math.sqrt(least));
   for (let d = 0; d < known.length; d++) {
     if (k != null) {
       let share = 0;
-      for (let i = known.starts[d]; i < known.starts[d + 1]; i++) if (known.topics[i] === k) share = known.share(i);
-      if (share < least - .002) continue;
+      for (let i = known.starts[d]; i < known.starts[d + 1]; i++) if (known.topics[i] === k) share = known.shares[i];
+      if (share < enough) continue;
       shares.set(d, share);
     }
     if (spans.some(([codes, at]) => codes[d] !== at)) continue;
@@ -60,7 +60,7 @@ function filters(known, query) {
   const search = h("input", {type: "search", value: query.q || "", onchange: event => change({q: event.target.value || null})});
   const topics = [["", "any topic"], ...shownTopics().map(k => [String(k), `${k} ${clipped(called(k), 40)}`])];
   const columns = known.columns.filter(column => column.kind === "names" && column.values.length > 1 && column.values.length <= 60);
-  return h("form", {class: "filters", onsubmit: event => event.preventDefault(), role: "search"}, h("label", {}, "In titles and names", search),
+  return h("form", {class: "filters", onsubmit: event => event.preventDefault(), "aria-label": "Filters"}, h("label", {}, "In titles and names", search),
     pick("Topic", topics, query.topic, value => change({topic: value, min: value ? query.min || .1 : null})),
     query.topic == null ? null : pick("At least", [["0.02", "2%"], ["0.1", "10%"], ["0.2", "20%"], ["0.5", "50%"]], String(query.min || .1), value => change({min: value})),
     columns.map(column => pick(column.name, [["", "any"], ...column.values.filter(Boolean).map(value => [value, clipped(value, 40)])], query["c." + column.name], value => change({["c." + column.name]: value}))));
@@ -73,11 +73,11 @@ function filtered(known, query) {
 }
 
 function documentsTable(known, part, k) {
-  const columns = [{name: known.titles ? "Title" : "Name"}, ...known.columns.slice(0, 3).map(column => ({name: column.name})), {name: k == null ? "Largest topics" : "Its topics"}, ...(k == null ? [] : [{name: "Share", figure: true}]), {name: "Words", figure: true, show: count}];
+  const columns = [{name: known.titles ? "Title" : "Name"}, ...known.columns.slice(0, 3).map(column => ({name: column.name})), {name: k == null ? "Largest topics" : "Its topics"}, ...(k == null ? [] : [{name: "Share", figure: true}]), ...(facts.counted ? [{name: "Words", figure: true, show: count}] : [])];
   const rows = part.map(d => {
     const topics = documentTopics(known, d), own = topics.find(([j]) => j === k);
     return [h("a", {href: address(["document", known.ids.at(d)]), dir: "auto"}, clipped(known.title(d), 90)), ...known.columns.slice(0, 3).map(column => clipped(column.at(d), 40)),
-      h("span", {}, topics.slice(0, 3).map(([j, share], i) => [i ? ", " : "", topicLink(j), ` ${percent(share)}`])), ...(k == null ? [] : [percent(own?.[1] ?? 0)]), known.lengths[d]];
+      h("span", {}, topics.slice(0, 3).map(([j, share], i) => [i ? ", " : "", topicLink(j), ` ${percent(share)}`])), ...(k == null ? [] : [percent(own?.[1] ?? 0)]), ...(facts.counted ? [known.lengths[d]] : [])];
   });
   return h("div", {class: "wide"}, dataTable("Documents", columns, rows, {class: "lists"}));
 }

@@ -3,9 +3,9 @@ function viewFamilies(root, _, query) {
   const numbers = Object.keys(facts.families.cuts), cut = numbers.includes(query.n) ? query.n : String(facts.families.usual), title = heading(sentence(facts.families.sentences[cut]));
   const list = h("div", {}, facts.families.cuts[cut].map((members, i) => family(members, facts.families.words[cut][i]))), tree = h("div", {class: "tree"}), grid = h("div", {class: "families-grid"}, list, tree);
   const rows = () => facts.families.cuts[cut].flatMap((members, i) => members.map(k => [i + 1, facts.families.words[cut][i].join(" "), k, givenName(k), facts.top[k].join(" "), facts.share[k]]));
-  root.append(title, h("p", {class: "sub"}, facts.topics > 1 ? "Topics that use the same words stand together. The further right two lines meet, the less their words overlap." : "There is one topic alone."),
+  add(root, title, h("p", {class: "sub"}, facts.topics > 1 ? "Topics that use the same words stand together. The further right two lines meet, the less their words overlap." : "There is one topic alone."),
     h("div", {class: "chips"}, numbers.length > 1 ? choices("Families", numbers.map(n => [n, n]), cut, n => go(["families"], {...query, n}, true)) : null, h("span", {class: "push tools"}, csvButton("families", ["family", "words of the family", "topic", "name", "words", "share"], rows), facts.topics > 1 ? button("SVG of the tree", () => saveSvg(tree, "families", plainSentence(facts.families.sentences[cut]))) : null)), grid);
-  if (core.has("overlap") && facts.topics > 1) root.append(heatSection(facts.families.cuts[cut].flat()));
+  if (core.has("overlap") && facts.topics > 1) add(root, heatSection(facts.families.cuts[cut].flat()));
   if (facts.topics > 1) new ResizeObserver(() => drawTree(tree, list, +cut)).observe(grid);
   return {title: "Families", heading: title};
 }

@@ -10,13 +10,13 @@ function viewGroups(root, by, query) {
   const at = (name, other) => { const g = by.raw.indexOf(query[name] ?? "\0"); return g >= 0 ? g : other; };
   const a = at("a", order[0]), b = at("b", order.find(g => g !== a)), third = at("c", -1), groups = [a, b, third].filter((g, i, all) => g >= 0 && all.indexOf(g) === i);
   const title = heading(groupsHeadline(by, a, b)), level = Math.round(100 * by.share);
-  root.append(title, h("p", {class: "sub"}, `Mean share in the ${facts.unit[1]} of each ${by.label}; bars are ${level}% intervals.`, overlapWarning(by)));
+  add(root, title, h("p", {class: "sub"}, `Mean share in the ${facts.unit[1]} of each ${by.label}; bars are ${level}% intervals.`, overlapWarning(by)));
   if (groups.length < 2) {
-    root.append(h("p", {class: "reading block"}, "There is one group alone, so nothing can be compared."));
+    add(root, h("p", {class: "reading block"}, "There is one group alone, so nothing can be compared."));
     return {title: `By ${by.label}`, heading: title};
   }
-  root.append(groupChips(by, groups, known, query), groupFigure(by, groups));
-  if (facts.effects.length) root.append(h("section", {class: "block"}, h("h2", {}, "Effects"), h("p", {class: "note"}, "From the regression that was given with the report, which takes other columns into account; the largest first."),
+  add(root, groupChips(by, groups, known, query), groupFigure(by, groups));
+  if (facts.effects.length) add(root, h("section", {class: "block"}, h("h2", {}, "Effects"), h("p", {class: "note"}, "From the regression that was given with the report, which takes other columns into account; the largest first."),
     h("div", {class: "wide"}, effectsOverview())));
   return {title: `By ${by.label}`, heading: title};
 }

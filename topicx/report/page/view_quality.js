@@ -1,7 +1,7 @@
 // Quality: of each topic, so no average is given.
 function viewQuality(root) {
   const title = heading(facts.quality.sentence), careful = Object.keys(facts.care).map(Number).filter(k => !away(k));
-  root.append(title, h("p", {class: "sub"}, "Quality belongs to each topic, so no average is given."),
+  add(root, title, h("p", {class: "sub"}, "Quality belongs to each topic, so no average is given."),
     h("div", {class: "quality-grid"}, h("section", {}, scatterSection()), h("div", {}, traceSection(), h("section", {class: "block"}, h("h2", {}, "Does another run find the same topics?"), h("p", {class: "note"}, "Not known: the report was made of one run. `topicx topics --compare` aligns two.".replaceAll("`", ""))), searchSection())),
     careful.length ? h("section", {class: "block"}, h("h2", {}, "Read with care"), h("table", {class: "relation lists"}, h("caption", {class: "hidden"}, "Topics to read with care"), h("tbody", {}, careful.map(k => h("tr", {}, h("td", {class: "number"}, k), h("th", {scope: "row"}, topicLink(k)), h("td", {}, careOf(k).map((one, i) => [i ? "; " : "", sentence(one)]))))))) : h("p", {class: "reading block"}, "No topic stands out as one to read with care."));
   return {title: "Quality", heading: title};

@@ -6,7 +6,7 @@ function viewTime(root, by, query) {
   const pins = query.pins == null ? by.leaders.filter(k => !away(k)).slice(0, 6) : query.pins.split(",").filter(Boolean).map(Number).filter(k => k < facts.topics).slice(0, PINS);
   const start = pins.length ? pins : all.sort((a, b) => facts.share[b] - facts.share[a]).slice(0, 4), change = list => go(["over", by.column], {...query, pins: list.join(",") || "none"}, true);
   const many = all.length > 60, level = Math.round(100 * by.share);
-  root.append(title, h("p", {class: "sub"}, `Mean share of each ${singularKind(by)}’s ${facts.unit[1]}; bands are ${level}% intervals from them.` + (many ? "" : " Grey: the other topics.") + (by.partial ? ` The last ${singularKind(by)} is not complete: ${by.partial}.` : "")),
+  add(root, title, h("p", {class: "sub"}, `Mean share of each ${singularKind(by)}’s ${facts.unit[1]}; bands are ${level}% intervals from them.` + (many ? "" : " Grey: the other topics.") + (by.partial ? ` The last ${singularKind(by)} is not complete: ${by.partial}.` : "")),
     pinChips(start, change, query), timeFigure(by, names, start, many ? [] : all), multiples(by, names, start, change));
   return {title: `Over ${by.label}`, heading: title};
 }

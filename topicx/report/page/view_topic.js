@@ -4,7 +4,7 @@ const LAMBDAS = [["1", "frequent"], ["0.6", "mixed"], ["0.2", "typical"]];
 async function viewTopic(root, [number], query) {
   const k = +number;
   if (!(Number.isInteger(k) && k >= 0 && k < facts.topics)) return viewMissing(root, `There is no topic ${number}; there are 0 to ${facts.topics - 1}.`);
-  const ratio = Math.min(Math.max(query.l == null ? .6 : +query.l || 0, 0), 1), title = heading(h("span", {class: "no"}, k), h("span", {dir: "auto"}, called(k)));
+  const ratio = Math.min(Math.max(query.l == null ? .6 : +query.l || 0, 0), 1), title = heading(h("span", {class: "no"}, k), " ", h("span", {dir: "auto"}, called(k)));
   title.classList.add("name");
   if (!named(k)) title.classList.add("unnamed");
   const time = timeView(), place = facts.share.filter(value => value > facts.share[k]).length + 1, said = topicHeadline(k);
@@ -13,8 +13,8 @@ async function viewTopic(root, [number], query) {
     h("div", {class: "top-row"}, title, turns(k)),
     said ? h("p", {class: "lead"}, said + ".") : null,
     h("p", {class: "meta"},
-      h("span", {}, h("b", {}, percent(facts.share[k])), ` of all words, ${ordinal(place)} of ${facts.topics}`),
-      facts.half ? h("span", {}, "at least half of ", h("b", {}, count(facts.half[k])), ` ${unit(facts.half[k])}, a tenth of `, h("b", {}, count(facts.tenth[k]))) : null,
+      h("span", {}, h("b", {}, percent(facts.share[k])), ` of all words, ${ordinal(place)} of ${facts.topics}`), " ",
+      facts.half ? h("span", {}, "at least half of ", h("b", {}, count(facts.half[k])), ` ${unit(facts.half[k])}, a tenth of `, h("b", {}, count(facts.tenth[k]))) : null, " ",
       careOf(k).length ? h("span", {}, h("span", {class: "ring", "aria-hidden": "true"}), " Read with care: ", careOf(k).map((one, i) => [i ? "; " : "", sentence(one)])) : null,
       h("span", {}, editTools(k))),
     noted(k) ? h("p", {class: "note-text", dir: "auto"}, noted(k)) : null,
@@ -26,7 +26,7 @@ async function viewTopic(root, [number], query) {
       facts.beside ? relations("Stands beside", `In one ${unit(1)} with this topic more often than by chance.`, facts.beside[k].map(([j, times, n]) => [j, `${times.toFixed(1)} × · ${count(n)} ${unit(n)}`])) : null),
     facts.by.map((by, i) => by.ordered ? null : groupsOf(by, i, k)),
     effectsOf(k));
-  root.append(railed(k, page));
+  add(root, railed(k, page));
   await fillPassages(passages, k, ratio);
   return {title: `${k} ${called(k)}`, heading: title};
 }
@@ -42,8 +42,8 @@ function topicHeadline(k) { return facts.sentences[k]; }
 function turns(k) {
   const order = listOrder(), at = order.indexOf(k), before = order[at - 1], after = order[at + 1];
   return h("nav", {class: "turn", "aria-label": "Other topics"},
-    before == null ? null : h("a", {href: topicAddress(before), "aria-label": `Previous: ${called(before)}`}, "← " + before),
-    after == null ? null : h("a", {href: topicAddress(after), "aria-label": `Next: ${called(after)}`}, after + " →"));
+    before == null ? null : h("a", {href: topicAddress(before)}, "← " + before, h("span", {class: "hidden"}, ` ${called(before)}, the topic before`)),
+    after == null ? null : h("a", {href: topicAddress(after)}, after + " →", h("span", {class: "hidden"}, ` ${called(after)}, the next topic`)));
 }
 
 function listOrder() { return lastOrder || frontOrder(timeView() ? "when" : "share"); }
@@ -60,15 +60,15 @@ function timed(by, values) { return by.timed.map(g => values[g]); }
 
 function trendFigure(by, k) {
   const names = timed(by, by.names), series = {values: timed(by, by.shares(k)), low: timed(by, by.lows(k)), high: timed(by, by.highs(k)), partial: by.partial};
-  const counts = timed(by, by.tokens), documents = timed(by, by.documents), level = Math.round(100 * by.share);
-  const columns = [{name: by.label}, {name: "share", figure: true, show: percent}, {name: "low", figure: true, show: percent}, {name: "high", figure: true, show: percent}, {name: facts.unit[1], figure: true, show: count}, {name: "words", figure: true, show: count}];
+  const counts = timed(by, facts.counted ? by.tokens : by.documents), documents = timed(by, by.documents), level = Math.round(100 * by.share);
+  const columns = [{name: by.label}, {name: "share", figure: true, show: percent}, {name: "low", figure: true, show: percent}, {name: "high", figure: true, show: percent}, {name: facts.unit[1], figure: true, show: count}, ...(facts.counted ? [{name: "words", figure: true, show: count}] : [])];
   return figure({
     name: `topic-${k}-${by.column}`, title: `${k} ${called(k)}: mean share by ${by.label}`,
     draw: (width, tell) => lineChart(width, {
-      names, series: [series], counts, countWord: `Words counted per ${singularKind(by)}`, label: `Share of topic ${k}, ${called(k)}, over ${by.label}`, describe: topicHeadline(k),
-      choose: i => tell(i < 0 ? "" : `${names[i]}: ${percent(series.values[i])}${interval(series.low[i], series.high[i])}, ${count(documents[i])} ${unit(documents[i])}, ${count(counts[i])} words`),
+      names, series: [series], counts, countWord: `${facts.counted ? "Words counted" : cap(facts.unit[1])} per ${singularKind(by)}`, label: `Share of topic ${k}, ${called(k)}, over ${by.label}`, describe: topicHeadline(k),
+      choose: i => tell(i < 0 ? "" : `${names[i]}: ${percent(series.values[i])}${interval(series.low[i], series.high[i])}, ${count(documents[i])} ${unit(documents[i])}` + (facts.counted ? `, ${count(counts[i])} words` : "")),
     }),
-    table: () => ({columns, rows: names.map((name, i) => [name, series.values[i], series.low[i], series.high[i], documents[i], counts[i]])}),
+    table: () => ({columns, rows: names.map((name, i) => [name, series.values[i], series.low[i], series.high[i], documents[i], ...(facts.counted ? [counts[i]] : [])])}),
     note: `Mean share of the ${singularKind(by)}’s ${facts.unit[1]}; the band is a ${level}% interval from them.` + (by.partial ? ` The last ${singularKind(by)} is not complete: ${by.partial}.` : ""),
     extra: h("a", {href: address(["documents"], {topic: k, min: .1})}, `${facts.unit[1]} of it`),
   });
@@ -101,9 +101,9 @@ function wordBars(found) {
     const bar = s("svg", {viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false"},
       s("rect", {class: "bar-out", x: 0, width: whole, height: 10}), s("rect", {class: "bar-in", x: 0, width: inside, height: 10}),
       all > end ? [95.6, 97.4].map(at => s("path", {class: "cut", d: `M${at} 10L${at + .9} 0`})) : []);
-    return h("tr", {}, h("td", {}, wordLink(words.names.at(word))), h("td", {}, bar, h("span", {class: "hidden"}, `${count(here)} uses here, ${count(all)} in all`)), h("td", {}, percent(here / all)));
+    return h("tr", {}, h("th", {scope: "row"}, wordLink(words.names.at(word))), h("td", {}, bar, h("span", {class: "hidden"}, `${count(here)} uses here, ${count(all)} in all`)), h("td", {}, percent(here / all)));
   });
-  return [h("table", {class: "word-bars"}, h("caption", {class: "hidden"}, "Words of the topic, their uses here and elsewhere"), h("tbody", {}, rows)),
+  return [h("table", {class: "word-bars"}, h("caption", {class: "hidden"}, "Words of the topic, their uses here and elsewhere"), h("thead", {class: "hidden"}, h("tr", {}, ["Word", "Uses", "Part of its uses that is here"].map(name => h("th", {scope: "col"}, name)))), h("tbody", {}, rows)),
     h("p", {class: "note"}, `Longest dark bar: ${count(Math.max(...found.map(one => one.here)))} uses.` + (cut ? " A cut bar goes on to the right." : ""))].reduce((holder, one) => (holder.append(one), holder), h("div", {}));
 }
 

@@ -5,7 +5,7 @@ function viewWord(root, [text]) {
   const topics = wordTopics(at), uses = words.uses[at], title = heading(wordHeadline(text, topics)), most = topics[0]?.[1] || 1;
   const rows = topics.map(([k, part]) => [String(k), topicLink(k), s("svg", {class: "bar", width: 160, height: 8, "aria-hidden": "true", focusable: "false"}, s("rect", {width: 160 * part / most, height: 8})), percent(part), part * uses]);
   const columns = [{name: "No."}, {name: "Topic"}, {name: ""}, {name: "Part of its uses", figure: true}, {name: "Uses", figure: true, show: count}];
-  root.append(title, h("p", {class: "sub"}, `${count(uses)} uses counted. Topics with less than 1% of them are not listed.`),
+  add(root, title, h("p", {class: "sub"}, `${count(uses)} uses counted. Topics with less than 1% of them are not listed.`),
     h("section", {class: "block"}, h("h2", {}, "Its topics"), h("div", {class: "wide"}, dataTable(`Topics of ${text}`, columns, rows, {class: "relation lists"})),
       h("div", {class: "tools"}, csvButton(`word-${text}`, ["topic", "name", "part"], () => topics.map(([k, part]) => [k, givenName(k), part])))),
     wordTrend(at, text), wordsAlike(at));
