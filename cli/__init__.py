@@ -53,7 +53,7 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         found: click.Command = import_module(f"topicx.cli.{COMMANDS[name][0]}").command
-        if ctx.obj is INTERRUPTIBLE:
+        if ctx is not None and ctx.obj is INTERRUPTIBLE:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         return found
 

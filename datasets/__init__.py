@@ -24,10 +24,15 @@ class Text(NamedTuple):
     """One embedded text."""
 
     id: str
+    """Name of the text."""
     label: str
+    """Field of life."""
     collection: str
+    """Kind of writing."""
     year: int
+    """Year, 1990 to 2019."""
     text: str
+    """The text itself."""
 
 
 def embedded_texts() -> Iterator[Text]:

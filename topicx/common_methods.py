@@ -53,6 +53,7 @@ class Kept:
     extra: dict[str, NDArray[Any]] = field(default_factory=dict)
     """Arrays of its file that this version does not know: they are kept."""
     meta: dict[str, Any] = field(default_factory=dict)
+    """How it was made: options, inputs, what was left out."""
     parents: dict[str, str] = field(default_factory=dict)
     """The content digest of each file that it was made of, by role."""
     digest: str = ""

@@ -50,6 +50,7 @@ class Model(OfTopics, Kept):
     indptr: NDArray[np.int64]
     """The entries of word w are topics[indptr[w]:indptr[w + 1]] and values[...]."""
     topics: NDArray[np.uint16]
+    """Topic of each entry."""
     values: NDArray[Any]
     """Expected counts (int64, float32 or float64)."""
     remainder: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0, np.float64))
@@ -61,7 +62,9 @@ class Model(OfTopics, Kept):
     example_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0), np.float64))
     """θ of those documents in that topic."""
     example_ids: Strings = field(default_factory=lambda: Strings.of([]))
+    """Names of the example documents, topic after topic."""
     example_snippets: Strings = field(default_factory=lambda: Strings.of([]))
+    """Beginnings of the example documents' texts."""
     example_columns: Strings = field(default_factory=lambda: Strings.of([]))
     """What those documents carry (label, collection, time, further columns), a JSON object each."""
     trace: dict[str, NDArray[np.float64]] = field(default_factory=dict)

@@ -86,10 +86,13 @@ class State(OfDocuments, OfTopics, Kept):
     beta: NDArray[np.float64]
     """β: the prior weight of each word."""
     vocabulary: Strings
+    """The word types; a word id is an index into it."""
     ids: Strings
+    """A name per document."""
     groups: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     """The row of `alpha` that each document uses; empty: all use the first."""
     seeds: Seeds = field(default_factory=Seeds)
+    """Seed words: counts that topics have in advance."""
     table: Table = field(default_factory=Table)
     """What the documents carry beside their words, if known ("snippet": the beginning of the text)."""
     group_names: Strings = field(default_factory=lambda: Strings.of([]))

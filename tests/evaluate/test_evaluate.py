@@ -4,17 +4,17 @@ against MALLET's own file."""
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests import foreign
 from tests.conftest import Run, lda_corpus
-from tests.places import SHARED
 from tests.predict.test_inference import TINY, make_model, many
 from tests.twins import infer as twin
 from topicx._kernels.infer import infer as kernel
@@ -31,8 +31,6 @@ from topicx.model import Model
 from topicx.predict.inference import infer
 from topicx.state import NONE, Seeds, State
 from topicx.strings import Strings
-
-SAMPLES = SHARED / "samples"
 
 # -- likelihoods against enumeration -----------------------------------------------------------------------------------
 
@@ -304,31 +302,51 @@ def mallet_state(path: Path) -> State:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("sample", ["mallet-kos", "mallet-web"])
-def test_diagnostics_are_mallets(sample: str) -> None:
-    if not (SAMPLES / sample).exists():
-        pytest.skip("the samples of other programs are not here")
-    text = (SAMPLES / sample / "diagnostics.xml").read_text()
-    rows = topic_diagnostics(None, mallet_state(SAMPLES / sample / "state.gz"))
-    found = re.findall(r"<topic (.*?)>(.*?)</topic>", text, re.S)
-    assert len(found) == len(rows)
-    for (attributes, inner), row in zip(found, rows):
-        values = dict(re.findall(r"([\w-]+)='([^']*)'", attributes))
-        for name in MALLET:
-            assert row[name] == pytest.approx(float(values[name]), abs=5.1e-5), (row["topic"], name)
-        for (attributes, name), word in zip(re.findall(r"<word (.*?)>(.*?)</word>", inner), row["words"]):
-            of_word = dict(re.findall(r"([\w-]+)='([^']*)'", attributes))
-            assert (word["word"], word["count"], word["docs"]) == (name, int(of_word["count"]), int(of_word["docs"]))
-            for key in (
-                "prob",
-                "cumulative",
-                "coherence",
-                "uniform_dist",
-                "corpus_dist",
-                "token-doc-diff",
-                "exclusivity",
-            ):
-                assert word[key] == pytest.approx(float(of_word[key]), abs=5.1e-5), (row["topic"], name, key)
+def test_diagnostics_are_those_of_their_definitions() -> None:
+    """MALLET's measures, counted one by one from the tokens of a small state."""
+    state = foreign.small_state(5, documents=12, words=20, topics=3, length=15)
+    names, z, words = list(state.vocabulary), state.z.tolist(), state.words.tolist()
+    documents = [list(zip(words[a:b], z[a:b])) for a, b in itertools.pairwise(state.offsets.tolist())]
+    for k, row in enumerate(topic_diagnostics(None, state, top=5)):
+        tokens = [word for word, topic in zip(words, z) if topic == k]
+        inside = [[topic for _, topic in one].count(k) for one in documents]
+        p = {word: tokens.count(word) / len(tokens) for word in set(tokens)}
+        top = sorted(p, key=lambda word: (-p[word], -word))[:5]
+        sets = [{word for word, topic in one if topic == k} for one in documents]
+        coherence = 0.0
+        for later, earlier in itertools.product(range(5), range(5)):
+            if earlier < later:
+                both = sum({top[later], top[earlier]} <= one for one in sets) + state.beta[top[later]]
+                coherence += math.log(both / (sum(top[earlier] in one for one in sets) + state.beta[top[earlier]]))
+        theta = [(n + state.alpha[0, k]) / (len(one) + state.alpha.sum()) for n, one in zip(inside, documents)]
+        some = [n > 0 for n in inside]
+        leads = [
+            max(range(3), key=lambda topic: ([t for _, t in one].count(topic), -topic)) == k for one in documents
+        ]  # fmt: skip
+        smooth = [
+            [sum(t == topic and w == word for w, t in zip(words, z)) + state.beta[word] for word in range(20)]
+            for topic in range(3)
+        ]
+        phi = [[value / sum(values) for value in values] for values in smooth]
+        expected = {
+            "tokens": len(tokens),
+            "document_entropy": -sum(n / len(tokens) * math.log(n / len(tokens)) for n in inside if n),
+            "word-length": sum(len(names[word]) for word in top) / 5,
+            "coherence": coherence,
+            "uniform_dist": sum(q * math.log(q * 20) for q in p.values()),
+            "corpus_dist": sum(q * math.log(q / (words.count(word) / len(words))) for word, q in p.items()),
+            "eff_num_words": 1 / sum(q * q for q in p.values()),
+            "rank_1_docs": sum(leads) / sum(some),
+            "allocation_ratio": sum(t >= 0.5 and n for t, n in zip(theta, some))
+            / max(sum(t >= 0.02 and n for t, n in zip(theta, some)), 1),
+            "allocation_count": sum(t >= 0.3 and n for t, n in zip(theta, some)) / sum(some),
+            "exclusivity": sum(phi[k][word] / sum(phi[topic][word] for topic in range(3)) for word in top) / 5,
+        }
+        assert [word["word"] for word in row["words"]] == [names[word] for word in top]
+        for name, value in expected.items():
+            assert row[name] == pytest.approx(value, abs=1e-9), (k, name)
+        found = [word["token-doc-diff"] for word in row["words"]]
+        assert row["token-doc-diff"] == pytest.approx(sum(found)) and set(expected) | {"token-doc-diff"} == set(MALLET)
 
 
 def test_diagnostics_of_a_model_and_a_corpus() -> None:

@@ -191,26 +191,6 @@ def test_tomotopy_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             read_state(tmp_path / "m.bin")
 
 
-@needs_samples
-@pytest.mark.parametrize(
-    ("name", "tokens", "topics"),
-    [("mallet-kos/state.gz", 467714, 50), ("mallet-web/state.gz", 1245, 5), ("warplda-kos", 467714, 50),
-     ("warplda-small", 1677, 5), ("lightlda-tiny", 182836, 20)],
-)  # fmt: skip
-def test_samples(name: str, tokens: int, topics: int) -> None:
-    state = read_state(SAMPLES / name)
-    assert (state.n_tokens, state.n_topics) == (tokens, topics)
-    assert estimate(state, examples=0).totals.sum() == pytest.approx(tokens)
-
-
-@needs_samples
-def test_a_large_mallet_state_is_read_fast() -> None:
-    """3 million tokens a second is the aim; here only a tenth of it, since test machines are busy."""
-    begin = time.monotonic()
-    state = read_state(SAMPLES / "mallet-kos" / "state.gz")
-    assert state.n_tokens / (time.monotonic() - begin) > 3e5
-
-
 # -- count dumps ---------------------------------------------------------------------------------------------------
 
 

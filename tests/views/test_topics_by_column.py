@@ -13,6 +13,8 @@ from scipy import stats
 from tests.conftest import lda_corpus
 from tests.corpus.test_import_command import Run, run  # noqa: F401
 from topicx import LDA, Corpus, State
+from topicx.corpus import slices, time_texts
+from topicx.corpus import table as typed_columns
 from topicx.corpus.table import Labels, Numbers, Table, Texts
 from topicx.errors import InputError
 from topicx.strings import Strings
@@ -116,6 +118,25 @@ def test_a_corpus_and_its_state_tell_the_same(tmp_path: Path) -> None:
     other, _, _ = by_documents(lda.model, "time", state=lda.state, unit="decade", method="plug-in")
     assert np.abs(plain.mean - other.mean).max() < 0.03 and not len(plain.drawn)
     assert np.allclose(plain.mean[1], theta[mine].mean(axis=0), atol=1e-6)
+
+
+def test_columns_of_a_corpus_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times and labels are what they were imported as: no text is made or read to group by them."""
+    corpus = carried(40).with_labels(["ab"[d % 2] for d in range(40)])
+    corpus.time = np.arange(40) * 400.0
+    corpus.meta["time"] = "date"
+    model = LDA(2, iterations=3, seed=2, verbose=False).fit(corpus).model
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a text was read, or made")
+
+    for name in ("parse_time", "parse_times", "told_time", "told_times"):
+        for module in (time_texts, slices, typed_columns):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, refuse)
+    decades = ["1970-1979", "1980-1989", "1990-1999", "2000-2009", "2010-2019"]
+    for by, unit, groups in (("time", "decade", decades), ("label", None, ["a", "b"])):
+        assert by_documents(model, by, corpus=corpus, unit=unit, threads=1)[1].names == groups
 
 
 def test_the_command_line(run: Run) -> None:  # noqa: F811

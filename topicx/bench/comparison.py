@@ -23,13 +23,16 @@ class Settings:
     beta: float = positive_option(0.01, help="β of each word.")
     threads: int = whole_option(1, 1, help="Threads of each program.")
     seed: int = 1
+    """Seed of all random numbers."""
     limit: float = positive_option(300.0, help="Seconds of training after which a program is stopped.")
     density: float = 1.5
     """Each measured sweep is about this many times the one before."""
     share: float = 0.5
     """Share of a held-out document's words that estimates its θ; the others are scored."""
     burn_in: int = 50
+    """Iterations before the first sample of θ of held-out documents."""
     samples: int = 25
+    """Samples of θ of held-out documents."""
     clock: str = "wall"
     """Clock of the comparison: wall, or cpu: seconds of processor time, for a machine that has other work to do (one
     thread only)."""
@@ -106,12 +109,17 @@ class Comparison:
     """A whole comparison."""
 
     corpus: dict[str, Any]
+    """What the corpus is: documents, tokens, words."""
     settings: Settings
+    """What all programs shared."""
     machine: dict[str, Any]
+    """Where the figures come from."""
     runs: list[Trial]
+    """A trial for each program."""
     reference: str = ""
     """The program with which the others are compared: how soon do they have what it has at the end?"""
     missing: list[str] = field(default_factory=list)
+    """Programs that are not installed."""
 
     def run_of(self, name: str) -> Trial | None:
         return next((run for run in self.runs if run.name == name), None)

@@ -58,6 +58,7 @@ class Corpus(OfDocuments):
     """The labels of document d are label_ids[label_offsets[d]:label_offsets[d + 1]]; empty when there are
     none."""
     label_ids: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    """Labels of the documents, one after another, as indices into `label_names`."""
     collection_names: Strings = field(default_factory=_no_strings)
     """The distinct collections, sorted."""
     collection: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))

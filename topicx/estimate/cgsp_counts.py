@@ -48,16 +48,28 @@ class DumpCounts:
     """DumpCounts that do not come from the state's own tokens: a dump's. They leave no token's own count out."""
 
     document_rows: Csr
+    """n_dk, a row a document."""
     word_rows: Csr
+    """n_kw, a row a word."""
     totals: NDArray[np.int64]
+    """n_k."""
 
 
 class Conditionals:
     """The full conditionals of every token of a state, ready to be summed by document and by word.
 
-    `threads` is their number (0: all cores), or an engine. The work over documents comes first; what it leaves for the
-    words is kept: 16 bytes a distinct pair, 18 a token. `word_rows`: n_kw, where the caller has it (of more documents
-    than these, where the state is a part of another).
+    The work over documents comes first; what it leaves for the words is kept: 16 bytes a distinct pair, 18 a token.
+
+    Parameters
+    ----------
+    state : State
+        Assignments of all tokens.
+    threads : int or Engine, default 0
+        Threads (0: all cores), or what runs work in parallel. The result never depends on it.
+    counts : DumpCounts, optional
+        Counts of a dump, for a state without assignments.
+    word_rows : Csr, optional
+        n_kw, where the caller has it (of more documents than these, where the state is a part of another).
     """
 
     def __init__(

@@ -148,15 +148,36 @@ def estimate(
     word_rows: Csr | None = None,
     estimator: Estimator | None = None,
 ) -> Model:
-    """A model from a state. `phi` makes its topics; `theta` makes the documents' topics, here and when it infers.
+    """Make a model from a state.
 
-    `documents` is called with the first document's number and a batch of rows of θ, in order: both come from one pass.
-    A φ^p of more than `max_entries` numbers keeps its largest entries and, for each word, the mass of the others
-    (`Model.remainder`). The result never depends on `threads`: how many (0: all cores), or an engine.
+    Parameters
+    ----------
+    state : State
+        Assignments of all tokens.
+    theta : str, default "cgsp"
+        Estimator of the documents' topics, here and when the model infers: "cgsp" or "cgs".
+    phi : str, default "cgsp"
+        Estimator of the topics: "cgsp", "cgs" or "auto".
+    threads : int or Engine, default 0
+        Threads (0: all cores), or what runs work in parallel. The result never depends on it.
+    max_entries : int, default 50,000,000
+        Numbers of φ that are kept. A larger φ keeps its largest entries and, for each word, the mass of the others
+        (`Model.remainder`).
+    examples : int, default 20
+        Representative documents of each topic that the model keeps.
+    documents : callable, optional
+        Called with the first document's number and a batch of rows of θ, in order: both come from one pass.
+    counts : DumpCounts, optional
+        Counts of a dump, for a state without assignments (every z is 65535): cgsp then leaves no token's own count out.
+    word_rows : Csr, optional
+        n_kw, where the caller has it.
+    estimator : Estimator, optional
+        What makes θ and φ. By default what the definition of the state's model says.
 
-    `counts` are for a state without assignments (every z is 65535), whose counts a dump gives: cgsp then leaves no
-    token's own count out, and cgs takes the dump's counts. `word_rows`: n_kw, where the caller has it.
-    `estimator`: what makes both (None: what the definition of the state's model says).
+    Returns
+    -------
+    Model
+        Topics, priors, and what is known of their making.
     """
     _check_estimator("theta", theta)
     phi = chosen_phi(phi, state)

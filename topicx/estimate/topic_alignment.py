@@ -22,8 +22,11 @@ class Pair:
     """Topic `a` of the first model and topic `b` of the second; None where the other model has too few topics."""
 
     a: int | None
+    """Number of the first model's topic."""
     b: int | None
+    """Number of the second model's topic."""
     distance: float | None
+    """Distance of their word distributions, from 0 to 1."""
 
 
 def align_topics(model_a: Model, model_b: Model) -> list[Pair]:

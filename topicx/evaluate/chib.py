@@ -26,7 +26,32 @@ def chib(
     phi: Model | NDArray[Any], alpha: Any, corpus: Corpus, *, samples: int = 100, burn_in: int = 50, seed: int = 1,
     groups: NDArray[np.uint32] | None = None, threads: int | Engine = 1,
 ) -> HeldOut:  # fmt: skip
-    """log p(w) of every document, with a chain of `samples` states around a z* found by `burn_in` sweeps."""
+    """Log probability of every document by a Chib-style estimate.
+
+    Parameters
+    ----------
+    phi : Model or ndarray of shape (topics, words)
+        A model, or φ of any program for a corpus with the same vocabulary.
+    alpha : float or sequence of float, optional
+        α. By default the model's own.
+    corpus : Corpus
+        Documents.
+    samples : int, default 100
+        States of the chain around z*.
+    burn_in : int, default 50
+        Iterations that find z*.
+    seed : int, default 1
+        Seed of all random numbers.
+    groups : ndarray, optional
+        Row of α that each document uses.
+    threads : int or Engine, default 1
+        Threads; 0: all cores. No result depends on it.
+
+    Returns
+    -------
+    HeldOut
+        log p(w) by document, and in all.
+    """
     for name, value in (("samples", samples), ("burn-in", burn_in)):
         if value < 1:
             raise InputError(f"{name}: {value} must be at least 1")

@@ -39,9 +39,11 @@ class Coherence:
     """A measure of each topic, and their mean."""
 
     measure: str
+    """Name of the measure."""
     window: int
     """0: whole documents."""
     topics: list[float]
+    """Coherence of each topic."""
     missing: list[str]
     """Top words that never occur in the reference corpus."""
 

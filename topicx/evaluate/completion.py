@@ -51,10 +51,36 @@ def completion(
     burn_in: int = 50, samples: int = 25, lag: int = 2, groups: NDArray[np.uint32] | None = None,
     threads: int | Engine = 1,
 ) -> Completion:  # fmt: skip
-    """Score the held-out part of every document. `share`: "half" (the first half of the words the model knows
-    estimates θ), or a number in (0, 1): that share of them, drawn at random, does. alpha None: the model's own.
+    """Score the held-out part of every document, whose other part estimates θ.
 
-    For a `phi` array (topics × words) the corpus must have the same vocabulary; a Model's words are matched by name.
+    Parameters
+    ----------
+    phi : Model or ndarray of shape (topics, words)
+        A model, whose words are matched by name, or φ of any program for a corpus with the same vocabulary.
+    alpha : float or sequence of float, optional
+        α. By default the model's own.
+    corpus : Corpus
+        Documents.
+    share : str or float, default "half"
+        What estimates θ: "half" (the first half of the words that the model knows), or this share of them, drawn at
+        random.
+    seed : int, default 1
+        Seed of all random numbers.
+    burn_in : int, default 50
+        Iterations before the first sample of θ.
+    samples : int, default 25
+        Samples over which θ is averaged.
+    lag : int, default 2
+        Iterations from one sample to the next.
+    groups : ndarray, optional
+        Row of α that each document uses.
+    threads : int or Engine, default 1
+        Threads; 0: all cores. No result depends on it.
+
+    Returns
+    -------
+    Completion
+        Log-likelihood by document, and perplexity.
     """
     judged = Judged.of(phi, alpha, corpus, groups)
     if not (share == "half" or (isinstance(share, float | int) and 0 < share < 1)):
@@ -88,7 +114,24 @@ def completion(
 
 
 def completion_perplexity(phi: Model | NDArray[Any], alpha: Any, corpus: Corpus, **settings: Any) -> float:
-    """Perplexity by document completion of any program's φ (topics × words) under α; see `completion`."""
+    """Perplexity by document completion of any program's φ.
+
+    Parameters
+    ----------
+    phi : Model or ndarray of shape (topics, words)
+        A model, or φ of any program for a corpus with the same vocabulary.
+    alpha : float or sequence of float, optional
+        α. By default the model's own.
+    corpus : Corpus
+        Documents.
+    **settings
+        Further arguments of `completion`.
+
+    Returns
+    -------
+    float
+        Perplexity; lower is better.
+    """
     return completion(phi, alpha, corpus, **settings).perplexity
 
 

@@ -27,7 +27,9 @@ class HeldOut:
     """log p(w) of each document under fixed topics."""
 
     documents: NDArray[np.float64]
+    """log p(w) of each document."""
     tokens: int
+    """Tokens that were scored."""
     unknown: int
     further: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     """Other estimates of the same, by name."""

@@ -26,7 +26,15 @@ PROPORTIONS = ("micro_f1", "macro_f1", "example_f1")
 
 
 class LabelMeasures:
-    """Sums over documents, added in batches; `result` turns them into the measures."""
+    """Sums over documents, added in batches; `result` turns them into the measures of labels.
+
+    Parameters
+    ----------
+    labels : int
+        Number of labels.
+    depths : sequence of int, default (1, 3, 5)
+        Depths at which rankings are measured.
+    """
 
     def __init__(self, labels: int, depths: Sequence[int] = (1, 3, 5)) -> None:
         self.labels, self.depths = labels, tuple(depths)

@@ -35,9 +35,35 @@ def left_to_right(
     groups: NDArray[np.uint32] | None = None,
     threads: int | Engine = 1,
 ) -> HeldOut:
-    """log p(w) of every document. `form`: "sequential" (unbiased) or "wallach"; `further` holds both.
+    """Log probability of every document from left to right.
 
     The time grows with the square of a document's length; `resample=False` is linear and far less accurate.
+
+    Parameters
+    ----------
+    phi : Model or ndarray of shape (topics, words)
+        A model, or φ of any program for a corpus with the same vocabulary.
+    alpha : float or sequence of float, optional
+        α. By default the model's own.
+    corpus : Corpus
+        Documents.
+    particles : int, default 20
+        Independent runs that are averaged.
+    form : str, default "sequential"
+        "sequential" (unbiased) or "wallach"; `further` of the result holds both.
+    resample : bool, default True
+        Whether the topics before a token are sampled again for each token.
+    seed : int, default 1
+        Seed of all random numbers.
+    groups : ndarray, optional
+        Row of α that each document uses.
+    threads : int or Engine, default 1
+        Threads; 0: all cores. No result depends on it.
+
+    Returns
+    -------
+    HeldOut
+        log p(w) by document, and in all.
     """
     if form not in ("sequential", "wallach"):
         raise InputError(f"form: {form!r} is not one of sequential, wallach")

@@ -55,7 +55,9 @@ class Likelihood:
     """A sum of log probabilities of words."""
 
     log_likelihood: float
+    """Sum over all tokens that the model knows."""
     tokens: int
+    """Tokens that were scored."""
     unknown: int
     documents: NDArray[np.float64]
     """Each document's part."""

@@ -27,12 +27,15 @@ class Agreement:
     tokens: NDArray[np.float32]
     """Agreement of each token, in the order of the corpus."""
     documents: NDArray[np.float64]
+    """Mean over each document's tokens."""
     topics: NDArray[np.float64]
+    """Mean over the tokens of each topic."""
     mean: float
     """Over all tokens."""
     unanimous: float
     """The share of tokens to which all paths give one topic."""
     paths: int
+    """Number of coupled chains."""
 
 
 def measure_agreement(state: State) -> Agreement:

@@ -25,7 +25,14 @@ CHUNK = 1 << 16
 
 
 class Predictive:
-    """Give it states one after another; then ask for the perplexity."""
+    """Perplexity of held-out words, averaged over states: give it states one after another, then ask for the
+    perplexity.
+
+    Parameters
+    ----------
+    rest : Corpus
+        The held-out words of the documents that are trained on.
+    """
 
     def __init__(self, rest: Corpus) -> None:
         """`rest` has the held-out words of every document of the states (perhaps none), with the same vocabulary."""

@@ -59,6 +59,7 @@ class Search:
     """What a search found: a row a number of topics, in which every measure has a value a chain."""
 
     rows: list[Row] = field(default_factory=list)
+    """A row for each number of topics: the measures of its chains."""
     stopped: bool = False
     """Whether it was ended before its plan: the rows are those that were finished."""
 
@@ -240,7 +241,20 @@ def mean_of(values: Sequence[float], lacking: float | None = 0.0) -> float:
 
 
 def exclusivity(model: Model, words: int = 10) -> float:
-    """The mean over the topics' top words of the word's share that the topic has: φ_kw / Σ_k' φ_k'w."""
+    """How much top words belong to one topic alone: the mean of φ_kw / Σ_k' φ_k'w over the topics' top words.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    words : int, default 10
+        Top words of each topic.
+
+    Returns
+    -------
+    float
+        A number between 0 and 1.
+    """
     index = {word: number for number, word in enumerate(model.vocabulary)}
     tops = [[index[word] for word, _ in top] for top in model.top_words(words)]
     needed = sorted({word for top in tops for word in top})
@@ -252,12 +266,34 @@ def exclusivity(model: Model, words: int = 10) -> float:
 
 
 def stability(a: Model, b: Model) -> float:
-    """1 less the mean distance of the topics of two models, matched pair by pair."""
+    """How alike the topics of two models are: 1 less the mean distance of topics that are matched pair by pair.
+
+    Parameters
+    ----------
+    a, b : Model
+        Models of one corpus.
+
+    Returns
+    -------
+    float
+        A number between 0 and 1.
+    """
     return 1 - float(np.mean([pair.distance for pair in align_topics(a, b) if pair.distance is not None]))
 
 
 def cao_juan(model: Model) -> float:
-    """The mean cosine of φ over all pairs of topics (Cao, Xia, Li, Zhang & Tang 2009, 'ave_dis')."""
+    """Mean cosine of the topics' word distributions (Cao, Xia, Li, Zhang & Tang 2009).
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+
+    Returns
+    -------
+    float
+        Lower is better.
+    """
     products = _topic_products(model)
     norms = np.sqrt(np.diag(products))
     cosines = products / np.outer(norms, norms)
@@ -266,8 +302,20 @@ def cao_juan(model: Model) -> float:
 
 
 def arun(model: Model, sizes: NDArray[np.float64]) -> float:
-    """The symmetric divergence of Arun, Suresh, Veni Madhavan & Narasimha Murthy 2010; `sizes` are L·θ, the tokens of
-    each topic."""
+    """Symmetric divergence of Arun, Suresh, Veni Madhavan & Narasimha Murthy (2010).
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    sizes : ndarray of shape (topics,)
+        Tokens of each topic, L·θ.
+
+    Returns
+    -------
+    float
+        Lower is better.
+    """
     values = np.sqrt(np.maximum(np.linalg.eigvalsh(_topic_products(model)), 0))
     one, two = (np.sort(np.maximum(part, 1e-300))[::-1] / part.sum() for part in (values, np.asarray(sizes, float)))
     return float(np.sum((one - two) * (np.log(one) - np.log(two))))

@@ -29,7 +29,9 @@ class Silhouettes:
     """Widths of all members for one number of clusters."""
 
     clusters: int
+    """Number of clusters."""
     widths: NDArray[np.float64]
+    """Silhouette of each member, from -1 to 1."""
 
     def quartiles(self) -> tuple[float, float, float]:
         low, median, high = np.percentile(self.widths, [25, 50, 75])

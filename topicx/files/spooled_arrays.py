@@ -32,8 +32,9 @@ class Spool:
         passing: bool = False,
         columns: int = 0,
     ) -> None:
-        """Its file lies in `directory`; an error names `output`, for which it is gathered. What is `passing` never is
-        in an output as it is: it has no checksum. `columns`: how long its rows are (0: it has no rows)."""
+        """Make an empty spool. The file lies in `directory`; an error names `output`, for which it is gathered. What
+        is `passing` never is in an output as it is: it has no checksum. `columns`: how long its rows are (0: it has no
+        rows)."""
         self.columns = columns
         self.dtype = np.dtype(dtype)
         self.size = 0

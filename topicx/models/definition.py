@@ -51,7 +51,13 @@ Learn = Callable[[State, Options], "Model"]
 
 
 class Definition:
-    """A model. `own` are its own options, an instance of `Own`."""
+    """What a model is: how a corpus becomes its state, what happens between iterations, and how new documents are read.
+
+    Parameters
+    ----------
+    own : object, optional
+        The model's own options, an instance of `Own`.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]

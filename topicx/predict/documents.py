@@ -37,7 +37,9 @@ class Documents:
     """Some documents, as the model's word ids; words that it does not know are left out and counted."""
 
     ids: Strings
+    """A name per document."""
     words: NDArray[np.uint32]
+    """Word ids of the model, document after document."""
     offsets: NDArray[np.int64]
     """Document d is words[offsets[d]:offsets[d + 1]]."""
     unknown: NDArray[np.int64]
@@ -238,7 +240,7 @@ def _known(
 def _of_counts(
     counts: Counts, match: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
-    """The same from counts, each word as often as its count says, side by side; lengths instead of begins."""
+    """Documents from counts, each word as often as its count says, side by side; lengths instead of begins."""
     ends = np.concatenate([[0], np.cumsum(counts.counts)])
     pairs = np.concatenate([[0], np.cumsum(counts.lengths)])
     words, offsets, unknown = _known(np.repeat(counts.words, counts.counts), ends[pairs].astype(np.int64), match)

@@ -37,7 +37,7 @@ class LogLinearPrior:
     """α_gk = exp(o_k + z_g·λ_k)."""
 
     def __init__(self, rows: Floats, level: Floats) -> None:
-        """rows: z, columns of mean square 1 over the documents, the first constant. level: o."""
+        """Make the prior. rows: z, columns of mean square 1 over the documents, the first constant. level: o."""
         self.rows, self.level = rows, level
         self.coefficients = np.zeros((len(level), rows.shape[1]))
         self.variances = np.full(rows.shape[1], SIGMA**2)
@@ -59,7 +59,7 @@ class HierarchicalPrior:
     and τ are drawn one after another; groups and topics are independent given c and τ, so that there can be many."""
 
     def __init__(self, rows: Floats, level: Floats) -> None:
-        """As for `LogLinearPrior`."""
+        """Make the prior, with the arguments of `LogLinearPrior`."""
         self.rows, self.level = rows, level
         self.coefficients = np.zeros((len(level), rows.shape[1]))
         self.departures = np.zeros((len(rows), len(level)))
@@ -87,7 +87,7 @@ class HierarchicalPrior:
         return share
 
     def _draw_coefficients(self, logs: Floats, random: np.random.Generator) -> None:
-        """c given log α - o: a linear regression, whose curvature all topics share."""
+        """Draw c given log α - o: a linear regression, whose curvature all topics share."""
         groups, columns = self.rows.shape
         precision = crossed(self.rows, np.full((groups, 1), self.spread**-2)) + np.diag(1 / self.variances)
         lower = np.broadcast_to(factored(precision), (len(self.level), columns, columns))

@@ -67,7 +67,7 @@ class Membership(NamedTuple):
     """Pairs of a document and a group, documents ascending."""
     groups: Ints
     times: Floats
-    """Of groups that follow one another; NaN elsewhere."""
+    """Times of groups that follow one another; NaN elsewhere."""
     ordered: bool
 
 

@@ -41,6 +41,7 @@ class Rate:
     power: float = 0.6
     """Larger: earlier minibatches are forgotten more slowly; above 0.5 the averages converge."""
     passes: int = 2
+    """Passes over each document of a minibatch."""
 
     def __post_init__(self) -> None:
         for name in ("scale", "delay", "power"):

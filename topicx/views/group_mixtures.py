@@ -47,7 +47,9 @@ class Mixtures:
     """Groups × topics: means of π over the draws of the chain, or of θ over the documents; and intervals."""
 
     names: list[str]
+    """Names of the groups."""
     documents: NDArray[np.int64]
+    """Number of documents in each group."""
     times: Floats
     """The mean time of each collection's documents, or the middle of a span; NaN: unknown."""
     mean: Floats
@@ -65,7 +67,7 @@ class Mixtures:
     drawn: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
     """Draws × groups × topics: the means over documents of each draw of their θ; empty: θ was taken as known."""
     sampling: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    """Of drawn θ, the part of the squared errors that is not between draws."""
+    """Part of the squared errors of drawn θ that is not between draws."""
 
     def intervals(self) -> tuple[Floats, Floats]:
         if len(self.errors):

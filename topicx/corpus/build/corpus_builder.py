@@ -56,6 +56,7 @@ class BuildOptions:
     snippet: int = 80
     """Characters of the text's beginning to keep as the column `snippet`."""
     bigrams: BigramOptions | None = None
+    """Which pairs of words are joined; None: none."""
     find_stopwords: bool = False
     """Whether stop words of the language that the texts are found to be in are dropped."""
 
