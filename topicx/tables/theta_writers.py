@@ -302,7 +302,7 @@ class _Parquet:
 
 
 class _Feather(_Parquet):
-    """The same table as an Arrow file, which is what Feather is (version 2)."""
+    """Table of θ as an Arrow file, which is what Feather is (version 2)."""
 
     def open_table(self, stream: IO[bytes]) -> Any:
         import pyarrow.feather  # noqa: F401
