@@ -64,6 +64,7 @@ def said(line: list[str], place: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 GIVEN = {
     "demo": "", "import": "t.tsv -o x", "split": "c -o x", "prune": "c -o x", "train": "c -k 2 -o x",
     "search": "c -k 2", "topics": "lda", "infer": "lda c -o x", "evaluate": "lda c",
+    "effects": "lda c -f ~time", "report": "lda -o x.html",
     "hmm train": "c -k 2 -o x",
     "hmm decode": "hmm c", "hmm evaluate": "hmm c", "estimate": "lda.state -o x",
     "export": "lda.state --format mallet-state -o x",

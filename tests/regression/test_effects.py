@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import run_topicx
+from tests.places import ROOT
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.table import Names, Numbers, Table
 from topicx.errors import InputError
@@ -221,3 +224,19 @@ def test_command_tells_json(files: Path) -> None:
 def test_wrong_calls(arguments: tuple[str, ...], message: str, files: Path) -> None:
     done = run_topicx("effects", *arguments, cwd=files)
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_what_the_page_says_for_users_of_stm_runs(files: Path) -> None:
+    """The options of the table "In stm, in topicx", with the names of the planted documents."""
+    page = (ROOT / "docs" / "effects.md").read_text(encoding="utf-8")
+    table = page.split("## In stm, in topicx")[1].split("##")[0]
+    cells = [line.split("|")[-2] for line in table.splitlines() if line.startswith("| `")]
+    calls = [code for cell in cells for code in re.findall(r"`(--[^`]*)`", cell)]
+    assert len(calls) >= 4 and all(any(name in call for call in calls) for name in ("--at", "--curve", "--difference"))
+    for call in calls:
+        words = shlex.split(call.replace("FILE", "stm.png"))
+        done = run_topicx(
+            "effects", "p.model", "p.corpus", "-f", "~ party + s(year)", "--draws", "3", "--burn-in", "9", "-q", *words,
+            cwd=files,
+        )  # fmt: skip
+        assert done.returncode == 0, (call, done.stderr)

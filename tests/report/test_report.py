@@ -120,6 +120,8 @@ def test_shares_over_time_are_those_of_topics_by(made: Path, model: Model, state
         "texts.state",
         "--bins",
         "decade",
+        "--shares",
+        "plug-in",
         "--table",
         "by.jsonl",
         cwd=made,
