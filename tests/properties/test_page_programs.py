@@ -43,11 +43,15 @@ def given(page: str, folder: Path) -> dict[str, Any]:
         "body": texts, "key": [f"text {number}" for number in range(40)], "tags": ["law", "sport"] * 20, "date": years,
         "rating": [1.5, 2.5] * 20, "party": ["left", "left", "right", "right"] * 10, "year": years,
     })  # fmt: skip
-    if page == "dmr.md":
-        corpus = topicx.Corpus.from_dataframe(frame, "body", columns=["party", "year"])
+    model = topicx.Model.load(folder / "news.model")
+    if page in ("dmr.md", "effects.md"):
+        frame["party"] = frame["party"].map({"left": "A", "right": "B"})
+        frame["author"] = [f"author {number // 2}" for number in range(40)]
+        corpus = topicx.Corpus.from_dataframe(frame, "body", columns=["party", "year", "author"])
+        model = topicx.LDA(topics=3, iterations=5, verbose=False).fit(corpus).model
     return {
         "corpus": corpus,
-        "model": topicx.Model.load(folder / "news.model"),
+        "model": model,
         "state": topicx.State.load(folder / "news.state"),
         "texts": texts,
         "new_texts": texts[:3],
