@@ -161,6 +161,7 @@ WRITERS = [
     "search c -k 2 --chains 1 --iterations 2 --plot x.png", "topics m --by label --corpus c --table x.tsv",
     "topics m --by label --corpus c --plot x.svg", "topics m --merge 1,2 -o x",
     "export s --format warplda -o x", "export c --format parquet -o x", "infer m c -o x.parquet",
+    "report m -o x.html --corpus c", "effects m c --formula ~label --draws 2 -o x.tsv",
 ]  # fmt: skip
 NOT_HERE = {
     "demo -o": "a folder of the files of other commands",
@@ -170,8 +171,11 @@ NOT_HERE = {
     "train --checkpoint": "test_a_checkpoint_on_a_full_disk_is_a_warning",
     "hmm train --checkpoint": "as of train",
     "evaluate --plot": "as topics --plot",
+    "effects --plot": "as topics --plot",
     "mallet --install": "files of a few lines",
 }
+READ = (("topics", "doc_topics"), ("report", "doc_topics"), ("export", "state_path"))
+"""Parameters of such names that name a file to read."""
 WRITING = (
     "output",
     "state_path",
@@ -208,7 +212,7 @@ def test_every_option_that_writes_is_tested_on_a_full_disk() -> None:
         f"{name} {option.opts}" for name, command in commands("", cli) for option in command.params
         if isinstance(option, click.Option) and option.name in WRITING
         and not any(f"{name} {spelt}" in {*told, *NOT_HERE} for spelt in option.opts)
-        and (name, option.name) not in (("topics", "doc_topics"), ("export", "state_path"))  # these are read
+        and (name, option.name) not in READ
     ]  # fmt: skip
     assert not missing
 

@@ -154,11 +154,12 @@ def test_cvb0_is_its_twin() -> None:
         gamma.append(
             [method.gamma[at + i * choices[d] : at + (i + 1) * choices[d]].astype(float) for i in range(len(here))]
         )
+    words = [state.words[state.offsets[d] : state.offsets[d + 1]] for d in order]
     shuffled = replace(
-        state, groups=state.groups[order],
+        state, words=np.concatenate(words), groups=state.groups[order],
         allowed=(np.concatenate([[0], np.cumsum(choices[order])]),
                  np.concatenate([state.allowed[1][state.allowed[0][d] : state.allowed[0][d + 1]] for d in order])),  # type: ignore[index]
-        offsets=np.zeros(len(order) + 1, np.int64), ids=state.ids.take(order),
+        offsets=np.concatenate([[0], np.cumsum([len(each) for each in words])]), ids=state.ids.take(order),
     )  # fmt: skip
     in_order = [gamma[d] for d in order], [pairs[d] for d in order]
     for step in range(4):

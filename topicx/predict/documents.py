@@ -201,9 +201,23 @@ class SeveralSources:
 
 
 def source_of(documents: Any, vocabulary: Strings, text: str = "text") -> Source:
-    """Documents in whatever form a Python program has them: a corpus, texts, lists of words, a data frame (whose column
-    `text` has texts or lists of words, and whose others go along), or a documents × words matrix of counts (by
-    `vocabulary`, where its columns have no names)."""
+    """Documents in whatever form a Python program has them, as a source of batches.
+
+    Parameters
+    ----------
+    documents
+        A corpus, texts, lists of words, a data frame (its other columns go along), or a documents × words matrix of
+        counts.
+    vocabulary
+        The words of a matrix whose columns have no names.
+    text
+        The column of a data frame that has texts or lists of words.
+
+    Returns
+    -------
+    Source
+        What `Inference.documents` reads.
+    """
     if isinstance(documents, Corpus):
         return CorpusSource(documents)
     from topicx.corpus.any_documents import batches_of
