@@ -12,7 +12,7 @@ help:
 	@echo "make test    build, install and run all tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   speed and quality beside tomotopy, lda, gensim and scikit-learn"
-	@echo "make wheels  wheels for Linux, macOS and Windows in dist/, made here with zig, and checked"
+	@echo "make wheels  wheels for Linux and macOS in dist/, made here with zig, and checked"
 	@echo "make clean   remove what the other targets made"
 
 check-tools:
@@ -72,7 +72,7 @@ bench: $(VENV)/installed
 	$(BIN)/topicx datasets make zipf -o $(VENV)/bench.corpus --seed 1
 	$(BIN)/topicx bench $(VENV)/bench.corpus
 
-# See packaging/README.md. A wheel for Windows needs clang's headers for it, which zig has.
+# See packaging/README.md.
 wheels: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang wheel auditwheel abi3audit check-wheel-contents twine
 	$(BIN)/python packaging/build_wheels.py -o dist

@@ -4,8 +4,7 @@
 
 The kernels are translated to C once. They use CPython's limited API and no NumPy header, so that the C files are the
 same everywhere and one wheel a platform serves every CPython from 3.11 on. The Python part comes from the wheel that
-setuptools makes here; only the compiled kernels and the tags differ. Windows wants headers of its own
-(packaging/windows/pyconfig.h) and an import library, which is made from the names that the kernels use.
+setuptools makes here; only the compiled kernels and the tags differ.
 
 `pip install ziglang cython setuptools wheel` is what it needs; `make wheels` installs that in .venv.
 """
@@ -15,7 +14,6 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -56,7 +54,6 @@ PLATFORMS = {
     "macos-x86_64": Platform(
         "x86_64-macos.10.13", "macosx_10_13_x86_64", link_flags=("-shared", "-undefined", "dynamic_lookup")
     ),
-    "windows-amd64": Platform("x86_64-windows-gnu", "win_amd64", suffix=".pyd"),
 }
 
 
@@ -92,52 +89,31 @@ def plain_wheel(place: Path) -> Path:
     return next(place.glob("*.whl"))
 
 
-def headers_of(platform: Platform) -> list[str]:
-    """The folders of headers: ours, CPython's, and before them what a platform has of its own."""
-    own = [str(ROOT / "packaging" / "windows")] if "windows" in platform.target else []
+def header_flags() -> list[str]:
+    """The folders of headers: ours and CPython's."""
     ours = [str(folder) for folder in sorted(KERNELS.iterdir()) if folder.is_dir()]
-    return [f"-I{folder}" for folder in (*own, *ours, sysconfig.get_paths()["include"])]
+    return [f"-I{folder}" for folder in (*ours, sysconfig.get_paths()["include"])]
 
 
 def compile_kernel(platform: Platform, source: Path, into: Path) -> Path:
     """The object file of one kernel."""
     target = into / source.parent.name / f"{source.stem}.o"
     target.parent.mkdir(parents=True, exist_ok=True)
-    flags = [*FLAGS, *platform.compile_flags, *headers_of(platform)]
+    flags = [*FLAGS, *platform.compile_flags, *header_flags()]
     zig("cc", "-target", platform.target, *flags, "-c", source, "-o", target)
     return target
-
-
-def import_library(place: Path, objects: list[Path]) -> Path:
-    """An import library of python3.dll: of every name of the stable ABI that these objects ask for."""
-    names = set()
-    for one in objects:
-        names |= set(re.findall(rb"__imp_(_?Py[A-Za-z0-9_]+)", one.read_bytes()))
-    text = "LIBRARY python3.dll\nEXPORTS\n" + "".join(
-        f"    {name.decode()}{' DATA' if is_data(name.decode()) else ''}\n" for name in sorted(names)
-    )
-    (place / "python3.def").write_text(text)
-    library = place / "libpython3.a"
-    zig("dlltool", "-m", "i386:x86-64", "-d", place / "python3.def", "-l", library, "-D", "python3.dll")
-    return library
-
-
-def is_data(name: str) -> bool:
-    """Whether a name of the stable ABI is a variable: types, exceptions and the few singletons."""
-    return bool(re.search(r"_Type$|^PyExc_|Struct$|^_Py_\w+Struct$|^Py_\w+Flag$|^Py_Version$", name))
 
 
 def build_kernels(platform: Platform, sources: list[Path], place: Path) -> dict[str, Path]:
     """The compiled kernels of a platform: where each stands in the wheel → the file."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda source: compile_kernel(platform, source, place), sources))
-    more = [import_library(place, objects)] if "windows" in platform.target else []
     found = {}
     for source, one in zip(sources, objects, strict=True):
         name = f"topicx/_kernels/{source.parent.name}/{source.stem}{platform.suffix}"
         target = one.with_suffix(platform.suffix)
-        libraries = [] if "windows" in platform.target or "macos" in platform.target else ["-lm"]
-        zig("cc", "-target", platform.target, *platform.link_flags, one, *more, *libraries, "-o", target)
+        libraries = [] if "macos" in platform.target else ["-lm"]
+        zig("cc", "-target", platform.target, *platform.link_flags, one, *libraries, "-o", target)
         found[name] = target
     return found
 
