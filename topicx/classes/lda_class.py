@@ -150,12 +150,13 @@ class LDA:
     """What it keeps of them (`ChainSeries`)."""
 
     def __init__(
-        self, topics: int = 100, *, sampler: str = "auto", iterations: int = 1000, start: str = "auto",
+        self, topics: int = 100, *, sampler: str = "auto", iterations: int | str = "auto", start: str = "auto",
         alpha: float | Sequence[float] | NDArray[np.floating] | None = None, alpha_sum: float | None = None,
-        beta: float = 0.01, optimize_interval: int = 0, optimize_burn_in: int = 50, optimize: str = "alpha+beta",
+        beta: float | None = None, optimize_interval: int | None = None, optimize_burn_in: int | None = None,
+        optimize: str | None = None,
         mh_steps: int = 2, sparse_phi: bool = False, batch_documents: int = 256, document_passes: int = 2,
         rate_scale: float = 1.0, rate_delay: float = 4.0, rate_power: float = 0.6, icm: int = 0,
-        partitions: int = 0, samples: int = 1, lag: int = 10, paths: int = 1, trace_interval: int = 10,
+        partitions: int = 0, samples: int | None = None, lag: int | None = None, paths: int = 1, trace_interval: int = 10,
         seed: int = 1, chain: int = 0, model: str = "lda", own: Mapping[str, Any] | None = None, threads: int = 0,
         theta: str = "cgsp", phi: str = "auto", seed_words: Mapping[int, Iterable[str]] | None = None,
         seed_weight: int | None = None, word_prior: Mapping[str, float] | None = None,
