@@ -220,8 +220,13 @@ def _tell_end(run: Run, log: Log) -> None:
         "end", seconds=chain.seconds, tokens_per_second=speed, score=run.score,
     )  # fmt: skip
     if chain.length:
-        settled = f"settled after {chain.sweeps} sweeps" if chain.length.settled else f"not settled after {chain.sweeps}"
-        log.tell(f"{settled}; --iterations N makes N", "settled", sweeps=chain.sweeps, settled=chain.length.settled)
+        settled = "settled" if chain.length.settled else "has not settled"
+        log.tell(
+            f"{settled} after {chain.sweeps} sweeps; --iterations N makes N",
+            "settled",
+            sweeps=chain.sweeps,
+            settled=chain.length.settled,
+        )
     for note in run.definition.notes_at_end(chain.state, chain.options, chain.figures):
         log.tell(f"note: {note}")
     options, alpha, beta = chain.options, chain.state.alpha, float(chain.state.beta.mean())

@@ -68,7 +68,8 @@ def test_a_run_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_no_list_of_looks_is_refused(tmp_path: Path) -> None:
     chain = run_of().chain
     chain.begin()
-    for wrong in ({}, {"looks": [[1]], "settled": False}, {"looks": [], "settled": 1}, {"looks": [[2, "x"]], "settled": True}):  # fmt: skip
+    for looks, settled in (None, False), ([[1]], False), ([], 1), ([[2, "x"]], True):
+        wrong = {"looks": looks, "settled": settled}
         assert chain.length is not None
         chain.length.to_meta = lambda wrong=wrong: wrong  # type: ignore[method-assign]
         chain.save(tmp_path / "c")
@@ -97,7 +98,8 @@ def test_a_number_of_iterations_is_what_it_was() -> None:
 
 
 def test_priors_that_are_given_stay() -> None:
-    assert Options().optimize == "alpha+beta" and {name: getattr(Options(), name) for name in OF_AUTO} == OF_AUTO | {"iterations": "auto"}  # fmt: skip
+    plain = Options()
+    assert {name: getattr(plain, name) for name in OF_AUTO} == OF_AUTO | {"iterations": "auto"}
     assert Options(alpha=0.1).optimize == Options(alpha_sum=5).optimize == "beta"
     assert Options(beta=0.01).optimize == "alpha"
     assert Options(alpha=0.1, beta=0.01).optimize_interval == 0
@@ -193,6 +195,6 @@ def test_tiny_corpora_end_soon(topics: int) -> None:
         result = run.result()
         assert run.chain.length is not None and run.chain.sweeps <= MOST_SWEEPS
         assert np.isfinite(result.model.topic_word).all() and np.isfinite(result.model.alpha).all()
-        assert 9e-7 <= result.model.alpha.min() and result.model.alpha.max() < 1e6
+        assert result.model.alpha.min() >= 9e-7 and result.model.alpha.max() < 1e6
         if topics == 1:
             assert run.chain.length.settled and run.chain.sweeps == LOOKS[1] + 20

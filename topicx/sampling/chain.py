@@ -36,9 +36,7 @@ BEFORE = ("grow", "soft", "hot")
 """Steps before the first sweep over the whole corpus."""
 
 
-def plan_steps(
-    options: Options, start: str, soft: int = 0, hot: int = 0, sweeps: int | None = None
-) -> list[Step]:
+def plan_steps(options: Options, start: str, soft: int = 0, hot: int = 0, sweeps: int | None = None) -> list[Step]:
     """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: those of a start; sweeps:
     how many there are, where not the options but the run itself says so."""
     sweeps = int(options.iterations) if sweeps is None else sweeps

@@ -107,8 +107,9 @@ class Options:
         help="Re-estimate the priors every N sweeps (0: never). MALLET users often take 10.",
     )  # fmt: skip
     optimize_burn_in: int = whole_option(
-        None, 0, optional=True, shown=f"{AUTO_BURN_IN} with --iterations auto, else 50", help="Sweeps before the first re-estimation."
-    )
+        None, 0, optional=True, shown=f"{AUTO_BURN_IN} with --iterations auto, else 50",
+        help="Sweeps before the first re-estimation.",
+    )  # fmt: skip
     optimize: str = declare_option(
         None, str, optional=True, check=_check_optimize, metavar="WHAT",
         shown="alpha+beta; with --iterations auto without what is given",
@@ -192,7 +193,7 @@ class Options:
                 object.__setattr__(self, name, value)
 
     def _can_end_itself(self) -> bool:
-        """Whether it is known what the end of such a run is worth: LDA, one path, a sampler whose states are samples."""
+        """Whether it is known what the end of such a run is worth: LDA, one path, states that are samples."""
         samples = self.sampler == "auto" or SAMPLES in sampler_registry.find_sampler(self.sampler).capabilities
         return samples and self.paths == 1 and not self.icm and model_registry.find_definition(self.model).ends_itself
 
