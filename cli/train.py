@@ -182,9 +182,9 @@ class TrainCommand(LanguagesFirst):
 def command(
     context: click.Context, inputs: tuple[str, ...], corpus_path: str | None, output: str, chains: int,
     keep: str | None, estimator: str | None, theta: str | None, phi: str | None, state_path: str | None,
-    doc_topics: str | None, join_chunks: bool, metadata: str, trace_path: str | None, init_state: str | None, checkpoint: str | None,
-    checkpoint_interval: int, stream: bool, resume: str | None, show_topics_interval: int, log_form: str, threads: int, memory: int | None,
-    quiet: bool, verbose: bool, **settings: Any,
+    doc_topics: str | None, join_chunks: bool, metadata: str, trace_path: str | None, init_state: str | None,
+    checkpoint: str | None, checkpoint_interval: int, stream: bool, resume: str | None, show_topics_interval: int,
+    log_form: str, threads: int, memory: int | None, quiet: bool, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Learn a topic model from CORPUS (a file that 'topicx import' wrote), or from TEXTS: files, a folder, or - with
     --input-format, read as import reads them and with its options.

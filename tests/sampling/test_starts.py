@@ -146,10 +146,9 @@ def test_priors_at_their_limits_leave_probabilities(alpha: float, beta: float) -
 
 
 def test_long_documents_have_more_soft_sweeps() -> None:
-    given = Options(iterations=10)
-    assert starts.soft_sweeps(state_of(20, 500, 60), given) == starts.SOFT_SWEEPS
-    assert starts.soft_sweeps(state_of(20, 501, 60), given) == starts.LONG_SWEEPS
-    assert starts.soft_sweeps(state_of(20, 501, starts.SOFT_TOPICS + 1), given) == starts.FEW_SWEEPS
+    assert starts.soft_sweeps(state_of(20, 500, 60)) == starts.SOFT_SWEEPS
+    assert starts.soft_sweeps(state_of(20, 501, 60)) == starts.LONG_SWEEPS
+    assert starts.soft_sweeps(state_of(20, 501, starts.SOFT_TOPICS + 1)) == starts.FEW_SWEEPS
 
 
 def test_hot_sweeps_cool_to_the_beta_of_the_model(tmp_path: Path) -> None:

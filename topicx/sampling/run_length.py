@@ -1,9 +1,9 @@
 """How long a run is that ends by itself: decided at a few looks at its own likelihood, the same on every machine.
 
-After a start the joint log-likelihood rises about as the logarithm of the sweeps does, by less from look to look. So a
-look tells what is still to come: the rise since the look before, for each doubling of the sweeps. Where that is less
-than `ENOUGH`, ten times as many sweeps would gain less than a hundredth of the perplexity (docs/performance.md has the
-measurement), and the run ends: after so many more sweeps as the states that are averaged need.
+After a start the joint log-likelihood rises about as the logarithm of the sweeps does. So a look tells what is still to
+come: the rise since the look before, for each doubling of the sweeps. Where that is less than `ENOUGH`, the run ends,
+after so many more sweeps as the states that are averaged need. The likelihood of topics and tokens together rises by
+more than the perplexity of other documents falls (docs/explanation/performance.md has the measurement).
 
 A run is planned up to the next look; a look that finds too much still to come moves the end. So the plan is a list of
 steps at every time, and a checkpoint a place in it.
@@ -23,14 +23,11 @@ AUTO_BURN_IN = 10
 """Sweeps, hot ones included, before the first."""
 AUTO_SAMPLES, AUTO_LAG = 5, 5
 """States that are averaged at the end, and the sweeps between two of them."""
-AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS, AUTO_MANY_HOT = 5, 40, 45
-"""The sweeps of cvb0 with which such a run starts, and the hot ones after them, in which priors are learnt already;
-and where there are too many topics for so many (`starts.SOFT_TOPICS`)."""
 LOOKS = (20, 30, 45, 70, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
 MOST_SWEEPS = 1000
 """Where a run ends though it has not settled."""
-ENOUGH = 0.0075
+ENOUGH = 0.02
 """The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled."""
 
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from topicx.errors import InputError
 from topicx.sampling import sampler_registry
 from topicx.sampling.method import Method
-from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_MANY_HOT, AUTO_SOFT_SWEEPS
 from topicx.sampling.run_options import Options
 from topicx.sampling.special_functions import exp, log
 from topicx.state import State
@@ -63,6 +62,8 @@ def choose_start(state: State, options: Options, sampler: sampler_registry.Entry
         and state.paths == 1
         and hot_pays(state, options)
     ):
+        if options.ends_itself and state.n_topics <= SOFT_TOPICS:
+            return "hot"  # where priors are learnt, its topics are more coherent, and as good (docs/performance.md)
         return "soft" if soft_pays(state, options) else "hot"
     tokens, a_document, a_topic = GROWING_FROM
     pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
@@ -85,12 +86,10 @@ def soft_topics(topics: int) -> int:
     return topics if topics <= SOFT_TOPICS else FEW_TOPICS
 
 
-def soft_sweeps(state: State, options: Options) -> int:
+def soft_sweeps(state: State) -> int:
     """How many there are."""
     if state.n_topics > SOFT_TOPICS:
         return FEW_SWEEPS
-    if options.ends_itself:
-        return AUTO_SOFT_SWEEPS
     return LONG_SWEEPS if _has_long_documents(state) else SOFT_SWEEPS
 
 
@@ -99,7 +98,7 @@ def hot_sweeps(state: State, options: Options, start: str) -> int:
     if start not in ("soft", "hot") or _first_heat(state) <= 1 or (start == "soft" and _has_long_documents(state)):
         return 0
     if options.ends_itself:
-        return AUTO_HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else AUTO_MANY_HOT
+        return HOT_FROM_RANDOM if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
     iterations = int(options.iterations)
     least = HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
     if start == "hot":
