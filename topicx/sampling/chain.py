@@ -21,7 +21,7 @@ from topicx.files.schema import Inconsistent, require_consistent
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.memory_needed import fitting_memory
 from topicx.sampling.method import Method, Update
-from topicx.sampling.run_length import RunLength
+from topicx.sampling.run_length import ENOUGH, ENOUGH_FROM_RANDOM, RunLength
 from topicx.sampling.run_options import Options
 from topicx.sampling.starts import choose_start, hot_beta, hot_sweeps, soft_method, soft_sweeps
 from topicx.sampling.sweep_loop import Step, Trace, Training
@@ -92,13 +92,13 @@ class Chain(Training):
         options.check_sampler(self.sampler)
         self.start = choose_start(state, options, self.sampler, needs)
         self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
-        self.soft = soft_sweeps(state) if self.start == "soft" else 0
+        self.soft = soft_sweeps(state, options) if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
         self.hot = hot_sweeps(state, options, self.start)
         """Sweeps with a larger β after them."""
-        self.hot_counts = self.hot if options.ends_itself else 0
-        """How many of them count as sweeps before the first re-estimation of priors."""
-        self.length = RunLength((options.samples - 1) * options.lag) if options.ends_itself else None
+        self.learns_hot = options.ends_itself
+        """Whether priors are learnt in them already."""
+        self.length = _length_of(options, self.start)
         """Where the run ends, if it says so itself."""
         self.steps = self._plan()
         self.trace = Trace()
@@ -167,7 +167,7 @@ class Chain(Training):
         else:
             figures = self.method.sweep(position, step.share)
         if step.kind == "sweep":
-            self._update(step.sweep + self.hot_counts, position)
+            self._update(step.sweep + (self.hot if self.learns_hot else 0), position)
             if self.length and self.length.due(step.sweep):
                 self.length.look(step.sweep, self.method.score())
                 self.steps = self._plan()
@@ -181,11 +181,13 @@ class Chain(Training):
         return step, figures | self.figures
 
     def _sweep_hot(self, position: int) -> dict[str, float]:
-        """A sweep with a larger β, which is its own again afterwards."""
-        alpha, beta = self.state.alpha, self.state.beta
-        self.method.set_priors(alpha, hot_beta(self.state, position - self.soft, self.hot))
+        """A sweep with a larger β, which is its own again afterwards. A run that ends by itself learns its priors."""
+        alpha, beta, number = self.state.alpha, self.state.beta, position - self.soft
+        self.method.set_priors(alpha, hot_beta(self.state, number, self.hot))
         figures = self.method.sweep(position)
         self.method.set_priors(alpha, beta)
+        if self.learns_hot:
+            self._update(number + 1, position)
         return figures
 
     def _unrecorded_end(self) -> bool:
@@ -242,7 +244,7 @@ class Chain(Training):
             "steps": len(self.steps),
             "seconds": round(self.seconds, 3),
             "figures": self.figures,
-            **({"hot_counts": self.hot_counts} if self.hot_counts else {}),
+            **({"learns_hot": True} if self.learns_hot else {}),
             **({"length": self.length.to_meta()} if self.length else {}),
             "trace": list(self.trace.columns),  # in their order, which arrays of a file do not have
             "notes": self.notes,
@@ -294,7 +296,7 @@ class Chain(Training):
         chain = cls(state, options, engine, model_of(options))
         chain.options = chain.method.options = replace(options, sampler=named)
         chain.start, chain.soft, chain.hot, chain.position, chain.length = start, soft, hot, position, length
-        chain.hot_counts = meta.get("hot_counts", 0)
+        chain.learns_hot = meta.get("learns_hot") is True
         chain.steps = chain._plan()
         if position < soft:
             chain.method = chain._method_of(state)
@@ -344,12 +346,19 @@ def _copy_state(state: State) -> State:
     return replace(state, z=state.z.copy(), alpha=state.alpha.copy(), beta=state.beta.copy(), side=side)
 
 
-def _restored_length(options: Options, meta: Mapping[str, Any]) -> RunLength | None:
-    """What a run that ends by itself knew of its end when it was saved."""
+def _length_of(options: Options, start: str) -> RunLength | None:
+    """Where a run with this start ends, if it says so itself."""
     if not options.ends_itself:
         return None
-    length = RunLength((options.samples - 1) * options.lag)
-    length.restore(meta["length"])
+    enough = ENOUGH if start in ("soft", "hot") else ENOUGH_FROM_RANDOM
+    return RunLength((options.samples - 1) * options.lag, enough)
+
+
+def _restored_length(options: Options, meta: Mapping[str, Any]) -> RunLength | None:
+    """What a run that ends by itself knew of its end when it was saved."""
+    length = _length_of(options, str(meta["start"]))
+    if length:
+        length.restore(meta["length"])
     return length
 
 

@@ -1,7 +1,7 @@
 """How long a run is that ends by itself: decided at a few looks at its own likelihood, the same on every machine.
 
 After a start the joint log-likelihood rises about as the logarithm of the sweeps does. So a look tells what is still to
-come: the rise since the look before, for each doubling of the sweeps. Where that is less than `ENOUGH`, the run ends,
+come: the rise since the look before, for each doubling of the sweeps. Where that is little, the run ends,
 after so many more sweeps as the states that are averaged need. The likelihood of topics and tokens together rises by
 more than the perplexity of other documents falls (docs/explanation/performance.md has the measurement).
 
@@ -19,24 +19,28 @@ from topicx.files.schema import is_finite_number, is_whole_number, require_consi
 
 AUTO_INTERVAL = 5
 """Sweeps from one re-estimation of the priors to the next."""
-AUTO_BURN_IN = 10
+AUTO_BURN_IN = 20
 """Sweeps, hot ones included, before the first."""
 AUTO_SAMPLES, AUTO_LAG = 5, 5
 """States that are averaged at the end, and the sweeps between two of them."""
+AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS = 5, 40
+"""The sweeps of cvb0 with which such a run starts, and the hot ones after them (`topicx.sampling.starts`): fewer and
+more than others have, since priors are learnt in the hot ones already."""
 LOOKS = (20, 30, 45, 70, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
 MOST_SWEEPS = 1000
 """Where a run ends though it has not settled."""
-ENOUGH = 0.02
-"""The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled."""
+ENOUGH, ENOUGH_FROM_RANDOM = 0.04, 0.015
+"""The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled; and
+where it began without hot or soft sweeps: then as much of a rise is more of a gain in perplexity, by two or three."""
 
 
 class RunLength:
     """Where a run that ends by itself is to end, as far as its looks have said."""
 
-    def __init__(self, tail: int) -> None:
-        """`tail`: the sweeps that the averaged states need after the last look."""
-        self.tail = tail
+    def __init__(self, tail: int, enough: float = ENOUGH) -> None:
+        """`tail`: the sweeps that the averaged states need after the last look; `enough`: the rise that ends it."""
+        self.tail, self.enough = tail, enough
         self.looks: list[tuple[int, float]] = []
         """Sweep and likelihood, look by look."""
         self.settled = False
@@ -60,7 +64,7 @@ class RunLength:
         """Take what a look has found, and decide."""
         if self.looks:
             before, known = self.looks[-1]
-            self.settled = (likelihood - known) / math.log2(sweep / before) < ENOUGH
+            self.settled = (likelihood - known) / math.log2(sweep / before) < self.enough
         self.looks.append((sweep, likelihood))
 
     def to_meta(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from topicx.errors import InputError
 from topicx.sampling import sampler_registry
 from topicx.sampling.method import Method
+from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_SOFT_SWEEPS
 from topicx.sampling.run_options import Options
 from topicx.sampling.special_functions import exp, log
 from topicx.state import State
@@ -62,8 +63,6 @@ def choose_start(state: State, options: Options, sampler: sampler_registry.Entry
         and state.paths == 1
         and hot_pays(state, options)
     ):
-        if options.ends_itself and state.n_topics <= SOFT_TOPICS:
-            return "hot"  # where priors are learnt, its topics are more coherent, and as good (docs/performance.md)
         return "soft" if soft_pays(state, options) else "hot"
     tokens, a_document, a_topic = GROWING_FROM
     pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
@@ -86,11 +85,13 @@ def soft_topics(topics: int) -> int:
     return topics if topics <= SOFT_TOPICS else FEW_TOPICS
 
 
-def soft_sweeps(state: State) -> int:
+def soft_sweeps(state: State, options: Options) -> int:
     """How many there are."""
     if state.n_topics > SOFT_TOPICS:
         return FEW_SWEEPS
-    return LONG_SWEEPS if _has_long_documents(state) else SOFT_SWEEPS
+    if _has_long_documents(state):
+        return LONG_SWEEPS
+    return AUTO_SOFT_SWEEPS if options.ends_itself else SOFT_SWEEPS
 
 
 def hot_sweeps(state: State, options: Options, start: str) -> int:
@@ -98,7 +99,7 @@ def hot_sweeps(state: State, options: Options, start: str) -> int:
     if start not in ("soft", "hot") or _first_heat(state) <= 1 or (start == "soft" and _has_long_documents(state)):
         return 0
     if options.ends_itself:
-        return HOT_FROM_RANDOM if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
+        return AUTO_HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
     iterations = int(options.iterations)
     least = HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
     if start == "hot":
