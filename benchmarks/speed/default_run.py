@@ -242,35 +242,38 @@ def ten_table(values: dict[str, dict[str, float]]) -> None:
 
 
 def draw(values: dict[str, dict[str, float]], path: Path) -> None:
-    """Perplexity and NPMI against seconds, a column a corpus."""
+    """Perplexity and NPMI against seconds, a row a corpus."""
     import matplotlib
 
     matplotlib.use("svg" if path.suffix == ".svg" else "agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     cases = list(dict.fromkeys(key.split(" topicx ")[0] for key in values if " topicx 20 " in key))
-    figure, axes = pyplot.subplots(2, len(cases), figsize=(3.4 * len(cases), 5.4), sharex="col", squeeze=False)
+    figure, axes = pyplot.subplots(len(cases), 2, figsize=(9, 3.4 * len(cases) + 0.5), squeeze=False)
     lines = {"topicx, --iterations N": (" topicx ", "C0"), "MALLET": (" mallet 0 ", "C1"),
              "MALLET, priors learnt": (" mallet 10 ", "C3")}  # fmt: skip
-    for column, case in enumerate(cases):
-        for row, (what, title) in enumerate((("perplexity", "perplexity"), ("npmi", "NPMI of ten top words"))):
-            axis = axes[row, column]
+    for case, pair in zip(cases, axes, strict=True):
+        for axis, (what, title) in zip(pair, (("perplexity", "perplexity"), ("npmi", "NPMI")), strict=True):
             for label, (mark, colour) in lines.items():
                 points = sorted(
                     (one["seconds"], one[what]) for key, one in values.items()
                     if key.startswith(case + mark) and " auto " not in key
                 )  # fmt: skip
-                axis.plot(*zip(*points, strict=True), "o-", color=colour, label=label, ms=4) if points else None
+                if points:
+                    axis.plot(*zip(*points, strict=True), "o-", color=colour, label=label, ms=5)
             found = [one for key, one in values.items() if key.startswith(f"{case} topicx auto ")]
             axis.plot([one["seconds"] for one in found], [one[what] for one in found], "*", color="C2", ms=13,
-                      label="topicx, the default")  # fmt: skip
+                      label="topicx, the default (three seeds)")  # fmt: skip
             axis.set_xscale("log")
+            axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+            axis.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+            axis.xaxis.set_minor_formatter(ticker.NullFormatter())
             axis.grid(alpha=0.3)
-            axis.set_title(case if not row else "")
-            axis.set_ylabel(title if not column else "")
-        axes[1, column].set_xlabel("seconds of the processor")
-    axes[0, 0].legend(fontsize=8, frameon=False)
-    figure.tight_layout()
+            axis.set_title(f"{case}: {title}", fontsize=11)
+            axis.set_xlabel("seconds of the processor")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncols=len(labels), fontsize=9, frameon=False)
+    figure.tight_layout(rect=(0, 0.09 / len(cases), 1, 1))
     figure.savefig(path, dpi=110)
 
 
