@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from topicx.declare import AUTO
+
 if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.state import State
@@ -61,6 +63,18 @@ class Number(click.ParamType):
             limits = f"at most {self.high:g}" if self.low == -math.inf else limits
             self.fail(f"{value} must be {limits}", param, ctx)
         return number
+
+
+class WholeOrAuto(click.IntRange):
+    """A whole number in a range, or the word auto."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == AUTO:
+            return value
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(f"{error.message.rstrip('.')}; {AUTO} is the other choice.", param, ctx)
 
 
 class Size(click.ParamType):

@@ -22,6 +22,8 @@ from topicx.strings import one_line
 class Log:
     """Lines for people on standard error, with a bar where it is a terminal."""
 
+    is_json = False
+
     def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
         self.quiet, self.verbose = quiet, verbose
 
@@ -62,6 +64,8 @@ class Log:
 
 class JsonLog(Log):
     """A JSON object a line on standard error, and nothing else there."""
+
+    is_json = True
 
     def tell(self, text: str, event: str = "note", *, always: bool = False, **facts: Any) -> None:
         self._print({"event": event, **(facts or {"text": text.removeprefix("note: ")})})

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from topicx.cli.common import check_outputs, option, print_note, quiet
-from topicx.cli.import_ import ImportCommand, limits, stop_options
+from topicx.cli.import_ import LanguagesFirst, limits, stop_options
 
 
-@click.command("prune", cls=ImportCommand)
+@click.command("prune", cls=LanguagesFirst)
 @click.argument("corpus")
 @option("--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output.")
 @limits
