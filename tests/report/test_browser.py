@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import topicx
@@ -373,18 +374,28 @@ def test_hostile_texts_do_nothing(browser: Any, tmp_path: Path) -> None:
         "a\u2028b",
         "\u202eevil\u202c",
         "\x1b[31m",
+        "a\"b'c",
+        "w" * 100_000,
     ]
-    corpus = Corpus.from_documents([[words[i % 6], words[(i + 1) % 6], "plain"] * 4 for i in range(40)])
+    number = len(words)
+    corpus = Corpus.from_documents([[words[i % number], words[(i + 1) % number], "plain"] * 4 for i in range(40)])
     corpus.ids = Strings.of(f"{words[i % 6]}/{i}?x#%y" for i in range(40))
+    corpus.columns["party"] = Strings.of(words[i % 7] for i in range(40))
+    corpus.columns["weight"] = np.where(np.arange(40) % 3, np.arange(40.0), np.nan)
+    corpus.columns["time"] = np.where(np.arange(40) % 4, 1990.0 + np.arange(40), np.nan)
     corpus.columns["title"] = Strings.of(words[i % 6] + "x" * (100_000 if i == 3 else 0) for i in range(40))
     lda = topicx.LDA(topics=2, iterations=5, threads=1, verbose=False).fit(corpus)
     lda.model.topic_names = Strings.of(words[:2])
-    lda.model.report(tmp_path / "hostile.html", state=lda.state, snippets="full", title="Hostile")
+    asked = {"state": lda.state, "snippets": "full", "by": ("time", "party"), "bins": "decade"}
+    lda.model.report(tmp_path / "hostile.html", title="Hostile", **asked)
+    assert (tmp_path / "hostile.html").stat().st_size < 1_000_000
     window = window_of(browser, tmp_path / "hostile.html")
     for place in (
         "#/",
         "#/topic/0",
         "#/documents",
+        "#/over/time",
+        "#/over/party",
         "#/families",
         "#/quality",
         "#/about",
@@ -394,6 +405,9 @@ def test_hostile_texts_do_nothing(browser: Any, tmp_path: Path) -> None:
         window.open(place)
         assert window.heading()
         assert window.page.title().endswith("Hostile")
+        assert window.page.locator("main img, main script").count() == 0
+        wide = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, place
     window.open("#/documents")
     window.page.click("#view table tbody a >> nth=3")
     window.page.wait_for_selector(".document-text")

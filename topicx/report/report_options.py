@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 SNIPPETS = ("none", "short", "full")
+SHARES = ("effects", "plug-in")
 FORMATS = ("html", "md", "json")
 
 
@@ -17,6 +18,8 @@ class ReportOptions:
     """What one document is called; a comma parts an irregular plural (story,stories)."""
     by: tuple[str, ...] = ()
     bins: str | None = None
+    shares: str | None = None
+    """How shares of groups are found: effects or plug-in; None: effects, unless that takes long."""
     snippets: str = "short"
     titles: str | None = None
     """The column that holds the documents' titles (None: `title`, if there is one)."""

@@ -210,6 +210,16 @@ def _drawn_shares(
             raise InputError(f"the state: it is not of the model's run: {why}")
         bag = follow_model_edits(bag, model)
     groups = groups_of(bag.table, by, unit, every)
+    mixtures = drawn_mixtures(model, bag, by, groups, share=share, seed=seed, threads=threads)
+    known = np.concatenate([[0], np.cumsum(match_vocabulary(model.vocabulary, bag.vocabulary)[bag.words] >= 0)])
+    return mixtures, groups, int((np.diff(known[bag.offsets]) == 0).sum())
+
+
+def drawn_mixtures(
+    model: Model, bag: Corpus | State, by: str, groups: Groups, *, share: float = 0.9, seed: int = 1,
+    threads: int | Engine = 0,
+) -> Mixtures:  # fmt: skip
+    """Means of θ by group, drawn under a prior that knows the groups (of the column `by` of these documents)."""
     clusters = None
     if {"document", "chunk"} <= set(bag.table) and by not in ("document", "chunk"):
         codes = levels_of(bag.table, "document").codes
@@ -219,13 +229,11 @@ def _drawn_shares(
     found = group_shares(model, bag, membership, seed, threads, clusters)
     idle = groups.names[-1:] == [NONE] and not found.documents[-1]  # all documents without a value have no words
     some = slice(len(groups.names) - 1 if idle else len(groups.names))
-    mixtures = Mixtures(
+    return Mixtures(
         groups.names[some], found.documents[some], groups.times[some], found.mean[some],
         np.zeros((0, *found.mean[some].shape), np.float32), share, found.tokens[some], found.errors[some],
         found.freedom[some], found.drawn[:, some], found.sampling[some],
     )  # fmt: skip
-    known = np.concatenate([[0], np.cumsum(match_vocabulary(model.vocabulary, bag.vocabulary)[bag.words] >= 0)])
-    return mixtures, groups, int((np.diff(known[bag.offsets]) == 0).sum())
 
 
 def inferred_rows(

@@ -8,19 +8,19 @@ function save(name, type, text) {
 }
 
 // A figure: what draws it at a width, and the table that it shows.
-function figure({name, title, draw, table, note, extra}) {
+function figure({name, title, label = title, draw, table, note, extra}) {
   const readout = h("p", {class: "readout", "aria-live": "polite"}), holder = drawn(width => draw(width, text => { readout.textContent = text; }));
-  const region = h("div", {class: "figure-table", hidden: true, tabindex: "0", role: "region", "aria-label": title + ", as a table"});
+  const region = h("div", {class: "figure-table", hidden: true, tabindex: "0", role: "region", "aria-label": label + ", as a table"});
   const fill = () => { if (!region.firstChild) region.append(dataTable(title, table().columns, table().rows)); };
   const toggle = button("Table", () => {
     fill();
     region.hidden = !region.hidden;
     toggle.setAttribute("aria-expanded", String(!region.hidden));
-  }, {"aria-expanded": "false"});
+  }, {"aria-expanded": "false", "aria-label": `Table of ${label}`});
   addEventListener("beforeprint", fill);
-  const csv = button("CSV", () => save(name + ".csv", "text/csv", csvOf([table().columns.map(one => one.name), ...table().rows.map(row => row.map(plainCell))])), {"aria-label": `CSV of ${title}`});
-  const svg = button("SVG", () => saveSvg(holder, name, title), {"aria-label": `SVG of ${title}`});
-  return h("figure", {}, holder, readout, h("div", {class: "figure-foot tools"}, note ? h("span", {class: "note"}, note) : null, toggle, csv, holder.querySelector("canvas") ? null : svg, extra), region);
+  const csv = button("CSV", () => save(name + ".csv", "text/csv", csvOf([table().columns.map(one => one.name), ...table().rows.map(row => row.map(plainCell))])), {"aria-label": `CSV of ${label}`});
+  const svg = button("SVG", () => saveSvg(holder, name, title), {"aria-label": `SVG of ${label}`});
+  return h("figure", {"aria-label": label}, holder, readout, h("div", {class: "figure-foot tools"}, note ? h("span", {class: "note"}, note) : null, toggle, csv, holder.querySelector("canvas") ? null : svg, extra), region);
 }
 
 function plainCell(cell) { return cell instanceof Node ? cell.textContent : cell; }

@@ -73,13 +73,13 @@ function filtered(known, query) {
 }
 
 function documentsTable(known, part, k) {
-  const columns = [{name: known.titles ? "Title" : "Name"}, ...known.columns.slice(0, 3).map(column => ({name: column.name})), {name: k == null ? "Largest topics" : "Its topics"}, ...(k == null ? [] : [{name: "Share", figure: true}]), ...(facts.counted ? [{name: "Words", figure: true, show: count}] : [])];
+  const columns = [{name: known.titles ? "Title" : "Name"}, ...known.columns.slice(0, 3).map(column => ({name: column.name})), {name: k == null ? "Largest topics" : "Other topics", kind: "topics-cell"}, ...(k == null ? [] : [{name: "Share", figure: true}]), ...(facts.counted ? [{name: "Words", figure: true, kind: "words-cell", show: count}] : [])];
   const rows = part.map(d => {
     const topics = documentTopics(known, d), own = topics.find(([j]) => j === k);
     return [h("a", {href: address(["document", known.ids.at(d)]), dir: "auto"}, clipped(known.title(d), 90)), ...known.columns.slice(0, 3).map(column => clipped(column.at(d), 40)),
-      h("span", {}, topics.slice(0, 3).map(([j, share], i) => [i ? ", " : "", topicLink(j), ` ${percent(share)}`])), ...(k == null ? [] : [percent(own?.[1] ?? 0)]), ...(facts.counted ? [known.lengths[d]] : [])];
+      h("span", {}, topics.filter(([j]) => j !== k).slice(0, 3).map(([j, share], i) => [i ? ", " : "", topicLink(j), ` ${percent(share)}`])), ...(k == null ? [] : [percent(own?.[1] ?? 0)]), ...(facts.counted ? [known.lengths[d]] : [])];
   });
-  return h("div", {class: "wide"}, dataTable("Documents", columns, rows, {class: "lists"}));
+  return h("div", {class: "wide"}, dataTable("Documents", columns, rows, {class: "lists documents"}));
 }
 
 function documentsCsv(known, found, k) {

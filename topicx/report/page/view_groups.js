@@ -10,7 +10,7 @@ function viewGroups(root, by, query) {
   const at = (name, other) => { const g = by.raw.indexOf(query[name] ?? "\0"); return g >= 0 ? g : other; };
   const a = at("a", order[0]), b = at("b", order.find(g => g !== a)), third = at("c", -1), groups = [a, b, third].filter((g, i, all) => g >= 0 && all.indexOf(g) === i);
   const title = heading(groupsHeadline(by, a, b)), level = Math.round(100 * by.share);
-  add(root, title, h("p", {class: "sub"}, `Mean share in the ${facts.unit[1]} of each ${by.label}; bars are ${level}% intervals.`, overlapWarning(by)));
+  add(root, title, h("p", {class: "sub"}, sharesNote(by, `bars are ${level}% intervals`), overlapWarning(by)));
   if (groups.length < 2) {
     add(root, h("p", {class: "reading block"}, "There is one group alone, so nothing can be compared."));
     return {title: `By ${by.label}`, heading: title};
@@ -24,6 +24,14 @@ function viewGroups(root, by, query) {
 function shareOf(by, g, k) {
   const i = g * facts.topics + k;
   return {mean: by.mean[i], low: by.low[i], high: by.high[i]};
+}
+
+// What shares are, and how they were found.
+function sharesNote(by, intervals) {
+  const each = by.ordered ? singularKind(by) : by.label;
+  if (by.way === "predicted") return `What the regression predicts for each ${each}, with all else that it knows held as it is; bars are its intervals.`;
+  const told = `Mean share of each ${each}’s ${facts.unit[1]}; ${intervals}.`;
+  return by.note ? `${told} ${by.note}` : told;
 }
 
 // The largest difference each way whose intervals do not touch.

@@ -2,7 +2,7 @@
 function viewQuality(root) {
   const title = heading(facts.quality.sentence), careful = Object.keys(facts.care).map(Number).filter(k => !away(k));
   add(root, title, h("p", {class: "sub"}, "Quality belongs to each topic, so no average is given."),
-    h("div", {class: "quality-grid"}, h("section", {}, scatterSection()), h("div", {}, traceSection(), h("section", {class: "block"}, h("h2", {}, "Does another run find the same topics?"), h("p", {class: "note"}, "Not known: the report was made of one run. `topicx topics --compare` aligns two.".replaceAll("`", ""))), searchSection())),
+    h("div", {class: "quality-grid"}, h("section", {}, scatterSection()), h("div", {}, traceSection(), recurrenceSection(), searchSection())),
     careful.length ? h("section", {class: "block"}, h("h2", {}, "Read with care"), h("table", {class: "relation lists"}, h("caption", {class: "hidden"}, "Topics to read with care"), h("tbody", {}, careful.map(k => h("tr", {}, h("td", {class: "number"}, k), h("th", {scope: "row"}, topicLink(k)), h("td", {}, careOf(k).map((one, i) => [i ? "; " : "", sentence(one)]))))))) : h("p", {class: "reading block"}, "No topic stands out as one to read with care."));
   return {title: "Quality", heading: title};
 }
@@ -26,6 +26,22 @@ function traceSection() {
   return h("section", {}, h("h2", {}, "Has the chain settled?"), h("p", {class: "note"}, "Log-likelihood a word, by sweep. " + told), figure({
     name: "trace", title: "Log-likelihood a word, by sweep", draw: width => traceChart(width, kept.map(one => one[0]), kept.map(one => one[1]), "Log-likelihood a word, by sweep. " + told),
     table: () => ({columns: [{name: "sweep"}, {name: "score", figure: true}], rows: kept.map(([sweep, score]) => [String(sweep), signed(score, 4)])}),
+  }));
+}
+
+// Topics in other runs: a dot each, by how far its words overlap with the topic most like it there.
+function recurrenceSection() {
+  const again = facts.quality.again, title = "Does another run find the same topics?";
+  if (!again) {
+    const told = facts.quality.searched || "Not known: the report was made of one run. topicx report --again FILE shows another beside it.";
+    return h("section", {class: "block"}, h("h2", {}, title), h("p", {class: "note"}, told));
+  }
+  const points = shownTopics().map(k => ({topic: k, value: again.overlap[k], steady: again.times[k] === again.runs}));
+  const note = `Each dot is a topic, by the overlap of its words with the topic most like it in ${again.runs === 1 ? "another run" : `${again.runs} other runs, on average`} (1: the same words). Rings do not come again${again.runs > 1 ? " in every run" : ""}.`;
+  const columns = [{name: "topic"}, {name: "name"}, {name: "overlap", figure: true}, ...(again.runs > 1 ? [{name: `runs, of ${again.runs}`, figure: true}] : [{name: "comes again"}])];
+  return h("section", {class: "block"}, h("h2", {}, title), h("p", {class: "note"}, `${cap(again.sentence)}. ${note} ${facts.quality.searched}`), figure({
+    name: "runs", title: cap(again.sentence), draw: width => dotRow(width, points, note),
+    table: () => ({columns, rows: [...points].sort((a, b) => a.value - b.value).map(({topic: k, value, steady}) => [String(k), called(k), value.toFixed(2), again.runs > 1 ? String(again.times[k]) : steady ? "yes" : "no"])}),
   }));
 }
 
