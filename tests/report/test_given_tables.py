@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import run_topicx
+from tests.foreign import small_state, write
 from tests.report.reading_pages import Page, page_of
 from topicx.errors import InputError
 from topicx.model import Model
@@ -98,7 +99,11 @@ def test_anyone_s_topics_from_two_tables(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     page = Page((tmp_path / "o.html").read_bytes())
     facts = page.facts
-    assert facts["names"] == ["-1", "0", "1"] and facts["top"] == [["the"], ["a,b", "cat"], ["dog"]]
+    assert (
+        facts["names"] == ["topic -1", "topic 0", "topic 1"]
+        and facts["share_of"] == "the average text"
+        and facts["top"] == [["the"], ["a,b", "cat"], ["dog"]]
+    )
     assert np.allclose(facts["share"], [0.4, 0.3, 0.3]) and facts["sizes"]["tokens"] is None
     assert facts["by"][0]["names"] == ["1990s", "2000s", "(none)"] and page.strings("docs", "ids") == ["x", "y", "z"]
     for wrong, said in (
@@ -263,3 +268,25 @@ def test_markdown_has_sections_by_group_and_over_time(made: Path, model: Model, 
     over = text[text.index("## Over time") : text.index("## Families")].splitlines()
     assert "| No. | Topic | 1990s | Highest | 2010s | |" in over
     assert len([line for line in over if line.startswith("| ")]) == 1 + model.n_topics
+
+
+@pytest.mark.parametrize("program", ["mallet", "warplda", "lightlda", "gibbslda", "jgibblda", "mallet.gz"])
+def test_states_of_other_programs_as_they_are(tmp_path: Path, program: str) -> None:
+    state = small_state(documents=12, words=9)
+    path, _ = write(state, program, tmp_path)
+    done = run_topicx("report", str(path), "--snippets", "full", "-o", "r.html", "--threads", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = Page((tmp_path / "r.html").read_bytes())
+    assert page.head["documents"] == state.n_documents and page.facts["topics"] == state.n_topics
+    text, found = page.marked(3)
+    assert len(text.split()) == len(found) == state.lengths[3]
+
+
+def test_sentences_of_tables_speak_of_texts_not_of_words(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("topic,word,weight\n0,cat,1\n1,dog,3\n")
+    (tmp_path / "t.csv").write_text("id,0,1\nx,0.2,0.8\ny,0.1,0.9\n")
+    call = ["report", "--theta", "t.csv", "--words", "w.csv", "--unit", "letter", "-o", "o.md"]
+    assert run_topicx(*call, cwd=tmp_path).returncode == 0
+    text = (tmp_path / "o.md").read_text()
+    assert text.startswith("# t\n") and "The largest of 2 topics is dog, 85% of the average letter" in text
+    assert "| No. | Topic | Mean share |" in text and "of the words" not in text

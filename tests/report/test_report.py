@@ -185,7 +185,8 @@ def test_a_page_is_no_larger_than_it_may_be_and_says_what_it_lost(model: Model, 
     for size in (len(whole.data) - 1000, 330_000):
         small = model.report(state=state, snippets="full", max_size=size)
         assert len(small.data) <= size
-        assert any("texts are" in value for _, value in Page(small.data).about)
+        told = Page(small.data).about[-1][1]
+        assert "texts are" in told and "to stay below" in told
 
 
 def test_a_sample_of_documents_has_all_typical_ones(model: Model, state: State) -> None:
@@ -201,10 +202,26 @@ def test_a_sample_of_documents_has_all_typical_ones(model: Model, state: State) 
 
 
 def test_what_a_page_loses_first() -> None:
-    said = [limits.said[-1] for limits in smaller_limits(True)[1:]]
-    assert said[0] == "texts are cut at 4000 characters" and said[3] == "whole texts are left out"
-    assert said[-1].startswith("1% of the documents")
-    assert len(smaller_limits(False)) == len(said) - 3
+    steps = smaller_limits(True)
+    said = [limits.left_out(round(2000 * limits.documents), 2000, "stories", True) for limits in steps]
+    assert said[0] == [] and said[1] == ["texts are cut at 4000 characters"]
+    assert said[4:7] == [
+        ["whole texts are left out"],
+        ["whole texts are left out", "passages are cut at 200 characters"],
+        ["whole texts are left out", "passages are cut at 200 characters", "titles are cut at 40 characters"],
+    ]
+    assert said[-1][-3:] == [
+        "shares of stories begin at 2%",
+        "topics have 8 passages at most",
+        "20 of 2\u202f000 stories are here, the typical ones and a sample of the others",
+    ]
+    assert len(smaller_limits(False)) == len(steps) - 4
+
+
+def test_a_size_that_no_page_has_is_refused(made: Path) -> None:
+    done = run_topicx("report", "texts.model", "--state", "texts.state", "--max-size", "50k", "-o", "w.html", cwd=made)
+    assert done.returncode == 2 and "--max-size: the smallest page of these inputs has" in done.stderr
+    assert not (made / "w.html").exists()
 
 
 # -- names -------------------------------------------------------------------------------------------------------------

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from topicx.report.figures import as_percent
+from topicx.report.figures import as_percent, plural_unit
+from topicx.report.packed_arrays import cut_text
 from topicx.report.report_contents import ReportContents, size_sentence
 from topicx.report.trend_sentences import Sentence
 
+LONGEST = 120
+"""Characters of a word that the table shows."""
 BAR, LINE, TALL = 58, 256, 30
 """Widths of bars and of lines over time, and the height of a line."""
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -40,14 +43,25 @@ def front_page(contents: ReportContents) -> str:
     """Headline, size, and the table of all topics."""
     head = f'<h1 tabindex="-1">{sentence_html(contents, contents.headline)}</h1>'
     sub = f'<p class="sub">{text_of(size_sentence(contents))}</p>'
-    return f'{head}{sub}<div id="front-tools"></div>{_table_of_topics(contents)}<div id="front-more"></div>'
+    table = f'<div id="front-tools"></div>{_table_of_topics(contents)}<div id="front-more"></div>'
+    return f"{head}{sub}{table}{_explain_topics(contents)}"
+
+
+def _explain_topics(contents: ReportContents) -> str:
+    """What a topic is, for those who were sent the page."""
+    unit = plural_unit(contents.options.unit)
+    return (
+        f'<p class="note what">A topic is a set of words that often stand in the same {text_of(unit)}. '
+        "It was found by counting. Names, where there are any, were given by people; others are called by their three "
+        "most frequent words.</p>"
+    )
 
 
 def _table_of_topics(contents: ReportContents) -> str:
     time, most = contents.time, max(float(contents.weights.max()), 1e-12)
     columns = [
         '<th scope="col" class="number">No.</th>', '<th scope="col">Topic</th>',
-        '<th scope="col">Most frequent words</th>', '<th scope="col" class="share">Share of words</th>',
+        '<th scope="col">Most frequent words</th>', '<th scope="col" class="share">' + contents.share_heading + "</th>",
     ]  # fmt: skip
     if time:
         known = [name for name in time.names if name != "(none)"]
@@ -96,7 +110,7 @@ def _row_of_topic(contents: ReportContents, topic: int, most: float) -> str:
 
 def _isolate_words(words: list[str]) -> str:
     """Words side by side, each in its own direction."""
-    return " ".join(f"<bdi>{text_of(word)}</bdi>" for word in words)
+    return " ".join(f"<bdi>{text_of(cut_text(word, LONGEST))}</bdi>" for word in words)
 
 
 def _share_bar(part: float) -> str:

@@ -151,11 +151,9 @@ def foreign_model(words: list[dict[str, float]], names: list[str], theta: NDArra
     indptr = np.cumsum([0, *map(len, entries)]).astype(np.int64)
     flat = [entry for row in entries for entry in row]
     topics = len(words)
-    named = (
-        []
-        if all(name.lstrip("-").isdecimal() for name in names) and names == [str(k) for k in range(topics)]
-        else names
-    )
+    numbers = all(name.lstrip("-").isdecimal() for name in names)
+    named = [f"topic {name}" for name in names] if numbers else names
+    named = [] if names == [str(k) for k in range(topics)] else named
     return Model(
         vocabulary=Strings.of(vocabulary), alpha=np.full((1, topics), 0.1), beta=np.full(len(vocabulary), 1e-9),
         indptr=indptr, topics=np.array([k for k, _ in flat], np.uint16), values=np.array([v for _, v in flat]),

@@ -50,7 +50,7 @@ def markdown_report(contents: ReportContents) -> str:
 
 def _table_of_topics(contents: ReportContents) -> list[str]:
     time = contents.time
-    heads = ["No.", "Topic", "Share of words", *(["Over time", "Most in"] if time else [])]
+    heads = ["No.", "Topic", contents.share_heading, *(["Over time", "Most in"] if time else [])]
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for k in contents.order():
         away = "" if contents.model.shown[k] else " (hidden)"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from topicx.report.figures import plural_unit, singular_unit
 from topicx.report.report_contents import ColumnView, ReportContents, families_sentence, size_sentence
+from topicx.report.topic_phrases import phrase_step
 from topicx.report.topic_recurrence import search_sentence
 
 Facts = dict[str, Any]
@@ -26,6 +27,7 @@ def page_facts(contents: ReportContents) -> Facts:
     facts: Facts = {
         "version": 1,
         "title": options.title,
+        "share_of": contents.whole,
         "language": options.language,
         "unit": [singular_unit(options.unit), plural_unit(options.unit)],
         "topics": model.n_topics,
@@ -59,6 +61,7 @@ def page_facts(contents: ReportContents) -> Facts:
         facts |= {
             "mean": round_for_json(documents.mean, 8), "tenth": documents.above[0].tolist(),
             "half": documents.above[1].tolist(), "beside": contents.beside, "phrases": contents.phrases,
+            "phrases_every": phrase_step(documents.state) if documents.state is not None else 1,
             "source": documents.source, "whole": documents.whole, "counted": documents.counted,
         }  # fmt: skip
     return facts

@@ -101,6 +101,21 @@ class ReportContents:
     again: TopicRecurrence | None = None
     """Whether other runs find the same topics."""
 
+    @property
+    def counted(self) -> bool:
+        """Whether words were counted; else topics' sizes are their shares of the documents."""
+        return self.documents.counted if self.documents else True
+
+    @property
+    def whole(self) -> str:
+        """What shares of topics are shares of."""
+        return "the words" if self.counted else f"the average {singular_unit(self.options.unit)}"
+
+    @property
+    def share_heading(self) -> str:
+        """The heading of a column of such shares."""
+        return "Share of words" if self.counted else "Mean share"
+
     def quality_sentence(self) -> str:
         """Whether the model may be relied on."""
         shown = self.model.shown
@@ -143,7 +158,8 @@ def report_contents(
     weights = np.nan_to_num(model.topic_weights)
     state = documents.state if documents else None
     above = documents.above if documents else np.zeros((0, 0), np.int64)
-    quality = topic_quality(model, rows, words, state, above, options.unit)
+    counted = documents.counted if documents else True
+    quality = topic_quality(model, rows, words, state, above, options.unit, counted)
     for k, why in (again.doubtful() if again else {}).items():
         if model.shown[k]:
             quality.care.setdefault(k, []).append(why)
@@ -235,15 +251,16 @@ def _headline_sentence(contents: ReportContents) -> Sentence:
     if not order:
         return ["All topics are hidden"]
     if len(order) == 1:
-        return ["One topic holds all the words: ", order[0]]
+        return ["One topic holds all the words: " if contents.counted else "There is one topic: ", order[0]]
     if len(order) <= 12:
         least = order[-1]
         return [
-            f"The largest of {len(order)} topics is ", order[0], f", {as_percent(weights[order[0]])} of the words; the "
-            "smallest is ", least, f", {as_percent(weights[least])}",
+            f"The largest of {len(order)} topics is ", order[0],
+            f", {as_percent(weights[order[0]])} of {contents.whole}; the smallest is ", least,
+            f", {as_percent(weights[least])}",
         ]  # fmt: skip
     ten = as_percent(float(weights[order[:10]].sum()))
-    return [f"The ten largest of {len(order)} topics hold {ten} of the words; the largest is ", order[0]]
+    return [f"The ten largest of {len(order)} topics hold {ten} of {contents.whole}; the largest is ", order[0]]
 
 
 def size_sentence(contents: ReportContents) -> str:
@@ -282,7 +299,7 @@ def families_sentence(contents: ReportContents, number: int) -> list[Any]:
     words = ", ".join(vocabulary[w] for w in families.words[number][largest])
     return [
         f"The {len(families.order)} topics fall into {number} families; the largest, around ", {"w": words},
-        f", holds {as_percent(held[largest])} of the words",
+        f", holds {as_percent(held[largest])} of {contents.whole}",
     ]  # fmt: skip
 
 

@@ -83,7 +83,7 @@ class GroupPlan:
             ]
         return [
             GroupedShares(
-                name, groups, drawn_mixtures(model, bag, name, groups, seed=seed, threads=threads), "effects"
+                name, groups, drawn_mixtures(model, bag, groups, name, seed=seed, threads=threads), "effects"
             )
             for name, groups in self.columns
         ]  # fmt: skip

@@ -139,6 +139,8 @@ def about_rows(model: Model, options: ReportOptions, documents: CollectedDocumen
     if documents and not documents.whole:
         rows.append(("Shares", "The table has the largest shares of each document alone: the others count as nothing."))
     rows.append(("Made with", f"topicx {_package_version()}"))
+    cited = f"{options.title or 'Topics'}. Topics by topicx {_package_version()}"
+    rows.append(("Cite as", f"{cited}, model {model.digest[:12]}." if model.digest else f"{cited}."))
     rows.append(("Digest of the model", model.digest or "it was not read from a file"))
     rows.append(("Digest of the corpus", model.parents.get("corpus", "not known")))
     return rows
@@ -173,7 +175,9 @@ def _package_version() -> str:
 def default_title(path: Source) -> str:
     """A report's title where nobody gives one: the model's file name."""
     name = Path(os.fspath(path)).name
-    return name.removesuffix(".model") or "Topics"
+    for ending in (".gz", ".model", ".state", ".csv", ".tsv", ".jsonl", ".bin"):
+        name = name.removesuffix(ending)
+    return name or "Topics"
 
 
 def with_title(options: ReportOptions, path: Source) -> ReportOptions:

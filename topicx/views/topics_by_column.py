@@ -210,13 +210,13 @@ def _drawn_shares(
             raise InputError(f"the state: it is not of the model's run: {why}")
         bag = follow_model_edits(bag, model)
     groups = groups_of(bag.table, by, unit, every)
-    mixtures = drawn_mixtures(model, bag, by, groups, share=share, seed=seed, threads=threads)
+    mixtures = drawn_mixtures(model, bag, groups, by, share=share, seed=seed, threads=threads)
     known = np.concatenate([[0], np.cumsum(match_vocabulary(model.vocabulary, bag.vocabulary)[bag.words] >= 0)])
     return mixtures, groups, int((np.diff(known[bag.offsets]) == 0).sum())
 
 
 def drawn_mixtures(
-    model: Model, bag: Corpus | State, by: str, groups: Groups, *, share: float = 0.9, seed: int = 1,
+    model: Model, bag: Corpus | State, groups: Groups, by: str, *, share: float = 0.9, seed: int = 1,
     threads: int | Engine = 0,
 ) -> Mixtures:  # fmt: skip
     """Means of θ by group, drawn under a prior that knows the groups (of the column `by` of these documents)."""

@@ -17,7 +17,7 @@ function figure({name, title, label = title, draw, table, note, extra}) {
     region.hidden = !region.hidden;
     toggle.setAttribute("aria-expanded", String(!region.hidden));
   }, {"aria-expanded": "false", "aria-label": `Table of ${label}`});
-  addEventListener("beforeprint", fill);
+  region.fill = fill;
   const csv = button("CSV", () => save(name + ".csv", "text/csv", csvOf([table().columns.map(one => one.name), ...table().rows.map(row => row.map(plainCell))])), {"aria-label": `CSV of ${label}`});
   const svg = button("SVG", () => saveSvg(holder, name, title), {"aria-label": `SVG of ${label}`});
   return h("figure", {"aria-label": label}, holder, readout, h("div", {class: "figure-foot tools"}, note ? h("span", {class: "note"}, note) : null, toggle, csv, holder.querySelector("canvas") ? null : svg, extra), region);
@@ -35,16 +35,19 @@ function saveSvg(holder, name, title) {
   const original = holder.querySelector("svg");
   if (!original) return;
   const copy = original.cloneNode(true), from = original.querySelectorAll("*"), to = copy.querySelectorAll("*");
+  document.documentElement.classList.add("light");  // a picture that leaves the page is on white paper
   from.forEach((one, i) => {
     const style = getComputedStyle(one);
     for (const key of COPIED) to[i].setAttribute(key, style.getPropertyValue(key));
   });
   const width = +original.getAttribute("width"), height = +original.getAttribute("height"), paper = getComputedStyle(document.body), ink = paper.color;
+  const ground = getComputedStyle(document.documentElement).backgroundColor;
   copy.setAttribute("viewBox", `0 -34 ${width} ${height + 58}`);
   copy.setAttribute("height", height + 58);
   copy.setAttribute("xmlns", SVG);
-  copy.prepend(s("rect", {x: 0, y: -34, width, height: height + 58, fill: getComputedStyle(document.documentElement).backgroundColor}));
+  copy.prepend(s("rect", {x: 0, y: -34, width, height: height + 58, fill: ground}));
   copy.append(s("text", {x: 0, y: -14, fill: ink, "font-family": "serif", "font-size": 15}, clipped(title, Math.floor(width / 8))),
     s("text", {x: 0, y: height + 18, fill: ink, "font-family": "sans-serif", "font-size": 11}, `${facts.title}. Made with topicx; model ${facts.digest.slice(0, 12)}`));
+  document.documentElement.classList.remove("light");
   save(name + ".svg", "image/svg+xml", new XMLSerializer().serializeToString(copy));
 }

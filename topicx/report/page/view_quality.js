@@ -12,7 +12,7 @@ function scatterSection() {
   const points = shownTopics().map(k => ({topic: k, name: called(k), x: exclusivity[k], y: level[k], size: facts.share[k], care: careOf(k).length > 0})).filter(point => point.x != null && point.y != null);
   const columns = [{name: "topic"}, {name: "name"}, {name: "exclusivity", figure: true}, ...(known ? [{name: "coherence", figure: true}] : []), {name: "effective words", figure: true}, {name: "share", figure: true}];
   const title = known ? "Do its words go together, and are they its own?" : "Are its words its own, and how many are there?";
-  const note = (known ? `Up: words found in the same ${facts.unit[1]} (coherence). ` : "Up: the number of words it draws on. ") + "Right: words of this topic alone (exclusivity). Area: share. Rings: read with care." + (facts.quality.every > 1 ? ` From every ${facts.quality.every}th ${facts.unit[0]}.` : "");
+  const note = (known ? `Up: words found in the same ${facts.unit[1]} (coherence). ` : "Up: the number of words it draws on. ") + "Right: words of this topic alone (exclusivity). Area: share. Rings: read with care." + (facts.quality.every > 1 ? ` From every ${ordinal(facts.quality.every)} ${facts.unit[0]}.` : "");
   return [h("h2", {}, title), h("p", {class: "note"}, note), figure({
     name: "quality", title, draw: width => points.length > 1 ? scatterChart(width, {points, ends: ["shared words", "words of its own"], label: title, describe: note, digits: [1, 0]}) : h("p", {}, "One topic has nothing to be compared with."),
     table: () => ({columns, rows: points.map(({topic: k}) => [String(k), called(k), exclusivity[k].toFixed(3), ...(known ? [signed(coherence[k], 1)] : []), effective[k].toFixed(0), percent(facts.share[k])])}),
@@ -47,6 +47,6 @@ function recurrenceSection() {
 
 function searchSection() {
   if (!facts.search.length) return null;
-  const names = Object.keys(facts.search[0]), rows = facts.search.map(row => names.map(name => typeof row[name] === "number" ? +row[name].toPrecision(6) : row[name]));
+  const names = Object.keys(facts.search[0]), rows = facts.search.map(row => names.map(name => typeof row[name] === "number" ? +row[name].toPrecision(4) : row[name]));
   return h("section", {class: "block"}, h("h2", {}, "How many topics?"), h("p", {class: "note"}, "What the search for a number of topics measured, a row a run."), h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Search for a number of topics"}, dataTable("Search", names.map((name, i) => ({name, figure: i > 0})), rows, {class: "lists"})));
 }

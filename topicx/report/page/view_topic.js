@@ -13,7 +13,7 @@ async function viewTopic(root, [number], query) {
     h("div", {class: "top-row"}, title, turns(k)),
     said ? h("p", {class: "lead"}, said + ".") : null,
     h("p", {class: "meta"},
-      h("span", {}, h("b", {}, percent(facts.share[k])), ` of all words, ${ordinal(place)} of ${facts.topics}`), " ",
+      h("span", {}, h("b", {}, percent(facts.share[k])), ` of ${facts.share_of}, ${ordinal(place)} of ${facts.topics}`), " ",
       facts.half ? h("span", {}, "at least half of ", h("b", {}, count(facts.half[k])), ` ${unit(facts.half[k])}, a tenth of `, h("b", {}, count(facts.tenth[k]))) : null, " ",
       careOf(k).length ? h("span", {}, h("span", {class: "ring", "aria-hidden": "true"}), " Read with care: ", careOf(k).map((one, i) => [i ? "; " : "", sentence(one)])) : null,
       h("span", {}, editTools(k))),
@@ -114,7 +114,7 @@ function makingOf(k) {
 
 function phrasesOf(k) {
   const found = facts.phrases?.[k] || [];
-  return found.length ? h("div", {class: "block"}, h("h2", {}, "Phrases"), h("p", {class: "note"}, "Two counted words side by side, both of this topic, more often than by chance."),
+  return found.length ? h("div", {class: "block"}, h("h2", {}, "Phrases"), h("p", {class: "note"}, "Two counted words side by side, both of this topic, more often than by chance." + (facts.phrases_every > 1 ? ` Counted in every ${ordinal(facts.phrases_every)} ${facts.unit[0]}.` : "")),
     h("p", {class: "reading"}, found.map(([text, n], i) => [i ? ", " : "", h("bdi", {}, text), h("span", {class: "note"}, " " + count(n))]))) : null;
 }
 
