@@ -13,6 +13,12 @@ from topicx.report.packed_arrays import cut_text
 from topicx.report.report_contents import ReportContents, size_sentence
 from topicx.report.trend_sentences import Sentence
 
+SHORT = {
+    "rests on few": "small", "is small": "small", "comes from few": "few texts", "stands in few": "few texts",
+    "its words meet": "scattered", "shares most": "shared words", "says almost": "duplicate",
+    "does not come again": "not again", "comes again": "not always again",
+}  # fmt: skip
+"""Beginnings of reasons for care, and what each is called in short."""
 LONGEST = 120
 """Characters of a word that the table shows."""
 BAR, LINE, TALL = 58, 256, 30
@@ -86,6 +92,7 @@ def _row_of_topic(contents: ReportContents, topic: int, most: float) -> str:
     if care:
         why = text_of("; ".join(contents.told(one) for one in care))
         ring = f'<span class="ring" title="{why}"><span class="hidden"> Read with care: {why}.</span></span>'
+        ring += f'<span class="why" aria-hidden="true">{text_of(", ".join(_short_reasons(care)))}</span>'
     away = "" if shown else ' <span class="tag">hidden</span>'
     link = f'<a href="#/topic/{topic}" dir="auto">{text_of(contents.called(topic))}</a>'
     if named:
@@ -106,6 +113,12 @@ def _row_of_topic(contents: ReportContents, topic: int, most: float) -> str:
         cells.append(f'<td class="line">{sparkline_svg(values)}</td>')
         cells.append(f'<td class="most" title="{text_of(top)}">{text_of(name)}</td>')
     return f'<tr data-topic="{topic}" class="{kinds}">{"".join(cells)}</tr>'
+
+
+def _short_reasons(care: list[Sentence]) -> list[str]:
+    """Reasons for care in a word or two each, where there is room beside a name."""
+    found = [next((short for begin, short in SHORT.items() if str(one[0]).startswith(begin)), "") for one in care]
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def _isolate_words(words: list[str]) -> str:

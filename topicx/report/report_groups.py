@@ -25,6 +25,7 @@ from topicx.views.topics_by_column import Groups, MixtureSums, drawn_mixtures, g
 FEW_GROUPS = 30
 """Values up to which a column of documents is shown though nobody asked for it."""
 ONE_TOPIC = "each document has one topic, as a mixture has it"
+SLICED = "each document is read by the words of its own slice"
 LABELLED = "each document has the topics of its labels alone"
 MOST_GROUPS = 500
 """Groups or spans that a report shows at most."""
@@ -111,7 +112,8 @@ def plan_groups(
             f"{minutes} minute{'s' if minutes > 1 else ''} of one core here (--shares effects)"
         )
         return GroupPlan(chosen, "plug-in", f"{SHRUNK} {why}.")
-    if why in (ONE_TOPIC, LABELLED):  # what is plugged in shrinks nothing, or what would be drawn is another thing
+    # What is plugged in shrinks nothing here, or what would be drawn is another thing.
+    if why in (ONE_TOPIC, LABELLED, SLICED):
         return GroupPlan(chosen, "plug-in", f"{why[0].upper()}{why[1:]}.")
     if why or shares == "plug-in":
         return GroupPlan(chosen, "plug-in", SHRUNK)
@@ -124,6 +126,8 @@ def _why_not_drawn(model: Model, bag: Corpus | State | None) -> str:
         return "the documents' words are not known, their shares alone"
     if model.meta.get("model") == "mixture":
         return ONE_TOPIC
+    if model.meta.get("model") == "slices":
+        return SLICED
     if isinstance(bag, State) and bag.allowed is not None:
         return LABELLED
     if not np.any(np.diff(bag.offsets) > 0):
