@@ -83,18 +83,30 @@ def test_shares_over_time_are_those_of_topics_by(made: Path, model: Model, state
         "texts.state",
         "--bins",
         "decade",
+        "--shares",
+        "plug-in",
         "--table",
         "by.jsonl",
         cwd=made,
     )
     assert done.returncode == 0, done.stderr
     told = [json.loads(line) for line in (made / "by.jsonl").read_text().splitlines()]
-    page = page_of(model, state=state, by="time", bins="decade")
+    page = page_of(model, state=state, by="time", bins="decade", shares="plug-in")
     for name in ("mean", "low", "high"):
         scale = page.array("core", f"by0.{name}.scale")[0] / 65534
         mine = page.array("core", f"by0.{name}").astype(float) * scale
         assert np.allclose(mine, [row["share" if name == "mean" else name] for row in told], atol=scale)
     assert page.facts["by"][0]["names"] == ["1990s", "2000s", "2010s"]
+
+
+def test_shares_of_groups_are_drawn_under_their_prior(model: Model, state: State) -> None:
+    from topicx.views.topics_by_column import drawn_mixtures, groups_of
+
+    page = page_of(model, state=state, by="collection", seed=3)
+    found = drawn_mixtures(model, state, groups_of(state.table, "collection"), "collection", seed=3, quick=True)
+    for name, wanted in zip(("mean", "low", "high"), (found.mean, *found.intervals()), strict=True):
+        scale = page.array("core", f"by0.{name}.scale")[0] / 65534
+        assert np.allclose(page.array("core", f"by0.{name}") * scale, wanted.ravel(), atol=scale)
 
 
 def test_words_are_marked_with_the_topics_that_the_state_has(model: Model, state: State) -> None:

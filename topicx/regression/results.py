@@ -203,7 +203,7 @@ class Effects:
     def _prediction(
         self, found: Pooled, covariate: str, point: Mapping[str, Any], counted: tuple[int | None, int | None]
     ) -> list[Row]:
-        low, high = found.intervals(self.level)
+        low, high = found.share_intervals(self.level)
         told = told_values(point)
         value = told if len(point) > 1 else told.partition("=")[2]
         return [
