@@ -210,8 +210,8 @@ class Model(OfTopics, Kept):
             Where to write it. None: it is shown in a notebook, and `save` writes it.
         **asked
             The documents: `state`, `corpus` or `doc_topics` (a file, or an object); `edits`, a file of names;
-            `threads`; and the options of `topicx report`: title, unit, by, bins, snippets, titles, max_size, language,
-            about, seed.
+            `effects` and `search`, tables; `again`, other runs; `threads`; and the options of `topicx report`: title,
+            unit, by, bins, shares, snippets, titles, max_size, language, about, seed.
 
         Returns
         -------
