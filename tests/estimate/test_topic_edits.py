@@ -93,7 +93,7 @@ def test_typical_documents_of_a_merged_topic(trained: LDA) -> None:
     for rank, (document, _) in enumerate(best):
         flat = 4 * number + rank
         assert found.example_ids[flat] == str(document)
-        assert json.loads(found.example_columns[flat]) == {"half": "ab"[document % 2]}
+        assert found.example_columns.told("half")[flat] == "ab"[document % 2]
 
 
 def test_expected_counts_with_a_remainder(trained: LDA) -> None:

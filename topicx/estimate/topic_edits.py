@@ -135,7 +135,8 @@ def _merge_examples(model: Model, target: NDArray[np.uint16]) -> None:
         rows[k, :size], weights[k, :size] = documents[order], np.minimum(total[order], 1)
         source[k, :size] = flat[first[order]]
     model.example_documents, model.example_weights = rows, weights
-    for name in ("example_ids", "example_snippets", "example_columns"):
+    model.example_columns = model.example_columns.take(np.maximum(source.ravel(), 0))
+    for name in ("example_ids", "example_snippets"):
         texts = getattr(model, name)
         if len(texts):
             setattr(model, name, Strings.of(texts[int(at)] if at >= 0 else "" for at in source.ravel()))
