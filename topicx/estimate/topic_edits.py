@@ -212,7 +212,7 @@ def merged_state(state: State, target: NDArray[np.uint16]) -> State:
     )  # fmt: skip
 
 
-def pruned_state(state: State, **limits: Any) -> State:
+def prune_words_of_state(state: State, **limits: Any) -> State:
     """The state without the words that `Corpus.prune` leaves out by these limits; the other tokens keep their topics,
     and documents without a word stay."""
     if state.paths > 1:
