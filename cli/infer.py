@@ -186,7 +186,7 @@ def _write_results(
     from topicx.tables.theta_writers import columns_with_free_names, open_theta_writer
 
     model, reader = inference.model, inference.reader
-    columns = {} if isinstance(reader, LabelReader) else reader.columns()  # labels have a table of their own
+    columns = {} if isinstance(reader, LabelReader) else reader.predicted_columns()  # labels have a table of their own
     topics, selection, columns, *named = labels.table_layout(model, labeller, table.selection, table.ranking, columns)
     if table.join_chunks and columns:
         raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")

@@ -148,7 +148,7 @@ def say_faults(faults: Faults, quiet: bool) -> None:
             print_note(f"  {message}", quiet=quiet)
 
 
-def names_alone(inputs: Iterable[str]) -> list[str]:
+def names_without_folders(inputs: Iterable[str]) -> list[str]:
     """The names of files without their folders, as a file of ours remembers them: where they lay is nobody's matter."""
     return [os.fsencode(Path(name).name or name).decode("utf-8", "replace") for name in inputs]
 
@@ -193,4 +193,4 @@ def read_corpus(
         if reader.only_counts:
             builder.forget_tokenizer()
         say_faults(faults, quiet)
-        return builder.corpus({"inputs": names_alone(inputs), "input_formats": reader.formats})
+        return builder.corpus({"inputs": names_without_folders(inputs), "input_formats": reader.formats})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from tests.corpus.test_import_command import Run, run  # noqa: F401
 from topicx import Corpus, Model, State
 from topicx.corpus.formats import input_bytes
+from topicx.corpus.table import Labels, Names, Numbers, Table, Texts, Times
 from topicx.errors import InputError
 from topicx.model import Model as ModelClass
 from topicx.predict.documents import CorpusSource, StoredSource
@@ -167,9 +169,29 @@ def test_typical_documents_carry_theirs(made: Run) -> None:
 
 def test_damaged_examples_are_refused(made: Run) -> None:
     model = Model.load("m")
-    model.example_columns = Strings.of(["[1"] * len(model.example_ids))
+    number = len(model.example_ids)
+    model.example_columns = Table.of_objects(Strings.of(["[1"] * number))
     with pytest.raises(InputError, match="damaged"):
         carried_by_examples(model)
+    model.example_columns = Table.of_objects(Strings.of(['{"a": 1}', '{"a": "b"}'] * number))
+    with pytest.raises(InputError, match="several kinds"):
+        carried_by_examples(model)
+
+
+def test_typical_documents_carry_typed_columns(made: Run) -> None:
+    model = Model.load("m")
+    kinds = {name: type(column) for name, column in model.example_columns.items()}
+    assert kinds == {
+        "label": Labels,
+        "collection": Names,
+        "time": Times,
+        "author": Texts,
+        "rating": Numbers,
+        "tokens": Texts,
+    }
+    assert pickle.loads(pickle.dumps(model)) == model
+    model.save("m2")
+    assert Path("m2").read_bytes() == Path("m").read_bytes()  # the same texts again
 
 
 def test_python_keeps_them_too(made: Run) -> None:

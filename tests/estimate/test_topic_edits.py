@@ -21,7 +21,7 @@ from topicx.estimate.topic_edits import (
     merge_topics,
     merged_state,
     name_topics,
-    pruned_state,
+    prune_words_of_state,
     targets_of,
 )
 from topicx.run import model_of_expected_counts
@@ -93,7 +93,7 @@ def test_typical_documents_of_a_merged_topic(trained: LDA) -> None:
     for rank, (document, _) in enumerate(best):
         flat = 4 * number + rank
         assert found.example_ids[flat] == str(document)
-        assert json.loads(found.example_columns[flat]) == {"half": "ab"[document % 2]}
+        assert found.example_columns.told("half")[flat] == "ab"[document % 2]
 
 
 def test_expected_counts_with_a_remainder(trained: LDA) -> None:
@@ -149,7 +149,7 @@ def test_compound_models_add_up_their_proportions() -> None:
 
 def test_words_taken_out_of_a_state(trained: LDA) -> None:
     state, gone = trained.state, ["w001", "w007"]
-    left = pruned_state(state, stopwords=gone)
+    left = prune_words_of_state(state, stopwords=gone)
     left.verify()
     numbers = [list(state.vocabulary).index(word) for word in gone]
     kept = ~np.isin(state.words, numbers)

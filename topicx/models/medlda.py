@@ -365,7 +365,7 @@ class MedldaReader(SideBySide):
         super().__init__(model, number, replace(USUAL, chains=1) if number > 1 else USUAL)
         self.model = model
 
-    def columns(self) -> dict[str, type]:
+    def predicted_columns(self) -> dict[str, type]:
         """Columns of a prediction: class and score; labels and scores; or value."""
         task = str(self.model.meta["task"])
         if task == "regression":

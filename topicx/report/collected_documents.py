@@ -109,7 +109,7 @@ class _Shares:
         self.total += rows.sum(axis=0, dtype=np.float64)
         self.counted += int((lengths > 0).sum())
 
-    def into(self, documents: CollectedDocuments) -> None:
+    def give_to(self, documents: CollectedDocuments) -> None:
         documents.indptr = np.cumsum(np.concatenate(self.lengths))
         documents.topics = np.concatenate([np.zeros(0, np.uint16), *self.topics])
         documents.shares = np.concatenate([np.zeros(0, np.float32), *self.shares])
@@ -147,7 +147,7 @@ def collected_documents(
         gathered.add(rows, documents.lengths[begin : begin + len(rows)])
         for one in plan.sums:
             one.add(begin, rows)
-    gathered.into(documents)
+    gathered.give_to(documents)
     documents.by = plan.result(model, documents.bag, seed, threads)
     return documents
 

@@ -116,8 +116,8 @@ def _add_examples(part: PackedPart, model: Model, snippets: str, limits: SizeLim
     part.add("typical.counts", np.bincount(topic, minlength=model.n_topics).astype(np.uint8))
     part.add("typical.shares", square_root_bytes(model.example_weights.ravel()[there].astype(np.float32)))
     part.add_strings("examples.ids", model.example_ids.take(there))
-    if len(model.example_columns):
-        part.add_strings("examples.columns", model.example_columns.take(there))
+    if model.example_columns:
+        part.add_strings("examples.columns", Strings.of(model.example_columns.objects(there)))
     if snippets != "none" and len(model.example_snippets):
         part.add_strings(
             "examples.texts", shorten_texts((model.example_snippets[int(i)] for i in there), limits.passage)
