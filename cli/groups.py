@@ -56,8 +56,8 @@ options = stack_options(
     option("--plot", "plot_file", default=None, metavar="FILE", show_default=False,
            help="--by, --over: draw it (png, svg or pdf)."),
     option("--table", default=None, metavar="FILE", show_default=False,
-           help="--by: write all groups × topics: shares, intervals, counts (tsv, csv, jsonl, parquet by name); --over: "
-           "all slices × topics × words."),
+           help="--by: write all groups × topics: shares, intervals, counts (tsv, csv, jsonl, parquet by name); "
+           "--over: all slices × topics × words."),
     option("--contrast", default=None, metavar="STATE", show_default=False,
            help="--by: words that a topic has in one collection more than in the others, from the run's state."),
     option("--shares", type=click.Choice(["effects", "plug-in"]), default="effects",

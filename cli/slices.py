@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 options = stack_options(
     option("--over", is_flag=True, show_default=False,
-           help="Of a model with slices: each topic's words slice by slice, what came (+) and went (-), and how far the "
-           "topic moved. --plot and --table go with it."),
+           help="Of a model with slices: each topic's words slice by slice, what came (+) and went (-), and how far "
+           "the topic moved. --plot and --table go with it."),
     option("--word", "word_names", multiple=True, metavar="WORD",
            help="Of a model with slices: the topics that a word belongs to, slice by slice (repeatable)."),
 )  # fmt: skip

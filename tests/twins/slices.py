@@ -1,4 +1,5 @@
-"""Slow, readable twins of topics whose words differ by slice: the joint probability of topics and tables, and the kernel."""
+"""Slow, readable twins of topics whose words differ by slice: the joint probability of topics and tables, and the
+kernel."""
 
 from __future__ import annotations
 

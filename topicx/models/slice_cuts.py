@@ -15,7 +15,8 @@ from topicx.corpus.table import Column, Times
 from topicx.errors import InputError, list_first_names
 
 COMMON, NONE_NAME = "(common)", "(none)"
-"""What all values of a column have in common: slice 0, which has no documents; and the slice of those without a value."""
+"""What all values of a column have in common: slice 0, which has no documents; and the slice of those without a
+value."""
 
 FOREVER = 1e300
 """The end of a last slice that has none."""
@@ -55,9 +56,9 @@ class SliceCuts:
         return cls(found.column, bool(found.drift), names, begins, bool(found.dates))
 
     def of_documents(self, column: Column | None, documents: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The slice of each new document, and whether it is one that the model does not know: of a time before the first
-        or after the last it is the nearest, of another value what all have in common. -1: the document has no value (and
-        there is no slice of such)."""
+        """The slice of each new document, and whether it is one that the model does not know: of a time before the
+        first or after the last it is the nearest, of another value what all have in common. -1: the document has no
+        value (and there is no slice of such)."""
         if column is None:
             return np.full(documents, -1, np.int64), np.ones(documents, bool)
         if self.begins:

@@ -1,17 +1,17 @@
-"""Topics whose words differ by slice: a slice of time follows the one before (drift), or every group of documents what all
-have in common (dialects).
+"""Topics whose words differ by slice: a slice of time follows the one before (drift), or every group of documents
+what all have in common (dialects).
 
     drift:     φ_0k ~ Dirichlet(β),          φ_sk ~ Dirichlet(b_k φ_{s-1 k})
     dialects:  φ_k  ~ Dirichlet(β),          φ_sk ~ Dirichlet(b_k φ_k)
     both:      θ_d  ~ Dirichlet(α),          z_di ~ θ_d,    w_di ~ φ_{s(d) z_di},    b ~ Gamma(shape, rate)
 
 It is what Blei & Lafferty's dynamic topic model and the content covariates of Roberts, Stewart & Airoldi are for, with
-Dirichlet distributions in the place of normal ones, so that it can be sampled exactly. b is the number of tokens that the
-slice before counts as: a large one leaves topics as they are, a small one lets each slice begin anew.
+Dirichlet distributions in the place of normal ones, so that it can be sampled exactly. b is the number of tokens that
+the slice before counts as: a large one leaves topics as they are, a small one lets each slice begin anew.
 
-The chain is on the topics z of tokens and on numbers of tables t, all φ integrated out: N_skw customers of slice s, topic k
-and word w, which are its n_skw tokens and the t_{s+1,kw} tables of the slice after it, sit at t_skw tables (Teh, Jordan, Beal
-& Blei 2006; for chains of slices, as a finite case of their hierarchical Dirichlet process),
+The chain is on the topics z of tokens and on numbers of tables t, all φ integrated out: N_skw customers of slice s,
+topic k and word w, which are its n_skw tokens and the t_{s+1,kw} tables of the slice after it, sit at t_skw tables
+(Teh, Jordan, Beal & Blei 2006; for chains of slices, as a finite case of their hierarchical Dirichlet process),
 
     p(t_skw | N_skw, φ_{s-1}) = S(N, t) a^t Γ(a) / Γ(a + N),    a = b_k φ_{s-1 kw}     (Antoniak 1974)
 
@@ -22,9 +22,9 @@ and φ_{s-1} sees its n tokens and these t tables as one multinomial draw. A swe
                       φ_s ~ Dirichlet(b_k φ_{s-1 k} + n_sk + t_{s+1 k})
     up, s = … 2, 1    t_s given n_s + t_{s+1} and φ_{s-1}, which is then forgotten
 
-Every step is a draw from a full conditional with some variables integrated out that are drawn again before they are used,
-so that the chain's distribution is the posterior's, whatever the number of slices. One slice is LDA; b → ∞ is LDA of all
-documents together, b → 0 a model a slice.
+Every step is a draw from a full conditional with some variables integrated out that are drawn again before they are
+used, so that the chain's distribution is the posterior's, whatever the number of slices. One slice is LDA; b → ∞ is
+LDA of all documents together, b → 0 a model a slice.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class SlicesOptions:
     """The options of topics whose words differ by slice."""
 
     over: str = declare_option(
-        "", str, "Drift: a column of times (time, say); topics' words in a slice of time follow those in the one before.",
+        "", str, "Drift: a column of times (time, say); a topic's words in a slice of time follow those in the one "
+        "before.",
         metavar="COLUMN", shown="none",
     )  # fmt: skip
     across: str = declare_option(
@@ -94,8 +95,8 @@ class SlicesOptions:
         shown="as narrow as gives 40 slices at most",
     )  # fmt: skip
     every: int = whole_option(
-        0, 0, 100_000, help="With --over: slices of so many of these (years, if --bins is not given; or units, of numbers).",
-        shown="1",
+        0, 0, 100_000, shown="1",
+        help="With --over: slices of so many of these (years, if --bins is not given; or units, of numbers).",
     )  # fmt: skip
     closeness: float = positive_option(
         1000.0, help="b: the tokens that the words before count as in a slice; where learning begins."

@@ -58,8 +58,8 @@ class SliceTopics:
         self.tokens: Floats = side["slice_tokens"]
         """Tokens of each slice and topic."""
         self.moves: NDArray[np.float32] = side.get("moves", np.zeros((0, 2, number, model.n_topics), np.float32))
-        """Draws of how far topics have moved: from the slice that each comes from, and from the first; draws × 2 × slices
-        × topics. Each is the share of the topic's words that is another."""
+        """Draws of how far topics have moved: from the slice that each comes from, and from the first; draws × 2 ×
+        slices × topics. Each is the share of the topic's words that is another."""
 
     @cached_property
     def _counts(self) -> list[Any]:

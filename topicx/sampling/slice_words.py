@@ -1,11 +1,11 @@
-"""The words of topics in slices, as the counts of a state say them: which slice comes from which, what each has, and what
-that makes of a topic's words.
+"""The words of topics in slices, as the counts of a state say them: which slice comes from which, what each has, and
+what that makes of a topic's words.
 
     φ_0k ~ Dirichlet(β),    φ_sk ~ Dirichlet(b_k φ_{p(s) k})
 
-p(s) is the slice before (drift), or slice 0, which has no documents and is what all have in common (dialects). With N_skw =
-n_skw + t_{s'kw}, the tokens of a slice and the tables that the slices s' after it have handed to it, and all φ integrated
-out, the expected words are linear in those they come from, and so are known without a draw:
+p(s) is the slice before (drift), or slice 0, which has no documents and is what all have in common (dialects). With
+N_skw = n_skw + t_{s'kw}, the tokens of a slice and the tables that the slices s' after it have handed to it, and all
+φ integrated out, the expected words are linear in those they come from, and so are known without a draw:
 
     E φ_0kw = (β_w + N_0kw) / (Σβ + N_0k),    E φ_skw = (b_k E φ_{p(s) kw} + N_skw) / (b_k + N_sk)
 """

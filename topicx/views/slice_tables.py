@@ -56,10 +56,10 @@ def describe_slices(model: Model, words: int = 10, topics: Sequence[int] = ()) -
     Returns
     -------
     list of dict
-        A dict a topic: its words in all slices together, b (`closeness`), the words that rose and fell most, and a dict a
-        slice: tokens, words with their probabilities, which of them are new and which are gone since the slice that it
-        comes from, and the share of the topic's words that is another than there and than in the first slice (`moved`
-        and `from_first`: mean, low and high; 5% to 95% of the chain's draws).
+        A dict a topic: its words in all slices together, b (`closeness`), the words that rose and fell most, and a
+        dict a slice: tokens, words with their probabilities, which of them are new and which are gone since the slice
+        that it comes from, and the share of the topic's words that is another than there and than in the first slice
+        (`moved` and `from_first`: mean, low and high; 5% to 95% of the chain's draws).
     """
     known = slices_of_model(model)
     top_of_all, phi = model.top_words(words), known.words_of_topics()
@@ -160,8 +160,8 @@ def describe_word(model: Model, word: str, topics: int = 3, beside: int = 5) -> 
     Returns
     -------
     list of dict
-        A dict a slice: the word's tokens among 10,000 (`rate`, as the topics have it), and the topics that it belongs to
-        there: their share of its tokens, its probability in them, and their other words.
+        A dict a slice: the word's tokens among 10,000 (`rate`, as the topics have it), and the topics that it belongs
+        to there: their share of its tokens, its probability in them, and their other words.
     """
     known, index = slices_of_model(model), {one: at for at, one in enumerate(model.vocabulary)}
     if word not in index:

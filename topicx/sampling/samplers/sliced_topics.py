@@ -1,12 +1,13 @@
-"""Gibbs sampling of topics whose words differ by slice (the kernel: `topicx._kernels.gibbs.slices`). What it draws from, and
-why it is exact, stands in `topicx.models.slices`.
+"""Gibbs sampling of topics whose words differ by slice (the kernel: `topicx._kernels.gibbs.slices`). What it draws
+from, and why it is exact, stands in `topicx.models.slices`.
 
-A sweep goes down the slices and up again. Down: the tokens of a slice are drawn with its words integrated out, given the
-words m of the slice that it comes from and the tables t that those after it have handed to it; then its words are
-drawn, for the next. Up: every slice draws the tables that it hands to the slice it comes from, those of its tokens and of
-what it was handed. Between sweeps there are topics and tables, and no words.
+A sweep goes down the slices and up again. Down: the tokens of a slice are drawn with its words integrated out, given
+the words m of the slice that it comes from and the tables t that those after it have handed to it; then its words are
+drawn, for the next. Up: every slice draws the tables that it hands to the slice it comes from, those of its tokens
+and of what it was handed. Between sweeps there are topics and tables, and no words.
 
-Words are numbered by row, those that are found latest first: a slice has rows of those alone that it or a later one has.
+Words are numbered by row, those that are found latest first: a slice has rows of those alone that it or a later one
+has.
 """
 
 from __future__ import annotations
@@ -346,8 +347,8 @@ class SlicedTopics(Method):
         return tokens, customers_of(self.parents, tokens, tables_of_state(state))
 
     def score(self) -> float:
-        """Per token: log p(z), and of each slice's words the logarithm of their Dirichlet-multinomial, given the expected
-        words of the slice that it comes from."""
+        """Per token: log p(z), and of each slice's words the logarithm of their Dirichlet-multinomial, given the
+        expected words of the slice that it comes from."""
         state = self.state
         tokens, customers = self.expected()
         total, number = documents_log_likelihood(state.z, state.offsets, state.alpha, state.groups, self.engine)

@@ -69,8 +69,9 @@ class DrawCloseness:
 
 
 class KeepMoves:
-    """How far each topic's expected words are from those of the slice that it comes from, and from the first one's: kept
-    after burn-in, so that the model has intervals (side array `moves`: draws × two distances × slices × topics)."""
+    """How far each topic's expected words are from those of the slice that it comes from, and from the first one's:
+    kept after burn-in, so that the model has intervals (side array `moves`: draws × two distances × slices ×
+    topics)."""
 
     name = "moves"
 
