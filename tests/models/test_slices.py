@@ -279,6 +279,9 @@ def test_the_command_line(tmp_path: Path) -> None:
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
     assert "5 slices over time, 2000-2001 to 2008-2009" in told.stderr
+    both = "--over", "time", "--across", "party", "--fixed-closeness"
+    told = run_topicx("train", "p.corpus", "--model", "slices", *both, "-o", "t.model", cwd=tmp_path)
+    assert told.returncode == 2 and "say what makes the slices" in told.stderr
     told = run_topicx("topics", "s.model", "--over", "-n", "6", "--plot", "s.svg", "--table", "s.tsv", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
     assert "2006-2007" in told.stdout and "rose: " in told.stdout and "+w" in told.stdout and "  - w" in told.stdout

@@ -313,14 +313,15 @@ def test_gamma_variates() -> None:
     """Shapes from below 1 to large ones: the distribution function of what is drawn; of small ones, how many are 0."""
     for number, shape in enumerate((0.02, 0.2, 0.7, 1.0, 3.5, 400.0)):
         prior = np.full((3000, 16), shape, np.float32)
-        out, sums = np.zeros((3000, 16), np.float32), np.zeros(1)
-        kernel.draw_gammas(prior, np.zeros((3000, 16), np.int32), 1, 0, 3000, 99 + number, out, sums)
+        out, sums, shapes = np.zeros((3000, 16), np.float32), np.zeros(1), np.zeros(1)
+        kernel.draw_gammas(prior, np.zeros((3000, 16), np.int32), 1, 0, 3000, 99 + number, out, sums, shapes)
         if shape == 0.02:
             p = stats.binomtest(int((out[:, 0] == 0).sum()), 3000, np.exp(-70 * shape)).pvalue
         else:
             p = stats.kstest(out[:, 0].astype(float), stats.gamma(shape).cdf).pvalue
         assert p > harness.LEVEL / FAMILY
         assert np.isclose(sums[0], out[:, 0].sum(dtype=float), rtol=1e-5)
+        assert np.isclose(shapes[0], 3000 * shape)
         assert np.all(out[:, 1:] == 0)
 
 

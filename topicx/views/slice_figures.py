@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Wong's colours, which people who do not see red and green tell apart, too."""
-FEW = 20
-"""Tokens of a topic in a slice below which its line is thin."""
+GAP = 0.062
+"""The least distance between two words beside a panel, as a part of its height."""
 
 
 def plot_slices(
@@ -54,6 +54,14 @@ def moving_topics(model: Model, number: int) -> list[int]:
     return [int(k) for k in np.argsort(-spread, kind="stable")[:number]]
 
 
+def spread_heights(heights: Sequence[float], gap: float) -> list[float]:
+    """The heights, moved up where they are nearer to the next below than the gap."""
+    found, last = [0.0] * len(heights), -np.inf
+    for at in np.argsort(heights, kind="stable").tolist():
+        last = found[at] = max(float(heights[at]), last + gap)
+    return found
+
+
 def draw_slices(model: Model, topics: Sequence[int], words: int = 7) -> Figure:
     """A panel a topic: its words' probabilities, slice by slice."""
     from matplotlib.figure import Figure
@@ -71,27 +79,23 @@ def draw_slices(model: Model, topics: Sequence[int], words: int = 7) -> Figure:
         weight = heavy / max(float(heavy.max()), 1.0)
         change = (of_topic.max(axis=0) - of_topic.min(axis=0)) * (weight[:, None] * of_topic).max(axis=0) ** 0.5
         chosen = np.argsort(-change, kind="stable")[:words]
-        drawn = []
+        top = float(of_topic[:, chosen].max()) if len(chosen) else 1.0
+        ends: list[tuple[float, str, str]] = []
         for colour, w in zip(COLOURS, chosen.tolist(), strict=False):
             line = of_topic[:, w]
-            panel.plot(places, line, color=colour, lw=1.6 if known.drift else 0, marker="o", ms=3)
-            drawn.append((int(np.argmax(line * np.sqrt(weight + 1e-9))), line, model.vocabulary[w], colour))
-        used: list[tuple[float, float]] = []
-        top = float(of_topic[:, chosen].max()) if len(chosen) else 1.0
-        for at, line, word, colour in sorted(drawn, key=lambda one: -one[1].max()):
-            height = float(line[at])
-            while any(abs(at - x) < len(names) / 6 and abs(height - y) < 0.06 * top for x, y in used):
-                height += 0.03 * top
-            used.append((at, height))
-            panel.annotate(word, (at, height), xytext=(0, 3), textcoords="offset points", color=colour, fontsize=8.5,
-                           ha="left" if at < len(names) / 2 else "right")  # fmt: skip
+            panel.plot(places, line, color=colour, lw=1.8 if known.drift else 0, marker="o", ms=2.5)
+            ends.append((float(line[-1]), model.vocabulary[w], colour))
+        for height, (end, word, colour) in zip(spread_heights([end for end, *_ in ends], GAP * top), ends, strict=True):
+            panel.annotate(word, (places[-1], end), xytext=(places[-1] + len(places) * 0.03, height), color=colour,
+                           fontsize=9, va="center", annotation_clip=False)  # fmt: skip
         called = model.topic_names[k] if len(model.topic_names) and model.topic_names[k] else ""
         title = called or " ".join(word for word, _ in model.top_words(5)[k])
         panel.set_title(f"{k}  {title}", fontsize=9.5, loc="left")
         step = max(1, -(-len(names) // 9))
         short = [name.split("-")[0] if known.drift and len(names) > 5 else name for name in names]
         panel.set_xticks(places[::step], short[::step], fontsize=8, rotation=0 if known.drift else 20)
-        panel.set_ylim(0, top * 1.22)
+        panel.set_ylim(0, top * 1.06)
+        panel.set_xlim(places[0] - 0.3, places[-1] + len(places) * 0.26)
         panel.tick_params(axis="y", labelsize=8)
         panel.set_ylabel("% of the topic's words", fontsize=8)
         for side in ("top", "right"):

@@ -111,7 +111,7 @@ def _changed(
 
 
 def slice_rows(model: Model, words: int = 10, topics: Sequence[int] = ()) -> list[dict[str, Any]]:
-    """The same as a tidy table.
+    """Topics slice by slice as a tidy table.
 
     Parameters
     ----------

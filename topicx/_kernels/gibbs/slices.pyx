@@ -99,6 +99,21 @@ def count(const uint32_t[::1] words, const uint16_t[::1] z, int32_t[:, ::1] coun
                 totals[z[i]] += 1
 
 
+def find_entries(const int32_t[:, ::1] counts, int64_t rows, int64_t[::1] places, int64_t[::1] found) -> int:
+    """Places (row times width plus topic) of the first rows that have a count, ascending, and the counts. Returns how many
+    there are; only so many as there is room for are written."""
+    cdef int64_t w, k, n = 0, width = counts.shape[1], room = places.shape[0]
+    with nogil:
+        for w in range(rows):
+            for k in range(width):
+                if counts[w, k] != 0:
+                    if n < room:
+                        places[n] = w * width + k
+                        found[n] = counts[w, k]
+                    n += 1
+    return n
+
+
 cdef inline double gamma_variate(tx_rng *rng, double a) noexcept nogil:
     """Gamma of shape a, scale 1; 0, where it is below e^-70."""
     cdef double u, level
@@ -116,19 +131,21 @@ cdef inline double gamma_variate(tx_rng *rng, double a) noexcept nogil:
 
 
 def draw_gammas(const float[:, ::1] prior, const int32_t[:, ::1] counts, int64_t topics, int64_t begin, int64_t end,
-                uint64_t key, float[:, ::1] out, double[::1] sums):
+                uint64_t key, float[:, ::1] out, double[::1] sums, double[::1] shapes):
     """out = gamma variates of shapes prior + counts, the rows from `begin` to `end`, each from a stream of its own; adds
-    them up by topic."""
+    them, and their shapes, up by topic."""
     cdef int64_t w, k
-    cdef double g
+    cdef double g, a
     cdef tx_rng rng
     with nogil:
         for w in range(begin, end):
             rng = tx_rng_seed(key + SPLIT * (<uint64_t> w + 1))
             for k in range(topics):
-                g = gamma_variate(&rng, <double> prior[w, k] + <double> counts[w, k])
+                a = <double> prior[w, k] + <double> counts[w, k]
+                g = gamma_variate(&rng, a)
                 out[w, k] = <float> g
                 sums[k] += g
+                shapes[k] += a
 
 
 def draw_gamma_each(const double[::1] shapes, uint64_t key, double[::1] out):

@@ -161,13 +161,15 @@ class SlicedTopics(Method):
         for part in self.parts:
             part.z = part.schedule.arranged(np.ascontiguousarray(z[part.tokens]))
             self._count(part)
+            self._remember(part)
         kept = tables_of_state(state)
         if not any(len(entries.places) for entries in kept) and self.slices > 1:
             kept = [NO_ENTRIES] * self.slices
             for number in range(self.slices - 1, 0, -1):
                 places = self.parts[number].entries.places
                 children = [kept[s].places for s in np.flatnonzero(self.parents == number)]
-                places = np.unique(np.concatenate([places, *children]))
+                places = np.sort(np.concatenate([places, *children]), kind="stable")
+                places = places[np.diff(places, prepend=-1) > 0]  # np.unique hashes, which is slow of such numbers
                 kept[number] = Entries(places, np.ones(len(places), np.int64))
             self.tables = kept
         else:
@@ -187,13 +189,12 @@ class SlicedTopics(Method):
         self.counts[:rows] = 0
         totals = np.zeros(self.width, np.int64)
         kernel.count(part.words, part.z, self.counts, totals)
-        self._remember(part)
         return totals[: self.state.n_topics].copy()
 
     def _remember(self, part: Part) -> None:
-        flat = self.counts[: self.needed[part.slice]].reshape(-1)
-        places = np.flatnonzero(flat)
-        part.entries = Entries(places, flat[places].astype(np.int64))
+        places, found = np.empty(len(part.z), np.int64), np.empty(len(part.z), np.int64)
+        n = kernel.find_entries(self.counts, self.needed[part.slice], places, found)
+        part.entries = Entries(places[:n].copy(), found[:n].copy())
 
     def _count_customers(self) -> None:
         topics = self.state.n_topics
@@ -247,7 +248,7 @@ class SlicedTopics(Method):
 
     def _down(self, part: Part, step: int) -> int:
         """The tokens of a slice, and its words, where others come from it."""
-        number, rows, topics = part.slice, self.needed[part.slice], self.state.n_topics
+        number, topics = part.slice, self.state.n_topics
         base = self._make_prior(number)
         totals = self._count(part)
         changed = 0
@@ -275,7 +276,6 @@ class SlicedTopics(Method):
         if drawn is not None:
             shapes = base[:topics] + totals
             self._draw_words(number, step, drawn, shapes)
-        assert rows <= len(self.counts)
         return changed
 
     def _make_prior(self, number: int) -> Floats:
@@ -309,11 +309,9 @@ class SlicedTopics(Method):
         key, rest_key = self._key(step, number, WORDS_PART), self._key(step, number, REST_PART)
 
         def draw(piece: tuple[int, int]) -> tuple[Floats, Floats]:
-            sums = np.zeros(topics)
-            kernel.draw_gammas(self.prior, self.counts, topics, *piece, key, drawn, sums)
-            begin, end = piece
-            known = self.prior[begin:end, :topics].sum(axis=0, dtype=np.float64)
-            return sums, known + self.counts[begin:end, :topics].sum(axis=0, dtype=np.float64)
+            sums, known = np.zeros(topics), np.zeros(topics)
+            kernel.draw_gammas(self.prior, self.counts, topics, *piece, key, drawn, sums, known)
+            return sums, known
 
         found = self.engine.map(draw, pieces)
         total = np.sum([sums for sums, _ in found], axis=0)
