@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli import edit, groups
+from topicx.cli import edit, groups, slices
 from topicx.cli.common import json_output, metadata, option, print_json, refuse_given
 from topicx.cli.declared import Grouped
 from topicx.cli.show import print_hanging
@@ -21,6 +21,7 @@ HEADINGS = {
         "coefficients", "as_json",
     ),
     "Topics by what documents carry": ("by", *groups.NAMES),
+    "Models with slices": ("over", "word_names"),
     "Names, merging, hiding": ("merge", "names", "hide", "edits", "name_by", "dry_run", "output"),
 }  # fmt: skip
 
@@ -43,13 +44,14 @@ HEADINGS = {
         "the prior for each value.")  # fmt: skip
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
 @groups.options
+@slices.options
 @edit.options
 @json_output
 def command(
     model: str, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
     label_topics: bool, weights: bool, coefficients: bool, compare: str | None, by: str | None, merge: tuple[str, ...],
     names: tuple[str, ...], hide: tuple[str, ...], edits: str | None, name_by: str | None, dry_run: bool,
-    output: str | None, as_json: bool, **by_options: Any,
+    output: str | None, as_json: bool, over: bool, word_names: tuple[str, ...], **by_options: Any,
 ) -> None:  # fmt: skip
     """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
 
@@ -59,6 +61,7 @@ def command(
       topicx topics new.model --compare old.model
       topicx topics news.model --merge 3,17 --name 4="school" --hide 2 -o mine.model
       topicx topics papers.model --by time --corpus papers.corpus --bins decade --plot trends.png
+      topicx topics speeches.model --over -t 3 --plot drift.png
     """
     from topicx.errors import InputError
     from topicx.model import Model
@@ -72,6 +75,18 @@ def command(
     if by:
         refuse_given(("sort", "probabilities", "documents", "compare"), "does not go with --by")
         groups.show_groups(loaded, model, by, words, chosen, as_json, **by_options)
+        return
+    if word_names:
+        refuse_given((*groups.NAMES, "sort", "probabilities", "documents", "chosen", "compare", "over"),
+                     "does not go with --word")  # fmt: skip
+        slices.show_words(loaded, word_names, words, as_json)
+        return
+    if over:
+        others = [name for name in groups.NAMES if name not in ("plot_file", "table")]
+        refuse_given((*others, "sort", "documents", "compare"), "does not go with --over")
+        slices.show_slices(
+            loaded, model, words, chosen, probabilities, as_json, by_options["plot_file"], by_options["table"]
+        )
         return
     refuse_given(groups.NAMES, "is for --by")
     if compare:
