@@ -24,7 +24,8 @@ TEXTS = ("lines", "text", "dir", "files", *FIELDS)
 
 fields = stack_options(
     option("--encoding", default="utf-8",
-           help="Encoding of the text; a byte order mark is left out, and tells UTF-16 and UTF-32."),
+           help="Encoding of the text; a byte order mark is left out, and tells UTF-16 and UTF-32. Of several "
+                "(utf-8,latin-1) each file is read in the first that it is text in."),
     option("--encoding-errors", type=click.Choice(["strict", "replace"]), default="strict",
            help="Bytes that the encoding does not have: a bad document (see --bad-documents), or U+FFFD for them."),
     option("--bad-documents", type=click.Choice(["stop", "skip", "repair"]), default="stop",
@@ -138,7 +139,11 @@ def check_reading(reader: DocumentReader) -> None:
 
 
 def say_faults(faults: Faults, quiet: bool) -> None:
-    """How many documents could not be read, and the first of them."""
+    """How many documents could not be read, and the first of them; which files were read in another encoding."""
+    from topicx.errors import list_first_names
+
+    for encoding, files in faults.read_as.items():
+        print_note(f"read as {encoding}: {len(files):,} files ({list_first_names(files)})", quiet=quiet)
     if faults.first:
         what = [f"{faults.skipped:,} left out"] * bool(faults.skipped) + [f"{faults.repaired:,} repaired"] * bool(
             faults.repaired
