@@ -61,6 +61,8 @@ output_options = stack_options(
     metadata,
     option("--escape-formulas", is_flag=True, show_default=False,
            help="csv, tsv: an apostrophe before names and texts that a spreadsheet would compute (= + - @)."),
+    option("--wide", is_flag=True, show_default=False,
+           help="parquet, feather: a column a topic, as csv has, where there would be one column of lists."),
     option("--state", metavar="FILE", help="Write the words and their last topics as a state file, too."),
 )  # fmt: skip
 
@@ -80,6 +82,7 @@ HEADINGS = {
         "top",
         "threshold",
         "escape_formulas",
+        "wide",
         "metadata",
         "join_chunks",
         "threads",
@@ -103,7 +106,7 @@ HEADINGS = {
 @quiet
 def command(
     model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int, metadata: str,
-    escape_formulas: bool,
+    escape_formulas: bool, wide: bool,
     state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int | None,
     theta: str | None, group: str | None, join_chunks: bool, what: str | None, ranking: int, score: str, seed: int,
     threads: int, quiet: bool, **reading_options: Any,
@@ -129,6 +132,10 @@ def command(
     chosen = format_of(output, format_)
     if chosen not in ("csv", "tsv"):
         refuse_given(("escape_formulas",), "is for csv and tsv")
+    if chosen not in ("parquet", "feather"):
+        refuse_given(("wide",), "is for parquet and feather; csv and tsv have a column a topic")
+    if threshold or top:
+        refuse_given(("wide",), "is for all shares, not for the largest alone")
     check_outputs([output, state], [model, *inputs])
     loaded = Model.load(model)
     inference = Inference(
@@ -136,7 +143,7 @@ def command(
         seed=seed, threads=threads, group=group,
     )  # fmt: skip
     labeller = labels.labeller_of(loaded, what, threshold, top, score)
-    table = ThetaOutput(output, chosen, Selection(threshold, top, escape_formulas), ranking, join_chunks, metadata)
+    table = ThetaOutput(output, chosen, Selection(threshold, top, escape_formulas, wide), ranking, join_chunks, metadata)
     with contextlib.ExitStack() as open_things:
         source, reader = _open_source(inference, inputs, reading_options, quiet, open_things)
         saved = _state_writer(inference, state, open_things) if state is not None else None

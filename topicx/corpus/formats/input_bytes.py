@@ -181,8 +181,8 @@ class InputSource:
             yield data
 
     def encoding(self, asked: str) -> str:
-        """The encoding to read with: UTF-16 or UTF-32 where the first bytes are their mark and UTF-8 was to be; of several
-        the first that all bytes are text in, or the last."""
+        """The encoding to read with: UTF-16 or UTF-32 where the first bytes are their mark and UTF-8 was to be; of
+        several the first that all bytes are text in, or the last."""
         if "," in asked:
             self._chosen = self._chosen or self._first_that_fits(asked.split(","))
             asked = self._chosen
