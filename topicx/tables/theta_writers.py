@@ -62,8 +62,8 @@ FORMULA_MARKS = ("=", "+", "-", "@")
 
 
 class Selection:
-    """Which shares are written: all (dense; Parquet and Feather with a column a topic, if `wide`), those from a threshold
-    on, the largest few."""
+    """Which shares are written: all (dense; if `wide`, Parquet and Feather with a column a topic), those from a
+    threshold on, the largest few."""
 
     def __init__(
         self, threshold: float = 0.0, top: int = 0, escape_formulas: bool = False, wide: bool = False
