@@ -230,9 +230,7 @@ def _read_feather(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[
     return _rows_of_batches(file.schema.names, (file.get_batch(i) for i in range(file.num_record_batches)), topics)
 
 
-def _rows_of_batches(
-    there: list[str], batches: Iterable[Any], topics: Topics
-) -> tuple[list[str], bool, Iterator[Row]]:
+def _rows_of_batches(there: list[str], batches: Iterable[Any], topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
     """The rows of Arrow's batches: θ as a list, as a column a topic, or the largest shares."""
     whole, wide = "theta" in there, False
     if not whole and "shares" not in there:

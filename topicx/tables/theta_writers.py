@@ -65,9 +65,7 @@ class Selection:
     """Which shares are written: all (dense; if `wide`, Parquet and Feather with a column a topic), those from a
     threshold on, the largest few."""
 
-    def __init__(
-        self, threshold: float = 0.0, top: int = 0, escape_formulas: bool = False, wide: bool = False
-    ) -> None:
+    def __init__(self, threshold: float = 0.0, top: int = 0, escape_formulas: bool = False, wide: bool = False) -> None:
         self.threshold, self.top, self.escape_formulas, self.wide = threshold, top, escape_formulas, wide
         self.names: list[str] = []
         """What the topics are called; empty: they are numbers."""
