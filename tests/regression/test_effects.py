@@ -228,7 +228,7 @@ def test_wrong_calls(arguments: tuple[str, ...], message: str, files: Path) -> N
 
 def test_what_the_page_says_for_users_of_stm_runs(files: Path) -> None:
     """The options of the table "In stm, in topicx", with the names of the planted documents."""
-    page = (ROOT / "docs" / "effects.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/commands/effects.md").read_text(encoding="utf-8")
     table = page.split("## In stm, in topicx")[1].split("##")[0]
     cells = [line.split("|")[-2] for line in table.splitlines() if line.startswith("| `")]
     calls = [code for cell in cells for code in re.findall(r"`(--[^`]*)`", cell)]

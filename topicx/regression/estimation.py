@@ -5,7 +5,7 @@ formula's columns; a regression of E[θ] for each draw; the draws pooled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,15 @@ from topicx.estimate.topic_alignment import align_topics
 from topicx.model import Model
 from topicx.predict.topic_rows import FixedTopics
 from topicx.regression.arrangement import Arranged, Bag, arrange_documents
+from topicx.regression.correlations import (
+    correlation_variances,
+    mean_shares,
+    prior_correlations,
+    share_correlations,
+)
 from topicx.regression.drawn_priors import LogLinearPrior
 from topicx.regression.regressions import Regressions
-from topicx.regression.topic_chain import TopicChain
+from topicx.regression.topic_chain import Draw, TopicChain
 from topicx.sampling import random_streams
 
 Floats = NDArray[np.float64]
@@ -46,6 +52,8 @@ class EffectSettings:
     missing: str = "drop"
     groups_max: int = 20_000
     seed: int = 1
+    correlations: bool = False
+    """Whether correlations of topics are kept, too: topics × topics for each draw."""
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -67,6 +75,30 @@ class EffectSettings:
         return self.se.removeprefix("cluster:") if self.se.startswith("cluster:") else None
 
 
+@dataclass
+class Correlations:
+    """Topics × topics, draw after draw."""
+
+    shares: list[Floats] = field(default_factory=list)
+    """Of θ over documents."""
+    priors: list[Floats] = field(default_factory=list)
+    """Of x·λ over documents."""
+    variances: list[Floats] = field(default_factory=list)
+    """Of `shares` with other documents: one for each model."""
+
+    def add(self, draw: Draw, mine: Arranged, order: NDArray[np.int64]) -> None:
+        """Those of one draw, in the first model's order of topics."""
+        pairs = np.ix_(order, order)
+        self.shares.append(share_correlations(draw.counts, draw.alpha, mine.groups, mine.lengths)[pairs])
+        self.priors.append(prior_correlations(draw.alpha, mine.groups)[pairs])
+
+    def add_variances(self, draw: Draw, mine: Arranged, order: NDArray[np.int64]) -> None:
+        """What they would vary with other documents."""
+        means = mean_shares(draw.counts, draw.alpha, mine.groups, mine.lengths)
+        found = correlation_variances(means) * (len(means) / len(mine.lengths))
+        self.variances.append(found[np.ix_(order, order)])
+
+
 @dataclass(frozen=True)
 class EffectDraws:
     """The fits of all draws, in orthogonal columns (`Basis`)."""
@@ -83,6 +115,7 @@ class EffectDraws:
     """The share of proposals of λ that were accepted."""
     prior_weight: float
     """Mean Σα over documents."""
+    correlations: Correlations | None = None
 
     @property
     def freedom(self) -> float:
@@ -107,6 +140,7 @@ def draw_effects(
     regressions = Regressions(arranged.basis(), arranged.cells, settings.family, errors)
     engine = engine_of(threads)
     values, variances, accepted, weight = [], [], [], 0.0
+    correlations = Correlations() if settings.correlations else None
     for number, model in enumerate(models):
         mine = arranged if number == 0 else _arrange(model, bag, formula, settings)
         if not np.array_equal(mine.order, arranged.order):
@@ -127,13 +161,18 @@ def draw_effects(
             more = 0 if settings.uncertainty == "none" else fit.within
             values.append(fit.coefficients[order])
             variances.append((fit.sampling + more)[order])
+            if correlations is not None:
+                correlations.add(draw, mine, order)
+        if correlations is not None:
+            correlations.add_variances(draw, mine, order)
         accepted += chain.accepted
         weight = float(chain.alpha.sum(axis=1)[mine.groups].mean())
     means = np.stack(values)
     if settings.uncertainty == "none":
         means = np.broadcast_to(means.mean(axis=0), means.shape)
     return EffectDraws(
-        means, np.stack(variances), regressions, arranged, len(models), float(np.mean(accepted or [1.0])), weight
+        means, np.stack(variances), regressions, arranged, len(models), float(np.mean(accepted or [1.0])), weight,
+        correlations,
     )  # fmt: skip
 
 
