@@ -110,14 +110,14 @@ def command(
     check_outputs(written, [*inputs, state_path])
     written = _export_one(
         file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, documents, threads,
-        path, any_state,
+        path, any_state, quiet,
     )  # fmt: skip
     print_note(f"wrote {', '.join(written)}", quiet=quiet or output == "-")
 
 
 def _export_one(
     file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None, threshold: float,
-    most: int | None, words: int, documents: int, threads: int, path: int | None, any_state: bool,
+    most: int | None, words: int, documents: int, threads: int, path: int | None, any_state: bool, quiet: bool,
 ) -> list[str]:  # fmt: skip
     if format in CORPUS:
         from topicx.corpus.corpus import Corpus
@@ -170,6 +170,10 @@ def _export_one(
         assert state is not None
         if format == "pyldavis":
             model_export.write_pyldavis(state, model, output, theta=theta, threads=threads)
+            numbers = [k for k in range(model.n_topics) if model.shown[k]]
+            if model.called or not model.shown.all():
+                told = ", ".join(f"{at}: {model.called[k] if model.called else k}" for at, k in enumerate(numbers))
+                print_note(f"pyLDAvis shows topics by numbers without gaps: {told}", quiet=quiet or output == "-")
         else:
             from topicx.evaluate.diagnostics import topic_diagnostics
 

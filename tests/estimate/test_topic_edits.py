@@ -178,9 +178,13 @@ def test_the_command_line(run: Run) -> None:  # noqa: F811
     for source in (("--corpus", "c"), ("--state", "s")):
         found = json.loads(run("topics", "n", "--by", "time", *source, "--top", "9", "--json")[1])
         assert {topic["topic"] for topic in found["groups"][0]["topics"]} == {0, 3, 4, 5}
-    assert run("export", "n", "--state", "s", "--format", "pyldavis", "-o", "p.json")[0] == 0
-    theta = np.array(json.loads(Path("p.json").read_text())["doc_topic_dists"])
-    assert (theta[:, 1] < 1e-6).all()
+    status, _, err = run("export", "n", "--state", "s", "--format", "pyldavis", "-o", "p.json")
+    assert status == 0 and "0: topic_0, 1: topic_3, 2: old school, 3: topic_5" in err
+    data = json.loads(Path("p.json").read_text())  # without the topics that are hidden, in the order of the others
+    assert not data["sort_topics"] and data["start_index"] == 0
+    theta, phi = np.array(data["doc_topic_dists"]), np.array(data["topic_term_dists"])
+    assert theta.shape[1] == 4 and np.allclose(theta.sum(axis=1), 1)
+    assert np.allclose(phi, Model.load("n").topic_word[[0, 3, 4, 5]])
     about = json.loads(run("info", "n", "--json")[1])
     assert "merge 3,1" in json.dumps(about) and Model.load("n").parents["model"] == Model.load("m").digest
     # a state, and training that goes on from it
