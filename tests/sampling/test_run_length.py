@@ -198,3 +198,19 @@ def test_tiny_corpora_end_soon(topics: int) -> None:
         assert result.model.alpha.min() >= 9e-7 and result.model.alpha.max() < 1e6
         if topics == 1:
             assert run.chain.length.settled and run.chain.sweeps <= LOOKS[3] + 20
+
+
+def test_distinct_numbers_are_those_of_a_sort() -> None:
+    """By a table and by sorting: the same numbers, of the same kind, in the same order."""
+    from topicx.sampling.updates.prior_fixed_points import distinct_numbers
+
+    rng = np.random.default_rng(4)
+    for numbers in (
+        rng.integers(0, 50, 400),
+        rng.integers(0, 9, 30).astype(np.uint16),
+        rng.integers(0, 10**12, 50),  # too large for a table
+        np.zeros(0, np.int64),
+    ):
+        found, expected = distinct_numbers(numbers), np.unique(numbers, return_counts=True)
+        for ours, theirs in zip(found, expected, strict=True):
+            assert np.array_equal(ours, theirs) and ours.dtype == theirs.dtype
