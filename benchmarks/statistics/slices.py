@@ -3,8 +3,8 @@
     python benchmarks/statistics/slices.py sotu.corpus --topics 50 --iterations 300 -o slices.json
     python benchmarks/statistics/slices.py sotu.corpus --peer /path/to/python/with/tomotopy --peer-iterations 500 …
 
-Every tenth document with words is held out: the first half of its words estimates θ under fixed topics (of its
-own slice), the second half is scored; the same fold-in with α = 0.1 for all. Seconds are of a processor and one
+Every tenth document with words is held out: the first half of its words estimates θ under fixed topics (those of its
+own slice), the second half is scored; the same fold-in with α = 0.1 for all. Seconds are of a processor, with one
 thread.
 """
 

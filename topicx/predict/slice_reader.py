@@ -28,9 +28,14 @@ Floats = NDArray[np.float64]
 class Cuts(Protocol):
     """What makes the slices (`topicx.models.slice_cuts.SliceCuts`)."""
 
-    column: str
-    drift: bool
-    names: list[str]
+    @property
+    def column(self) -> str: ...
+
+    @property
+    def drift(self) -> bool: ...
+
+    @property
+    def names(self) -> list[str]: ...
 
     def of_documents(self, column: Column | None, documents: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]: ...
 

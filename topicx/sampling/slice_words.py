@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +30,12 @@ class Entries:
     """Counts by place, the number of a word times that of topics plus the topic; places ascend."""
 
     places: Ints
-    counts: NDArray[np.int64] | Floats
+    counts: NDArray[Any]
+    """Whole numbers, or means of them."""
 
     def of_topics(self, topics: int) -> Floats:
         """Their sums by topic."""
-        found: Floats = np.bincount(self.places % topics, self.counts, topics)
-        return found
+        return np.asarray(np.bincount(self.places % topics, self.counts, topics), np.float64)
 
 
 NO_ENTRIES = Entries(np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -82,7 +83,7 @@ def tables_of_state(state: State) -> list[Entries]:
     ]  # fmt: skip
 
 
-def pack_tables(tables: list[Entries], topics: int) -> dict[str, NDArray[np.generic]]:
+def pack_tables(tables: list[Entries], topics: int) -> dict[str, NDArray[Any]]:
     """The side arrays that `tables_of_state` reads."""
     places = np.concatenate([part.places for part in tables])
     return {

@@ -31,6 +31,7 @@ from topicx.sampling.schedule import Cell, Schedule
 from topicx.sampling.slice_words import (
     NO_ENTRIES,
     Entries,
+    added,
     customers_of,
     expected_words,
     pack_tables,
@@ -73,7 +74,7 @@ class Part:
 
 def aligned_rows(rows: int, width: int, kind: type) -> NDArray[Any]:
     """Rows of zeros that begin on a cache line."""
-    raw = np.zeros(max(rows, 1) * width + 16, kind)
+    raw: NDArray[Any] = np.zeros(max(rows, 1) * width + 16, kind)
     start = (-raw.ctypes.data % 64) // 4
     return raw[start : start + max(rows, 1) * width].reshape(max(rows, 1), width)
 
@@ -97,7 +98,7 @@ class SlicedTopics(Method):
         """N_sk and, of those that come from another, T_sk: what the tables say of b."""
         self.counts = aligned_rows(state.n_words, self.width, np.int32)
         self.prior = aligned_rows(state.n_words, self.width, np.float32)
-        self.drawn = [
+        self.words_drawn = [
             aligned_rows(self.needed[child], self.width, np.float32) if child else None
             for child in (self._first_child(number) for number in range(self.slices))
         ]
@@ -153,16 +154,16 @@ class SlicedTopics(Method):
             z = random_streams.random_topics(
                 state.n_tokens, state.n_topics, options.seed, options.chain, self.engine.map
             )
-        self._adopt(np.ascontiguousarray(z))
+        none = [NO_ENTRIES] * self.slices
+        self._adopt(np.ascontiguousarray(z), tables_of_state(state) if state.placed else none)
 
-    def _adopt(self, z: NDArray[np.uint16]) -> None:
-        """These topics and the state's tables; where it has none, one for every word and topic that there is."""
+    def _adopt(self, z: NDArray[np.uint16], kept: list[Entries]) -> None:
+        """These topics and tables; where there are none, one for every word and topic that there is."""
         state = self.state
         for part in self.parts:
             part.z = part.schedule.arranged(np.ascontiguousarray(z[part.tokens]))
             self._count(part)
             self._remember(part)
-        kept = tables_of_state(state)
         if not any(len(entries.places) for entries in kept) and self.slices > 1:
             kept = [NO_ENTRIES] * self.slices
             for number in range(self.slices - 1, 0, -1):
@@ -174,6 +175,8 @@ class SlicedTopics(Method):
             self.tables = kept
         else:
             self.tables = [self._renumbered(entries, self.row_of_word, state.n_topics, self.width) for entries in kept]
+        for number in range(1, self.slices):
+            require_consistent(self._tables_fit(number), f"tables of slice {number} that are not those of its tokens")
         self._count_customers()
 
     @staticmethod
@@ -208,7 +211,7 @@ class SlicedTopics(Method):
         return {}  # topics and tables are the state's
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self._adopt(np.ascontiguousarray(self.state.z))
+        self._adopt(np.ascontiguousarray(self.state.z), tables_of_state(self.state))
 
     def sync(self) -> State:
         state = self.state
@@ -223,12 +226,14 @@ class SlicedTopics(Method):
     def verify(self) -> None:
         """AssertionError unless each slice hands on a table at least, and a customer a table at most."""
         for number in range(1, self.slices):
-            dense = np.zeros(self.counts.size, np.int64)
-            for entries in (self.parts[number].entries, *(self.tables[s] for s in self._children(number))):
-                dense[entries.places] += entries.counts
-            tables = np.zeros(self.counts.size, np.int64)
-            tables[self.tables[number].places] = self.tables[number].counts
-            assert np.all((tables > 0) == (dense > 0)) and np.all(tables <= dense), f"tables of slice {number}"
+            assert self._tables_fit(number), f"tables of slice {number}"
+
+    def _tables_fit(self, number: int) -> bool:
+        """Whether a slice hands on a table at least for all its customers of a word and topic, and one each at most."""
+        of = added([self.parts[number].entries, *(self.tables[s] for s in self._children(number))])
+        tables = self.tables[number]
+        fit = np.array_equal(of.places, tables.places) and np.all(tables.counts >= 1)
+        return bool(fit and np.all(tables.counts <= of.counts))
 
     def _children(self, number: int) -> list[int]:
         return [int(s) for s in np.flatnonzero(self.parents == number)]
@@ -272,7 +277,7 @@ class SlicedTopics(Method):
             totals = before + sum(after - before for _, after in results)
             changed += sum(moved for moved, _ in results)
         self._remember(part)
-        drawn = self.drawn[number]
+        drawn = self.words_drawn[number]
         if drawn is not None:
             shapes = base[:topics] + totals
             self._draw_words(number, step, drawn, shapes)
@@ -287,7 +292,7 @@ class SlicedTopics(Method):
             base[:topics] = float(self.state.beta.sum())
         else:
             closeness = self.state.side["closeness"]
-            words = self.drawn[self.parents[number]]
+            words = self.words_drawn[self.parents[number]]
             assert words is not None
             factor = np.zeros(self.width, np.float32)
             factor[:topics] = closeness
@@ -326,7 +331,7 @@ class SlicedTopics(Method):
         own = self.parts[number].entries
         children = self._children(number)
         handed = self.tables[children[0]] if children else NO_ENTRIES
-        words = self.drawn[self.parents[number]]
+        words = self.words_drawn[self.parents[number]]
         assert words is not None
         room = len(own.places) + len(handed.places)
         places, customers, tables = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
