@@ -86,9 +86,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "datasets texts -o texts.tsv -q",
         "import texts.tsv -o texts.corpus --time-field year --remove-stopwords --snippet 5000 -q",
         "train texts.corpus -k 8 --iterations 100 --alpha 0.5 -o texts.model --state texts.state -q",
+        "train texts.corpus -k 8 --iterations 20 --alpha 0.5 --seed 2 -o again.model -q",
         "topics texts.model --name 2=Hospital --hide 5 -o named.model",
         "report named.model --state texts.state --by time --by collection --bins year --snippets full --title Texts "
-        "-o r.html -q",
+        "--again again.model -o r.html -q",
         "report named.model -o alone.html -q",
     ):
         done = run_topicx(*line.split(), cwd=folder)

@@ -378,6 +378,17 @@ def test_sentences_claim_only_what_intervals_part() -> None:
     assert leaders_sentence(narrow, np.array([False, True])) == ([1, " is the largest topic throughout"], [1])
 
 
+def test_the_largest_topic_is_told_of_the_time_it_is_sure_of() -> None:
+    """A span in which no topic stands out is not claimed for one."""
+    shown = np.ones(2, bool)
+    doubtful = spans([0.3, 0.3, 0.1], [0.1, 0.299, 0.098])
+    assert leaders_sentence(doubtful, shown) == ([0, " is the largest topic where one stands out"], [0])
+    late = spans([0.2, 0.4, 0.4, 0.1, 0.1, 0.2], [0.2, 0.1, 0.1, 0.3, 0.3, 0.2])
+    assert leaders_sentence(late, shown) == (
+        [0, " is the largest topic from the 1910s to the 1920s", ", ", 1, " from the 1930s to the 1940s"], [0, 1],
+    )  # fmt: skip
+
+
 def test_figures_read_well() -> None:
     told = {0.274: "27%", 0.0741: "7.4%", 0.0001: "<0.1%", 0.0: "0%", 0.9999: "100%", 0.0996: "10%"}
     assert {value: as_percent(value) for value in told} == told

@@ -26,8 +26,8 @@ function documentsHeadline(found, known, k, query) {
   if (found.length < known.length) return [`${found.length ? count(found.length) : "None"} of ${count(known.length)} ${facts.unit[1]}`, query.q ? [found.length > 1 ? " say “" : " says “", h("bdi", {}, clipped(query.q, 60)), "”"] : ""].flat();
   let leading = new Map();
   for (let d = 0; d < known.length; d++) if (known.starts[d + 1] > known.starts[d]) leading.set(known.topics[known.starts[d]], (leading.get(known.topics[known.starts[d]]) || 0) + 1);
-  const best = [...leading].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0];
-  return best ? [topicLink(best[0], "in-text"), ` leads most ${facts.unit[1]}: ${count(best[1])} of ${count(known.length)}`] : [number];
+  const [best, second] = [...leading].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+  return best && best[1] > (second?.[1] ?? 1) ? [topicLink(best[0], "in-text"), ` is the largest topic of more ${facts.unit[1]} than any other: ${count(best[1])} of ${count(known.length)}`] : [number];
 }
 
 function documentsNote(known, query, k) {
