@@ -115,6 +115,14 @@ def command(
     print_note(f"wrote {', '.join(written)}", quiet=quiet or output == "-")
 
 
+def _tell_numbers(model: Model, quiet: bool) -> None:
+    """Which topic is which in pyLDAvis, where topics have names or are hidden."""
+    if model.called or not model.shown.all():
+        called = [name for name, shown in zip(model.called or map(str, range(model.n_topics)), model.shown) if shown]
+        told = ", ".join(f"{at}: {name}" for at, name in enumerate(called))
+        print_note(f"pyLDAvis shows topics by numbers without gaps: {told}", quiet=quiet)
+
+
 def _export_one(
     file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None, threshold: float,
     most: int | None, words: int, documents: int, threads: int, path: int | None, any_state: bool, quiet: bool,
@@ -170,10 +178,7 @@ def _export_one(
         assert state is not None
         if format == "pyldavis":
             model_export.write_pyldavis(state, model, output, theta=theta, threads=threads)
-            numbers = [k for k in range(model.n_topics) if model.shown[k]]
-            if model.called or not model.shown.all():
-                told = ", ".join(f"{at}: {model.called[k] if model.called else k}" for at, k in enumerate(numbers))
-                print_note(f"pyLDAvis shows topics by numbers without gaps: {told}", quiet=quiet or output == "-")
+            _tell_numbers(model, quiet or output == "-")
         else:
             from topicx.evaluate.diagnostics import topic_diagnostics
 
