@@ -28,14 +28,13 @@ typedef struct {
     uint16_t *z;
 } tx_sampling;
 
-/* A document at hand and its chain: room for `width` numbers each; `sums` and `scratch` are the running sums of a draw
- * and the weights of tokens. */
+/* A document at hand and its chain: its counts, α, q = n + α and the sums of samples, `width` numbers each; `sums` has the
+ * running sums of a draw, and `step` chunks of infinity after them. */
 typedef struct {
     const uint32_t *words;
     uint16_t *z;
     int64_t number, length, at; /* of the document; its tokens; the token whose turn it is */
     int64_t sweeps, samples;    /* that are left: until the next sample; of all */
-    int first;                  /* whether its tokens are placed for the first time */
     tx_rng rng;
     int32_t *counts;
     float *alpha, *q, *sums;

@@ -154,7 +154,7 @@ static void TX(infer_enter)(const tx_sampling *job, tx_walk *w, int64_t number) 
     const int64_t begin = job->offsets[number];
     w->number = number, w->at = 0, w->length = job->offsets[number + 1] - begin;
     w->words = job->words + begin, w->z = job->z + begin;
-    w->sweeps = job->burn_in, w->samples = job->samples, w->first = 1;
+    w->sweeps = job->burn_in, w->samples = job->samples;
     w->rng = tx_rng_seed(job->keys[number]);
     memset(w->counts, 0, (size_t)job->width * sizeof(int32_t));
     memset(w->theta, 0, (size_t)job->width * sizeof(double));
@@ -174,7 +174,7 @@ static int TX(infer_next)(const tx_sampling *job, tx_walk *w, int64_t *next) {
 
 /* After a sweep: a sample, if it is time for one. Whether there is more to do for the document. */
 static int TX(infer_after_sweep)(const tx_sampling *job, tx_walk *w, float *weights, float *soft) {
-    w->at = 0, w->first = 0;
+    w->at = 0;
     if (--w->sweeps > 0) return 1;
     if (job->soft) TX(infer_add_soft)(job, w, weights, soft);
     else
