@@ -3,8 +3,8 @@
     python benchmarks/speed/metadata_race.py --data ../data --peer ~/peers/bin/python --corpus sotu,imdb --topics 50,100
 
 The State of the Union's paragraphs by party and decade; reviews of imdb by rating. A tenth is held out: the perplexity
-of its words given its metadata and no word, Σ_k α_dk φ_kw / Σα, with each program's own φ and prior. One thread; processor
-seconds of the training alone; ours with more and more iterations, each from the start, until it is there.
+of its words given its metadata and no word, Σ_k α_dk φ_kw / Σα, with each program's own φ and prior. One thread;
+processor seconds of the training alone; ours with more and more iterations, each from the start, until it is there.
 """
 
 from __future__ import annotations
