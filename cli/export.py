@@ -142,27 +142,7 @@ def _export_one(
         if kind == "model" and state_path is None:
             raise InputError(f"--format {format}: needs every token's topic, and {file} is a model; give its state")
         assert state is not None
-        if format == "mallet-state":
-            model_export.mallet_state(state, output)
-            lost = int((state.lengths[::-1] > 0).argmax()) if state.lengths.any() else state.n_documents
-            if lost:
-                print_note(
-                    f"the last {lost:,} documents are empty, which MALLET's state cannot say: it has lines for tokens"
-                )
-        elif format == "warplda":
-            return model_export.warplda.write(state, output)
-        elif format == "dfr-browser2":
-            from topicx.interop.dfr_browser import write_dfr_data
-
-            assert model is not None
-            return write_dfr_data(model, state, output, words)
-        elif format == "mallet-topic-docs":
-            model_export.mallet_topic_docs(state, output, documents)
-        elif format == "mallet-topic-phrase-report":
-            model_export.mallet_topic_phrase_report(state, output, words)
-        else:
-            model_export.mallet_doc_topics(state, output, theta=theta, threshold=threshold, most=most, threads=threads)
-        return [output]
+        return _export_tokens(model, state, format, output, theta, threshold, most, words, documents, threads)
     if format in ("pyldavis", "mallet-diagnostics") and state is None:
         raise InputError(f"--format {format}: needs the documents, and {file} is a model; give --state as well")
     assert model is not None
@@ -184,6 +164,36 @@ def _export_one(
 
             rows = topic_diagnostics(model if kind == "model" else None, state, top=words)
             model_export.mallet_diagnostics(rows, output, words)
+    return [output]
+
+
+def _export_tokens(
+    model: Model | None, state: State, format: str, output: str, theta: str, threshold: float, most: int | None,
+    words: int, documents: int, threads: int,
+) -> list[str]:  # fmt: skip
+    """Write what needs every token's topic; the files."""
+    from topicx.interop import model_export
+
+    if format == "mallet-state":
+        model_export.mallet_state(state, output)
+        lost = int((state.lengths[::-1] > 0).argmax()) if state.lengths.any() else state.n_documents
+        if lost:
+            print_note(
+                f"the last {lost:,} documents are empty, which MALLET's state cannot say: it has lines for tokens"
+            )
+    elif format == "warplda":
+        return model_export.warplda.write(state, output)
+    elif format == "dfr-browser2":
+        from topicx.interop.dfr_browser import write_dfr_data
+
+        assert model is not None
+        return write_dfr_data(model, state, output, words)
+    elif format == "mallet-topic-docs":
+        model_export.mallet_topic_docs(state, output, documents)
+    elif format == "mallet-topic-phrase-report":
+        model_export.mallet_topic_phrase_report(state, output, words)
+    else:
+        model_export.mallet_doc_topics(state, output, theta=theta, threshold=threshold, most=most, threads=threads)
     return [output]
 
 

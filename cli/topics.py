@@ -105,6 +105,14 @@ def command(
         refuse_given(("sort", "probabilities", "documents"), "does not go with --coefficients")
         _print_coefficients(loaded, words, as_json, chosen)
         return
+    _print_topics(loaded, words, documents, metadata, probabilities, chosen, sort, as_json)
+
+
+def _print_topics(
+    loaded: Model, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Topics one after the other: share, words, and documents if some are wanted."""
     from topicx.views.topic_descriptions import describe_topics
 
     rows = describe_topics(loaded, words, documents, metadata)

@@ -345,7 +345,7 @@ def test_read_documents_is_open_to_python(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        "train {} -k 2 -o x", "train {} -k 2 --sampler scvb0 --stream -o x", "search {} -k 2", "prune {} -o x",
+        "search {} -k 2", "prune {} -o x",
         "topics m --by label --corpus {}", "hmm train {} -o x", "hmm decode m {}", "hmm evaluate m {}",
         "export {} --format lines -o x", "bench {}", "import a.tsv --like {} -o x",
     ],
@@ -354,7 +354,7 @@ def test_read_documents_is_open_to_python(tmp_path: Path) -> None:
 def test_commands_that_want_a_corpus_say_how_texts_become_one(
     call: str, what: str, judge: Path, run: Run  # noqa: F811
 ) -> None:  # fmt: skip
-    """All others than import, infer, evaluate and split, which read texts themselves."""
+    """All others than import, train, infer, evaluate and split, which read texts themselves."""
     write("a.tsv", "d1\tx\tsome words here\n")
     write("d/a.txt", "some words")
     Path("m").write_bytes(judge.read_bytes())

@@ -21,7 +21,7 @@ from topicx.errors import InputError
 from topicx.evaluate import completion
 from topicx.model import Model
 from topicx.models.slice_cuts import SliceCuts, cut_corpus
-from topicx.models.slices import SliceConditionals, Slices, SlicesOptions
+from topicx.models.slices import SliceConditionals, SlicesDefinition, SlicesOptions
 from topicx.predict.inference import infer
 from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
@@ -138,7 +138,7 @@ def test_several_chains_and_files(tmp_path: Path) -> None:
     assert again.train().result().model.side["slice_tokens"].sum() == state.n_tokens
     state.side["slice_of"] = state.side["slice_of"] + 5
     with pytest.raises(InputError, match="slices that it does not name"):
-        Slices(SlicesOptions(over="time")).verify_state(state)
+        SlicesDefinition(SlicesOptions(over="time")).verify_state(state)
 
 
 @pytest.mark.parametrize("drift", [True, False])
@@ -181,7 +181,7 @@ def test_conditionals_are_those_of_the_formula(drift: bool) -> None:
 
 def test_what_a_document_means_depends_on_its_slice() -> None:
     model = trained().model
-    reader, found = Slices.reader(Slices(SlicesOptions(over="time")), model), slices_of_model(model)
+    reader, found = SlicesDefinition.reader(SlicesDefinition(SlicesOptions(over="time")), model), slices_of_model(model)
     learnt = found.words_of_topics()
     assert np.allclose(learnt.sum(axis=2), 1, atol=1e-4)
     pairs = np.array([3 * WORDS + 7, 8 * WORDS + 7, YEARS * WORDS + 7], np.int64)

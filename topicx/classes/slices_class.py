@@ -12,8 +12,7 @@ from topicx import model_registry as models
 from topicx.classes.lda_class import FURTHER, LDA
 from topicx.declare import check_known
 from topicx.models.slice_cuts import SliceCuts
-from topicx.models.slices import Slices as SlicesDefinition
-from topicx.models.slices import SlicesOptions
+from topicx.models.slices import SlicesDefinition, SlicesOptions
 from topicx.predict.slice_reader import SliceTopics
 from topicx.sampling.run_options import Options
 
@@ -56,5 +55,5 @@ class Slices(LDA):
 
     @property
     def closeness(self) -> NDArray[np.float64]:
-        """b of each topic: the tokens that the words before count as in a slice."""
+        """Closeness (b) of each topic: the tokens that the words before count as in a slice."""
         return np.asarray(self.model.side["closeness"])

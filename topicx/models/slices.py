@@ -110,7 +110,7 @@ class SlicesOptions:
     )
 
 
-class Slices(Definition):
+class SlicesDefinition(Definition):
     """Topics whose words differ by slice."""
 
     name: ClassVar[str] = "slices"
@@ -258,7 +258,7 @@ def no_tables() -> dict[str, NDArray[Any]]:
 
 
 def counts_of_slices(state: State) -> tuple[list[Entries], list[Entries]]:
-    """n and N of each slice of a state."""
+    """Tokens (n) and customers (N) of each slice of a state."""
     if "slice_of" not in state.side:
         raise InputError("the state is of another model, and has no slices")
     number, drift = (int(value) for value in state.side["slices"])

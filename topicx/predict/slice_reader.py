@@ -59,7 +59,7 @@ class SliceTopics:
         self.parents = parents_of(number, self.drift)
         """The slice that each comes from; -1: none."""
         self.closeness: Floats = side["closeness"]
-        """b of each topic."""
+        """Closeness (b) of each topic."""
         self.tokens: Floats = side["slice_tokens"]
         """Tokens of each slice and topic."""
         self.moves: NDArray[np.float32] = side.get("moves", np.zeros((0, 2, number, model.n_topics), np.float32))
@@ -189,7 +189,7 @@ class SliceReader(Admixture):
         pairs = self._pairs(read.documents, words, offsets)
         return self.topics.log_probabilities(pairs, offsets, read.theta)  # type: ignore[arg-type]
 
-    def columns(self) -> dict[str, type]:
+    def predicted_columns(self) -> dict[str, type]:
         return {"slice": str}
 
     def predict(self, read: Read) -> Any:
