@@ -25,6 +25,9 @@ HEADINGS = {
     "Names, merging, hiding": ("merge", "names", "hide", "edits", "name_by", "dry_run", "output"),
 }  # fmt: skip
 
+SHOWN = 160
+"""Characters of a text that the terminal shows; --json has all that was kept."""
+
 
 @click.command(cls=Grouped, headings=HEADINGS)
 @click.argument("model")
@@ -132,7 +135,9 @@ def _print_topics(
         share = f"π {row['keyword_share']:.0%}  " if "keyword_share" in row else ""
         print_hanging(f"{title:<{width}}  {row['weight']:6.2%}  {share}", " ".join(named))
         for document in row["documents"]:
-            text = f"  {document['snippet']}" if document["snippet"] else ""
+            begin = document["snippet"]
+            begin = begin if len(begin) <= SHOWN else begin[: SHOWN - 1].rstrip() + "…"
+            text = f"  {begin}" if begin else ""
             carried = "; ".join(f"{name} {_as_text(value)}" for name, value in document.get("metadata", {}).items())
             text = (f"  [{carried}]" if carried else "") + text
             print_hanging(f"{'':>{width}}    {document['weight']:4.0%}  ", f"{document['id']}{text}", colour=None)

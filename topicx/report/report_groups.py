@@ -44,7 +44,8 @@ class GroupedShares:
     groups: Groups
     found: Mixtures
     way: str = "plug-in"
-    """One of report_options.SHARES: effects, if topics were drawn under a prior that knows the groups."""
+    """How shares were found, as report_options.SHARES names it: effects, if topics were drawn under a prior that knows
+    the groups."""
     note: str = ""
     """Why it was the other way, in a sentence."""
     predicted: tuple[Floats, Floats, Floats] | None = None
