@@ -3,7 +3,8 @@
     python benchmarks/papers/one_row.py --data DIR [--only classes,labels,topics]
 
 Each row is one call of the table's own script, and the page's figure is read from the page. One run scatters about a
-mean of several: a figure further away than the row's allowance is a difference, not yet an error. The exit status is 1 then.
+mean of several: a figure further away than the row's allowance is a difference, not yet an error; the
+exit status is 1 then.
 """
 
 from __future__ import annotations
