@@ -80,7 +80,7 @@ class _Heartbeat(Progress):
         super().advance(amount, note)
         if time.monotonic() - self._log.said >= HEARTBEAT:
             left = self.left()
-            about = {"done": round(self.done, 3), "of": self.total, "unit": self.unit}
+            about: dict[str, Any] = {"done": round(self.done, 3), "of": self.total, "unit": self.unit}
             about |= {"seconds": round(time.monotonic() - self._start, 3)}
             self._log.tell("", "progress", **about, left=None if left is None else round(left, 3))
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.corpus.test_import_command import Run, run  # noqa: F401
 from topicx import Corpus, Model, State
+from topicx.cli import main
 from topicx.corpus.formats import input_bytes
 from topicx.corpus.table import Labels, Names, Numbers, Table, Texts, Times
 from topicx.errors import InputError
@@ -225,3 +226,16 @@ def test_names_that_a_table_has_for_something_else() -> None:
     assert columns_with_free_names({"theta": str, "topic_1": str, "topic_9": str, "class": str}, 3, (), ["class"]) == {
         "corpus_theta": str, "corpus_topic_1": str, "topic_9": str, "corpus_class": str
     }  # fmt: skip
+
+
+def test_info_tells_times_as_they_were_given(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Dates as dates, years as numbers."""
+    for times, told in ((["2020-01-05", "2021-03-01"], ["2020-01-05", "2021-03-01"]), (["1850", "1900"], [1850, 1900])):
+        rows = [json.dumps({"text": f"some words {i}", "time": time}) for i, time in enumerate(times)]
+        (tmp_path / "d.jsonl").write_text("\n".join(rows))
+        for call in (["import", str(tmp_path / "d.jsonl"), "-q"], ["info", str(tmp_path / "c"), "--json"]):
+            with pytest.raises(SystemExit) as stop:
+                main([*call, *(["-o", str(tmp_path / "c")] if call[0] == "import" else [])])
+            assert not stop.value.code
+        about = json.loads(capfd.readouterr().out)["corpus"]["time"]
+        assert [about["first"], about["last"]] == told

@@ -385,7 +385,7 @@ def predict_rows(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[
         labels = [[names[label] for label in ranked] for ranked in chosen]
         return [labels, [[f"{scores[d, label]:.6f}" for label in ranked] for d, ranked in enumerate(chosen)]]
     best = (scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1)
-    return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
+    return [[names[i] for i in best.tolist()], scores.max(axis=1).tolist()]
 
 
 def part_of(state: State, chain: int) -> int:
