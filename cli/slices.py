@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicx.cli import groups
 from topicx.cli import show as lines
-from topicx.cli.common import check_outputs, option, print_json, print_note, stack_options
+from topicx.cli.common import check_outputs, option, print_json, print_note, refuse_given, stack_options
 from topicx.strings import one_line
 
 if TYPE_CHECKING:
@@ -20,6 +21,23 @@ options = stack_options(
     option("--word", "word_names", multiple=True, metavar="WORD",
            help="Of a model with slices: the topics that a word belongs to, slice by slice (repeatable)."),
 )  # fmt: skip
+
+
+def show_if_asked(
+    model: Model, path: str, over: bool, word_names: tuple[str, ...], words: int, chosen: tuple[int, ...],
+    probabilities: bool, as_json: bool, by_options: dict[str, Any],
+) -> bool:  # fmt: skip
+    """Whether --over or --word was given, and if so what it asks for."""
+    if word_names:
+        others = [*groups.NAMES, "sort", "probabilities", "documents", "chosen", "compare", "over"]
+        refuse_given(others, "does not go with --word")
+        show_words(model, word_names, words, as_json)
+    elif over:
+        others = [name for name in groups.NAMES if name not in ("plot_file", "table")]
+        refuse_given([*others, "sort", "documents", "compare"], "does not go with --over")
+        asked = by_options["plot_file"], by_options["table"]
+        show_slices(model, path, words, chosen, probabilities, as_json, *asked)
+    return bool(word_names) or over
 
 
 def show_slices(

@@ -79,17 +79,7 @@ def command(
         refuse_given(("sort", "probabilities", "documents", "compare"), "does not go with --by")
         groups.show_groups(loaded, model, by, words, chosen, as_json, **by_options)
         return
-    if word_names:
-        refuse_given((*groups.NAMES, "sort", "probabilities", "documents", "chosen", "compare", "over"),
-                     "does not go with --word")  # fmt: skip
-        slices.show_words(loaded, word_names, words, as_json)
-        return
-    if over:
-        others = [name for name in groups.NAMES if name not in ("plot_file", "table")]
-        refuse_given((*others, "sort", "documents", "compare"), "does not go with --over")
-        slices.show_slices(
-            loaded, model, words, chosen, probabilities, as_json, by_options["plot_file"], by_options["table"]
-        )
+    if slices.show_if_asked(loaded, model, over, word_names, words, chosen, probabilities, as_json, by_options):
         return
     refuse_given(groups.NAMES, "is for --by")
     if compare:

@@ -97,7 +97,7 @@ def main() -> None:
         if name in given.skip.split(","):
             return
         begin = time.process_time()
-        kind = topicx.Slices if name == "slices" else topicx.LDA
+        kind = topicx.SlicedLDA if name == "slices" else topicx.LDA
         model: Model = kind(**common, start="soft", **options).fit(train).model
         seconds = time.process_time() - begin
         rows.append(told(name, by_slice(model, test, slices, len(cut.names), None), seconds, cut.names))

@@ -21,7 +21,7 @@ from topicx.errors import InputError
 from topicx.evaluate import completion
 from topicx.model import Model
 from topicx.models.slice_cuts import SliceCuts, cut_corpus
-from topicx.models.slices import SliceConditionals, SlicesDefinition, SlicesOptions
+from topicx.models.slices import SliceConditionals, SlicedDefinition, SlicesOptions
 from topicx.predict.inference import infer
 from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
@@ -138,7 +138,7 @@ def test_several_chains_and_files(tmp_path: Path) -> None:
     assert again.train().result().model.side["slice_tokens"].sum() == state.n_tokens
     state.side["slice_of"] = state.side["slice_of"] + 5
     with pytest.raises(InputError, match="slices that it does not name"):
-        SlicesDefinition(SlicesOptions(over="time")).verify_state(state)
+        SlicedDefinition(SlicesOptions(over="time")).verify_state(state)
 
 
 @pytest.mark.parametrize("drift", [True, False])
@@ -181,7 +181,7 @@ def test_conditionals_are_those_of_the_formula(drift: bool) -> None:
 
 def test_what_a_document_means_depends_on_its_slice() -> None:
     model = trained().model
-    reader, found = SlicesDefinition.reader(SlicesDefinition(SlicesOptions(over="time")), model), slices_of_model(model)
+    reader, found = SlicedDefinition(SlicesOptions(over="time")).reader(model), slices_of_model(model)
     learnt = found.words_of_topics()
     assert np.allclose(learnt.sum(axis=2), 1, atol=1e-4)
     pairs = np.array([3 * WORDS + 7, 8 * WORDS + 7, YEARS * WORDS + 7], np.int64)
@@ -254,7 +254,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 def test_the_class() -> None:
     corpus = planted(100)
-    model = topicx.Slices(TOPICS, across="party", iterations=20, closeness=50, fixed_closeness=True, seed=2)
+    model = topicx.SlicedLDA(TOPICS, across="party", iterations=20, closeness=50, fixed_closeness=True, seed=2)
     assert model.get_params()["closeness"] == 50 if hasattr(model, "get_params") else True
     model.fit(corpus)
     assert model.closeness.tolist() == [50] * TOPICS
@@ -267,7 +267,7 @@ def test_the_class() -> None:
     differ = np.abs(model.slices.topic_word(1) - common).sum(axis=1)
     assert differ.max() > 0.1
     with pytest.raises(InputError, match="no option 'close'"):
-        topicx.Slices(close=3)
+        topicx.SlicedLDA(close=3)
 
 
 def test_the_command_line(tmp_path: Path) -> None:

@@ -12,15 +12,15 @@ from topicx import model_registry as models
 from topicx.classes.lda_class import FURTHER, LDA
 from topicx.declare import check_known
 from topicx.models.slice_cuts import SliceCuts
-from topicx.models.slices import SlicesDefinition, SlicesOptions
+from topicx.models.slices import SlicedDefinition, SlicesOptions
 from topicx.predict.slice_reader import SliceTopics
 from topicx.sampling.run_options import Options
 
 
-class Slices(LDA):
+class SlicedLDA(LDA):
     """LDA whose topics' words drift over time, or differ between groups of documents.
 
-    >>> model = Slices(topics=50, over="time", bins="decade").fit(corpus)    # doctest: +SKIP
+    >>> model = SlicedLDA(topics=50, over="time", bins="decade").fit(corpus)    # doctest: +SKIP
     >>> model.slices.names, model.slices.topic_word(3)                       # doctest: +SKIP
 
     Parameters
@@ -42,8 +42,8 @@ class Slices(LDA):
         theirs = {each.name: each.default for each in fields(SlicesOptions)}
         own = {name: value for name, value in given.items() if name in theirs and value != theirs[name]}
         rest = {name: value for name, value in options.items() if name not in theirs}
-        check_known("Slices", Options, rest, [*FURTHER, *theirs])
-        SlicesDefinition(SlicesOptions(**own))  # what is wrong with them is said now
+        check_known("SlicedLDA", Options, rest, [*FURTHER, *theirs])
+        SlicedDefinition(SlicesOptions(**own))  # what is wrong with them is said now
         super().__init__(topics, model="slices", own=own, **models.with_defaults("slices", rest))
         self._parameters = {name: self._parameters[name] for name in self._parameters if name not in ("model", "own")}
         self._parameters |= theirs | given
@@ -55,5 +55,5 @@ class Slices(LDA):
 
     @property
     def closeness(self) -> NDArray[np.float64]:
-        """Closeness (b) of each topic: the tokens that the words before count as in a slice."""
+        """Closeness b of each topic: the tokens that the words before count as in a slice."""
         return np.asarray(self.model.side["closeness"])

@@ -35,7 +35,7 @@ class SliceCuts:
     dates: bool = False
 
     def to_meta(self) -> dict[str, Any]:
-        """These cuts, as a model's file has it."""
+        """The cuts as a model's file has them."""
         return {
             "column": self.column, "drift": self.drift, "names": self.names, "begins": self.begins,
             "dates": self.dates,

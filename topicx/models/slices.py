@@ -110,7 +110,7 @@ class SlicesOptions:
     )
 
 
-class SlicesDefinition(Definition):
+class SlicedDefinition(Definition):
     """Topics whose words differ by slice."""
 
     name: ClassVar[str] = "slices"
@@ -258,7 +258,7 @@ def no_tables() -> dict[str, NDArray[Any]]:
 
 
 def counts_of_slices(state: State) -> tuple[list[Entries], list[Entries]]:
-    """Tokens (n) and customers (N) of each slice of a state."""
+    """Counts of each slice of a state: n, of its tokens, and N, with the tables that it was handed."""
     if "slice_of" not in state.side:
         raise InputError("the state is of another model, and has no slices")
     number, drift = (int(value) for value in state.side["slices"])

@@ -59,7 +59,7 @@ class SliceTopics:
         self.parents = parents_of(number, self.drift)
         """The slice that each comes from; -1: none."""
         self.closeness: Floats = side["closeness"]
-        """Closeness (b) of each topic."""
+        """Closeness of each topic: its b."""
         self.tokens: Floats = side["slice_tokens"]
         """Tokens of each slice and topic."""
         self.moves: NDArray[np.float32] = side.get("moves", np.zeros((0, 2, number, model.n_topics), np.float32))

@@ -67,9 +67,9 @@ class Part:
     words: NDArray[np.uint32]
     """The row of each token's word, in the schedule's order."""
     z: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
-    """The topic of each token, in the schedule's order."""
+    """The topic of each token, in that order."""
     entries: Entries = NO_ENTRIES
-    """n_kw, by row."""
+    """Counts n_kw, by row."""
 
 
 def aligned_rows(rows: int, width: int, kind: type) -> NDArray[Any]:
@@ -93,7 +93,7 @@ class SlicedTopics(Method):
         self._order_words()
         self.parts = [self._part(number) for number in range(self.slices)]
         self.tables: list[Entries] = [NO_ENTRIES] * self.slices
-        """Tables (t) of each slice, by row."""
+        """Tables of each slice, by row and topic."""
         self.customers = np.zeros((self.slices, state.n_topics), np.int64)
         """N_sk and, of those that come from another, T_sk: what the tables say of b."""
         self.counts = aligned_rows(state.n_words, self.width, np.int32)
@@ -344,7 +344,7 @@ class SlicedTopics(Method):
     # -- what is told -----------------------------------------------------------------------------------------------
 
     def expected(self) -> tuple[list[Entries], list[Entries]]:
-        """Tokens (n) and customers (N) of each slice, by word and topic."""
+        """Counts n and N of each slice, by word and topic: of tokens, and with the tables that it was handed."""
         state = self.sync()
         tokens = tokens_of_slices(state)
         return tokens, customers_of(self.parents, tokens, tables_of_state(state))

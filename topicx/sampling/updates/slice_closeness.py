@@ -30,7 +30,7 @@ LEAST, MOST = 1e-3, 1e9
 
 
 class DrawCloseness:
-    """Draws closeness (b) after each sweep: one for all topics, or one each. The side array `closeness` has it."""
+    """Draws b after each sweep: one for all topics, or one each. The side array `closeness` has it."""
 
     name = "closeness"
 
