@@ -210,6 +210,7 @@ def test_distinct_numbers_are_those_of_a_sort() -> None:
         rng.integers(0, 9, 30).astype(np.uint16),
         rng.integers(0, 10**12, 50),  # too large for a table
         np.zeros(0, np.int64),
+        rng.random(40),
     ):
         found, expected = distinct_numbers(numbers), np.unique(numbers, return_counts=True)
         for ours, theirs in zip(found, expected, strict=True):

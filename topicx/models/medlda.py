@@ -268,7 +268,7 @@ class MedldaDefinition(Definition):
         require_consistent(
             side["eta"].shape[1] == side["pull"].shape[1] == width, "weights for another number of targets"
         )
-        keep = range(options.iterations, 0, -own.weight_lag)[: own.weight_samples]
+        keep = range(int(options.iterations), 0, -own.weight_lag)[: own.weight_samples]
         return [LearnPriors.of(options), Classifier(self.tasks(state, options), frozenset(keep))]
 
     def notes_at_end(self, state: State, options: Options, figures: Mapping[str, float]) -> list[str]:

@@ -161,7 +161,7 @@ class Options:
             object.__setattr__(self, "alpha", tuple(float(a) for a in self.alpha))
         check_all(self)
         self._fill_in()
-        if not self.ends_itself and self.samples > 1 and (self.samples - 1) * self.lag >= self.iterations:
+        if not self.ends_itself and self.samples > 1 and (self.samples - 1) * self.lag >= int(self.iterations):
             raise InputError(
                 f"{self.samples} samples {self.lag} sweeps apart need more than {(self.samples - 1) * self.lag} "
                 f"iterations, not {self.iterations}"

@@ -148,7 +148,7 @@ class Passes(Training):
 
     @property
     def total(self) -> int:
-        return self.options.iterations
+        return int(self.options.iterations)
 
     def begin(self) -> None:
         pass  # the learner has begun
@@ -223,7 +223,7 @@ def train_file(
             "tokenizer": corpus.meta.get("tokenizer"),
             "estimator": {"theta": "cgsp", "phi": "expected counts"},
         }
-        if passes.position < options.iterations:
+        if passes.position < passes.total:
             model.meta["stopped_after"] = passes.position
         model.parents = {"corpus": corpus.digest}
         return model

@@ -177,7 +177,8 @@ MOST_TABLE = 1 << 23
 
 def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The distinct ones of numbers from 0 on, ascending, and how often each is there."""
-    if not len(numbers) or numbers.dtype.kind == "f" or int(numbers.max()) >= min(MOST_TABLE, 16 * len(numbers) + 1024):
+    whole = np.issubdtype(numbers.dtype, np.integer)  # expected counts are not
+    if not (whole and len(numbers)) or int(numbers.max()) >= min(MOST_TABLE, 16 * len(numbers) + 1024):
         return np.unique(numbers, return_counts=True)
     times = np.bincount(numbers)
     found = np.flatnonzero(times)
