@@ -107,6 +107,9 @@ def test_predictions_are_the_regression_s() -> None:
     value = found.pooled.value[0]
     np.testing.assert_allclose(by["B"]["share"], value[0] + value[1] + (value[2] + value[3]) * years.mean(), rtol=1e-8)
     assert len(found.curve("year").rows) == 50 * TOPICS
+    assert found.predict(year=[1990, 2010], by="party").rows == found.predict(party=["A", "B"], year=[1990, 2010]).rows
+    with pytest.raises(InputError, match="which has party"):
+        found.predict(year=1990, by="year")
     point = found.predict(party="A", year=2000).rows[0]
     assert point["covariate"] == "party, year" and point["value"] == "party=A, year=2000"
 
@@ -246,7 +249,7 @@ def test_what_the_page_says_for_users_of_stm_runs(files: Path) -> None:
     calls = [code for cell in cells for code in re.findall(r"`(--[^`]*)`", cell)]
     assert len(calls) >= 4 and all(any(name in call for call in calls) for name in ("--at", "--curve", "--difference"))
     for call in calls:
-        words = shlex.split(call.replace("FILE", "stm.png"))
+        words = shlex.split(call.replace("FILE", "stm.png" if "--plot" in call else "stm.tsv"))
         done = run_topicx(
             "effects", "p.model", "p.corpus", "-f", "~ party + s(year)", "--draws", "3", "--burn-in", "9", "-q", *words,
             cwd=files,
