@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import IO, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import IO, TYPE_CHECKING, Any
 
 from topicx.errors import TopicxError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class MappedFile:
@@ -31,6 +32,8 @@ class MappedFile:
 
     def mapped(self, dtype: np.dtype[Any], begin: int, shape: tuple[int, ...]) -> NDArray[Any]:
         """The array that begins at this byte: read only."""
+        import numpy as np  # not before: `topicx --help` sets the hook above, and maps nothing
+
         found: Any = np.memmap(self._mapped, dtype, "r", begin, shape)
         found.of = self
         return np.asarray(found.view(np.ndarray))
