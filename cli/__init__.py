@@ -38,7 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "info": ("info", "Say what a file is, what it holds, and where it came from."),
     "datasets": ("datasets", "List and make synthetic corpora with known topics."),
     "bench": ("bench", "Compare samplers, and other libraries, on your own corpus."),
-    "completion": ("completion", "Print what makes bash, zsh or fish complete commands and options."),
+    "completion": ("completion", "Let bash, zsh or fish complete commands and options."),
 }
 
 
@@ -130,11 +130,11 @@ def main(arguments: list[str] | None = None, interruptible: bool = False) -> Non
     """Run the command line: every expected mistake is one line on standard error, never a traceback. `interruptible`:
     the process has the system's own way with interrupts, until its command is loaded."""
     from topicx.errors import TopicxError
-    from topicx.files.mapped_arrays import MappedFile
+    from topicx.files.mapping_hook import MappingHook
 
     _open_standard_streams()
     _check_limits()
-    MappedFile.hear = staticmethod(_line_for_bus_errors)
+    MappingHook.hear = staticmethod(_line_for_bus_errors)
     if "_TOPICX_COMPLETE" in os.environ:
         import_module("topicx.cli.completion")
     try:
