@@ -67,7 +67,7 @@ MOST = 5
 @option("--tests", "tests_file", default=None, metavar="FILE", show_default=False,
         help="Write a Wald test of each term and topic.")  # fmt: skip
 @option("--correlations", "correlations_file", default=None, metavar="FILE", show_default=False,
-        help="Write the correlations of topics: of their shares over documents, and of what the columns alone say.")  # fmt: skip
+        help="Write correlations of topics: of shares over documents, and of what the columns say.")  # fmt: skip
 @option("--plot", "plot_file", default=None, metavar="FILE", show_default=False,
         help="Draw coefficients with intervals; with --at or --curve the predictions (png, svg, pdf).")  # fmt: skip
 @seed

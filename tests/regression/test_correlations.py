@@ -1,4 +1,4 @@
-"""Correlations of topics over documents: against θ that is drawn many times; planted ones; their intervals; the table."""
+"""Correlations of topics over documents: against θ that is drawn many times; planted ones; errors; the table."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from tests.conftest import run_topicx
 from tests.places import ROOT
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.table import Names, Numbers, Table
+from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.regression.effects import effects
@@ -179,6 +180,17 @@ def test_global_uncertainty_is_of_several_models() -> None:
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         estimated(**options)
+
+
+def test_too_many_columns_and_too_little_memory() -> None:
+    """One line before the work: columns that leave no document over, and draws for which there is no room."""
+    _, corpus = planted()
+    matrix = np.random.Generator(np.random.Philox(5)).standard_normal((300, 300))
+    with pytest.raises(InputError, match="300 are too few for 300 columns"):
+        estimated(matrix)
+    with pytest.raises(InputError, match="memory: effects take about"):
+        estimated(matrix[:, :40], threads=Threads(1, memory=1_000_000))
+    assert len(corpus.offsets) == 301
 
 
 def test_command(files: Path) -> None:

@@ -42,7 +42,7 @@ def figures(chain: TopicChain) -> NDArray[np.float64]:
     z = np.bincount(chain.z, minlength=3)[:2]
     last = np.bincount(chain.z[chain.offsets[3] :], minlength=3)[:2]
     found = [*prior.coefficients.ravel(), *(prior.coefficients**2).sum(axis=0), *z, *last, z[0] * z[1]]
-    found += list((prior.coefficients[:2, 1] * last))
+    found += list(prior.coefficients[:2, 1] * last)
     if isinstance(prior, HierarchicalPrior):
         found += [*prior.departures[:2].ravel(), min(prior.spread, 2.0), np.minimum(prior.departures**2, 1).sum()]
     return np.array(found, np.float64)

@@ -1,7 +1,8 @@
 """Correlations of topics over documents: of their shares θ, and of what the columns of a formula say of them, x·λ.
 
-Given a draw of the words' topics θ_d is Dirichlet with a = n_d + α_d and A = Σ a, so that E[θ_j θ_k] = a_j a_k / (A (A + 1))
-is known, and E[θ_k²] = a_k (a_k + 1) / (A (A + 1)): correlations hold that θ is not known, and are not those of its means.
+Given a draw of the words' topics θ_d is Dirichlet with a = n_d + α_d and A = Σ a, so that E[θ_j θ_k] = a_j a_k / (A
+(A + 1)) is known, and E[θ_k²] = a_k (a_k + 1) / (A (A + 1)): correlations know that θ is not known, and are not those
+of its means.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from topicx.design.design import Design
 from topicx.design.formula import Formula
+from topicx.engines.memory_limits import told_size
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate.topic_alignment import align_topics
@@ -26,12 +27,15 @@ from topicx.regression.correlations import (
     share_correlations,
 )
 from topicx.regression.drawn_priors import LogLinearPrior
-from topicx.regression.regressions import Regressions
+from topicx.regression.regressions import Basis, Regressions
 from topicx.regression.topic_chain import Draw, TopicChain
 from topicx.sampling import random_streams
 
 Floats = NDArray[np.float64]
 
+DRAW_ARRAYS, GROUP_ARRAYS, TOPIC_ARRAYS, TOKEN_BYTES = 3, 10, 8, 24
+"""What is held at once: arrays of draws × topics × columns², of groups × topics and of topics × columns²; and the bytes
+of a word: its id, its topic, and its part of the counts."""
 FAMILIES, WEIGHTS, UNCERTAINTIES = ("linear", "logit"), ("documents", "tokens"), ("local", "global", "none")
 
 
@@ -135,10 +139,13 @@ def draw_effects(
     if settings.uncertainty != "global" and len(models) > 1:
         raise InputError("uncertainty: several models are for global")
     arranged = _arrange(models[0], bag, formula, settings)
-    _check_sizes(arranged, settings)
-    errors = "cluster" if settings.cluster else settings.se
-    regressions = Regressions(arranged.basis(), arranged.cells, settings.family, errors)
     engine = engine_of(threads)
+    with np.errstate(over="ignore", invalid="ignore"):
+        basis = arranged.basis()
+    _check_sizes(arranged, basis, settings)
+    _check_memory(arranged, basis, models, settings, engine)
+    errors = "cluster" if settings.cluster else settings.se
+    regressions = Regressions(basis, arranged.cells, settings.family, errors)
     values, variances, accepted, weight = [], [], [], 0.0
     correlations = Correlations() if settings.correlations else None
     for number, model in enumerate(models):
@@ -183,12 +190,34 @@ def _arrange(model: Model, bag: Bag, formula: str | Formula | Design, settings: 
     )  # fmt: skip
 
 
-def _check_sizes(arranged: Arranged, settings: EffectSettings) -> None:
-    columns = arranged.basis().rows.shape[1]
-    if arranged.cells.documents <= columns:
-        raise InputError(f"{arranged.cells.documents:,} documents are too few for {columns} columns of the design")
+def _check_sizes(arranged: Arranged, basis: Basis, settings: EffectSettings) -> None:
+    columns, documents = basis.rows.shape[1], arranged.cells.documents
+    if documents <= columns:
+        raise InputError(
+            f"documents: {documents:,} are too few for {columns:,} column{'s' * (columns != 1)} of the design"
+        )
+    if not np.isfinite(basis.back).all():
+        raise InputError(f"formula: its {columns:,} columns are too nearly sums of each other: take fewer")
     if settings.cluster is not None and arranged.cells.clusters[-1] < 1:
         raise InputError(f"se: all documents have one value of {settings.cluster!r}: clusters need two at least")
+
+
+def _check_memory(
+    arranged: Arranged, basis: Basis, models: Sequence[Model], settings: EffectSettings, engine: Engine
+) -> None:
+    """InputError, before the work, where its arrays have no room."""
+    topics, columns = models[0].n_topics, basis.rows.shape[1]
+    draws = len(models) * settings.draws * topics * columns**2
+    priors = GROUP_ARRAYS * len(arranged.prior_rows) * topics + TOPIC_ARRAYS * topics * columns**2
+    pairs = 2 * len(models) * settings.draws * topics**2 if settings.correlations else 0
+    words = TOKEN_BYTES * len(arranged.words)
+    needed, room = 8 * (DRAW_ARRAYS * draws + priors + pairs) + words, engine.room()
+    if needed > room:
+        largest = "draws, topics or columns" if DRAW_ARRAYS * draws > priors else "--groups-max or topics"
+        raise InputError(
+            f"memory: effects take about {told_size(needed)}, and may take {told_size(max(room, 0))}: fewer {largest}, "
+            "or more memory"
+        )
 
 
 def _matched(first: Model, other: Model) -> NDArray[np.int64]:
