@@ -18,7 +18,7 @@ from topicx.cli.common import (
     threads,
 )
 from topicx.cli.declared import Grouped
-from topicx.cli.reading import check_reading, names_alone, open_reader, reading_options, say_faults
+from topicx.cli.reading import check_reading, names_without_folders, open_reader, reading_options, say_faults
 
 if TYPE_CHECKING:
     from topicx.corpus.text.tokenizer import Tokenizer
@@ -193,9 +193,9 @@ def import_texts(
         if reader.only_counts and like is None:
             builder.forget_tokenizer()
         check_reading(reader)
-        meta: dict[str, Any] = {"inputs": names_alone(inputs), "input_formats": reader.formats}
+        meta: dict[str, Any] = {"inputs": names_without_folders(inputs), "input_formats": reader.formats}
         if like is not None:
-            meta["like"] = names_alone([like])[0]
+            meta["like"] = names_without_folders([like])[0]
         meta = builder.save(output, meta)
     _print_report(meta, told or output, time.monotonic() - began, like, quiet)
     say_faults(reader.options.faults, quiet)

@@ -15,6 +15,7 @@ from topicx import model_registry as models
 from topicx.cli import declared, folds, priors
 from topicx.cli.common import (
     check_outputs,
+    log_option,
     memory,
     metadata,
     on_command_line,
@@ -164,13 +165,7 @@ class TrainCommand(LanguagesFirst):
     default=0,
     help="Show the topics, as they are then, every N sweeps (0: never).",
 )
-@option(
-    "--log",
-    "log_form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="What is said while it runs: lines for people, or a JSON object a line for programs.",
-)
+@log_option
 @text_options
 @folds.fold_options
 @stack_options(*declared.of_models(OWN))

@@ -250,7 +250,7 @@ def unplaced_state(state: State) -> State:
     """A state with no token placed, whose priors and side arrays are its own."""
     side = {name: array.copy() for name, array in state.side.items()}
     z = unplaced_topics(state.n_tokens * state.paths)
-    kept = ("tokenizer", "time", "task", "part", "covariates", "keywords")
+    kept = ("tokenizer", "time", "task", "part", "covariates", "keywords", "slices")
     meta = {name: value for name, value in state.meta.items() if name in kept}
     return replace(state, z=z, alpha=state.alpha.copy(), beta=state.beta.copy(), side=side, meta=meta)
 
