@@ -87,11 +87,11 @@ class Correlations:
     """Topics × topics, draw after draw."""
 
     shares: list[Floats] = field(default_factory=list)
-    """Of θ over documents."""
+    """Shares of topics, θ, over documents: their correlations."""
     priors: list[Floats] = field(default_factory=list)
-    """Of x·λ over documents."""
+    """Priors, x·λ, over documents: their correlations."""
     variances: list[Floats] = field(default_factory=list)
-    """Of `shares` with other documents: one for each model."""
+    """Variances of `shares` with other documents: one for each model."""
 
     def add(self, draw: Draw, mine: Arranged, order: NDArray[np.int64]) -> None:
         """Those of one draw, in the first model's order of topics."""
