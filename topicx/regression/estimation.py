@@ -87,9 +87,9 @@ class Correlations:
     """Topics × topics, draw after draw."""
 
     shares: list[Floats] = field(default_factory=list)
-    """Shares of topics, θ, over documents: their correlations."""
+    """Correlations of θ over documents."""
     priors: list[Floats] = field(default_factory=list)
-    """Priors, x·λ, over documents: their correlations."""
+    """Correlations of x·λ over documents."""
     variances: list[Floats] = field(default_factory=list)
     """Variances of `shares` with other documents: one for each model."""
 
