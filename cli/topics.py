@@ -25,6 +25,9 @@ HEADINGS = {
     "Names, merging, hiding": ("merge", "names", "hide", "edits", "name_by", "dry_run", "output"),
 }  # fmt: skip
 
+SHOWN = 160
+"""Characters of a text that the terminal shows; --json has all that was kept."""
+
 
 @click.command(cls=Grouped, headings=HEADINGS)
 @click.argument("model")
@@ -95,6 +98,14 @@ def command(
         refuse_given(("sort", "probabilities", "documents"), "does not go with --coefficients")
         _print_coefficients(loaded, words, as_json, chosen)
         return
+    _print_topics(loaded, words, documents, metadata, probabilities, chosen, sort, as_json)
+
+
+def _print_topics(
+    loaded: Model, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Topics one after the other: share, words, and documents if some are wanted."""
     from topicx.views.topic_descriptions import describe_topics
 
     rows = describe_topics(loaded, words, documents, metadata)
@@ -114,7 +125,9 @@ def command(
         share = f"π {row['keyword_share']:.0%}  " if "keyword_share" in row else ""
         print_hanging(f"{title:<{width}}  {row['weight']:6.2%}  {share}", " ".join(named))
         for document in row["documents"]:
-            text = f"  {document['snippet']}" if document["snippet"] else ""
+            begin = document["snippet"]
+            begin = begin if len(begin) <= SHOWN else begin[: SHOWN - 1].rstrip() + "…"
+            text = f"  {begin}" if begin else ""
             carried = "; ".join(f"{name} {_as_text(value)}" for name, value in document.get("metadata", {}).items())
             text = (f"  [{carried}]" if carried else "") + text
             print_hanging(f"{'':>{width}}    {document['weight']:4.0%}  ", f"{document['id']}{text}", colour=None)

@@ -17,7 +17,7 @@ from topicx.errors import InputError
 from topicx.evaluate.keyword_hold import measure_keywords
 from topicx.model import Model
 from topicx.models.keyword import KeywordConditionals, adopted_counts
-from topicx.models.keyword_lists import keywords_of, match_keywords, told_keywords
+from topicx.models.keyword_lists import describe_keyword_lists, keywords_of, match_keywords
 from topicx.predict.inference import infer
 from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
@@ -90,7 +90,7 @@ def test_keywords_are_matched_and_told() -> None:
     words, topics, missing = match_keywords({"a": ["teach*", "p?pil"], "b": ["NURSE", "pupil", "x*"]}, vocabulary)
     assert list(zip(words.tolist(), topics.tolist(), strict=True)) == [(0, 0), (1, 0), (2, 0), (2, 1), (3, 1)]
     assert missing == ["x* (b)"]
-    lines = told_keywords(["a", "b"], words, topics, vocabulary, np.array([5, 500, 1, 100, 40_000]))
+    lines = describe_keyword_lists(["a", "b"], words, topics, vocabulary, np.array([5, 500, 1, 100, 40_000]))
     assert lines[0] == "keywords of a: Teaching 500 (1.23%, common); teacher 5 (0.01%, rare); pupil 1 (0.00%, rare)"
     with pytest.raises(InputError, match="no word of the topic 'c'"):
         match_keywords({"c": ["teacherx"]}, vocabulary)

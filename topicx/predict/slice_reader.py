@@ -189,7 +189,7 @@ class SliceReader(Admixture):
         pairs = self._pairs(read.documents, words, offsets)
         return self.topics.log_probabilities(pairs, offsets, read.theta)  # type: ignore[arg-type]
 
-    def columns(self) -> dict[str, type]:
+    def predicted_columns(self) -> dict[str, type]:
         return {"slice": str}
 
     def predict(self, read: Read) -> Any:
