@@ -136,6 +136,9 @@ def test_several_chains_and_files(tmp_path: Path) -> None:
         state, Options(topics=TOPICS, iterations=3, model="slices", own={"over": "time"}), Threads(1)
     )
     assert again.train().result().model.side["slice_tokens"].sum() == state.n_tokens
+    other = Options(topics=TOPICS, model="slices", own={"across": "party"})
+    with pytest.raises(InputError, match="slices of its own: begin with --over time"):
+        Run.from_state(state, other, Threads(1))
     state.side["slice_of"] = state.side["slice_of"] + 5
     with pytest.raises(InputError, match="slices that it does not name"):
         SlicedDefinition(SlicesOptions(over="time")).verify_state(state)

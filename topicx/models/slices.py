@@ -171,6 +171,11 @@ class SlicedDefinition(Definition):
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         own = self.own
+        if "slice_of" in state.side:
+            cuts = SliceCuts.of_meta(state.meta)
+            if (own.over if cuts.drift else own.across) != cuts.column:
+                option = f"--{'over' if cuts.drift else 'across'} {cuts.column}"
+                raise InputError(f"the state has slices of its own: begin with {option}, or with a corpus")
         return [
             DrawCloseness(own.closeness_shape, own.closeness_rate, own.closeness_by_topic, not own.fixed_closeness),
             LearnPriors.of(options),
