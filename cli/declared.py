@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from topicx import model_registry
-from topicx.cli.common import Function, Number, option, stack_options
+from topicx.cli.common import Function, Number, WholeOrAuto, option, stack_options
 from topicx.declare import Declared, declared_options
 from topicx.errors import InputError
 
@@ -90,6 +90,8 @@ def click_type(declared: Declared) -> Any:
     """How a value is read from the command line."""
     if declared.choices:
         return click.Choice(declared.choices)
+    if declared.auto:
+        return WholeOrAuto(int(declared.low or 0), None if declared.high is None else int(declared.high))
     if declared.kind is int:
         return click.IntRange(int(declared.low or 0), None if declared.high is None else int(declared.high))
     if declared.kind is float:

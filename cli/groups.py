@@ -55,9 +55,10 @@ options = stack_options(
            help="--by: bins of so many of these (years, if --bins is not given; or units, of numbers)."),
     option("--top", type=click.IntRange(1), default=5, help="--by: topics of a group; rising and falling topics."),
     option("--plot", "plot_file", default=None, metavar="FILE", show_default=False,
-           help="--by: draw it (png, svg or pdf)."),
+           help="--by, --over: draw it (png, svg or pdf)."),
     option("--table", default=None, metavar="FILE", show_default=False,
-           help="--by: write all groups × topics: shares, intervals, counts (tsv, csv, jsonl, parquet by name)."),
+           help="--by: write all groups × topics: shares, intervals, counts (tsv, csv, jsonl, parquet by name); "
+           "--over: all slices × topics × words."),
     option("--contrast", default=None, metavar="STATE", show_default=False,
            help="--by: words that a topic has in one collection more than in the others, from the run's state."),
     option("--level", type=Number(above=0, high=0.9999), default=0.9, help="--by: confidence of the intervals."),

@@ -107,6 +107,9 @@ def test_predictions_are_the_regression_s() -> None:
     value = found.pooled.value[0]
     np.testing.assert_allclose(by["B"]["share"], value[0] + value[1] + (value[2] + value[3]) * years.mean(), rtol=1e-8)
     assert len(found.curve("year").rows) == 50 * TOPICS
+    assert found.predict(year=[1990, 2010], by="party").rows == found.predict(party=["A", "B"], year=[1990, 2010]).rows
+    with pytest.raises(InputError, match="which has party"):
+        found.predict(year=1990, by="year")
     point = found.predict(party="A", year=2000).rows[0]
     assert point["covariate"] == "party, year" and point["value"] == "party=A, year=2000"
 
@@ -246,9 +249,29 @@ def test_what_the_page_says_for_users_of_stm_runs(files: Path) -> None:
     calls = [code for cell in cells for code in re.findall(r"`(--[^`]*)`", cell)]
     assert len(calls) >= 4 and all(any(name in call for call in calls) for name in ("--at", "--curve", "--difference"))
     for call in calls:
-        words = shlex.split(call.replace("FILE", "stm.png"))
+        words = shlex.split(call.replace("FILE", "stm.png" if "--plot" in call else "stm.tsv"))
         done = run_topicx(
             "effects", "p.model", "p.corpus", "-f", "~ party + s(year)", "--draws", "3", "--burn-in", "9", "-q", *words,
             cwd=files,
         )  # fmt: skip
         assert done.returncode == 0, (call, done.stderr)
+
+
+def test_pictures(tmp_path: Path) -> None:
+    """Curves, a curve for each party, points; axes have percent, and the words of topics their control characters."""
+    found = estimated("~ party + s(year, df=3)")
+    found.plot(tmp_path / "all.svg")
+    found.plot(tmp_path / "spline.svg", term="s(year, df=3)")
+    found.predict(year=[1990, 2000, 2010], party=["A", "B"]).plot(tmp_path / "turned.svg")
+    found.predict(party=["A", "B"], year=[1990, 2000, 2010]).plot(tmp_path / "lines.svg")
+    found.curve("party").plot(tmp_path / "points.svg", topics=[2])
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert all("<svg" in text for text in texts.values()) and len(texts) == 5
+    assert "party[T.B]" in texts["all"] and "s(year" not in texts["all"] and "s(year" in texts["spline"]
+    assert "PolyCollection" in texts["lines"] or "FillBetween" in texts["lines"]
+    assert texts["lines"].count("LineCollection") == 0 < texts["points"].count("LineCollection")
+    with pytest.raises(InputError, match="topic 9"):
+        found.curve("party").plot(tmp_path / "none.svg", topics=[9])
+    with pytest.raises(InputError, match="no term"):
+        found.plot(tmp_path / "none.svg", term="weather")
+    assert not (tmp_path / "none.svg").exists()

@@ -36,6 +36,9 @@ Floats = NDArray[np.float64]
 DRAW_ARRAYS, GROUP_ARRAYS, TOPIC_ARRAYS, TOKEN_BYTES = 3, 10, 8, 24
 """What is held at once: arrays of draws × topics × columns², of groups × topics and of topics × columns²; and the bytes
 of a word: its id, its topic, and its part of the counts."""
+COSTLY, TOKEN_WORK, SELDOM = 5e7, 10, 4
+"""Groups × topics × columns² from which on a draw of λ takes a fifth of a second; how many of them take the time of a
+token's sweep; and the sweeps between draws at most."""
 FAMILIES, WEIGHTS, UNCERTAINTIES = ("linear", "logit"), ("documents", "tokens"), ("local", "global", "none")
 
 
@@ -84,11 +87,11 @@ class Correlations:
     """Topics × topics, draw after draw."""
 
     shares: list[Floats] = field(default_factory=list)
-    """Of θ over documents."""
+    """Correlations of θ over documents."""
     priors: list[Floats] = field(default_factory=list)
-    """Of x·λ over documents."""
+    """Correlations of x·λ over documents."""
     variances: list[Floats] = field(default_factory=list)
-    """Of `shares` with other documents: one for each model."""
+    """Variances of `shares` with other documents: one for each model."""
 
     def add(self, draw: Draw, mine: Arranged, order: NDArray[np.int64]) -> None:
         """Those of one draw, in the first model's order of topics."""
@@ -157,7 +160,15 @@ def draw_effects(
         fixed = FixedTopics(model)
         prior = LogLinearPrior(mine.prior_rows, np.log(fixed.alpha.mean(axis=0)))
         chain = TopicChain(
-            fixed, mine.words, mine.offsets, prior, mine.groups, engine, seed, settings.uncertainty != "none"
+            fixed,
+            mine.words,
+            mine.offsets,
+            prior,
+            mine.groups,
+            engine,
+            seed,
+            settings.uncertainty != "none",
+            _sweeps_a_prior(mine, model.n_topics),
         )
         for draw in chain.run(settings.burn_in, settings.draws, settings.lag):
 
@@ -218,6 +229,13 @@ def _check_memory(
             f"memory: effects take about {told_size(needed)}, and may take {told_size(max(room, 0))}: fewer {largest}, "
             "or more memory"
         )
+
+
+def _sweeps_a_prior(arranged: Arranged, topics: int) -> int:
+    """Sweeps between draws of λ: one, unless groups and columns are so many that its draw takes longer than sweeps."""
+    groups, columns = arranged.prior_rows.shape
+    work = float(groups) * topics * columns**2
+    return 1 if work < COSTLY else min(max(round(work / (TOKEN_WORK * max(len(arranged.words), 1))), 1), SELDOM)
 
 
 def _matched(first: Model, other: Model) -> NDArray[np.int64]:

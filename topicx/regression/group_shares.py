@@ -158,7 +158,7 @@ class _SetSums:
     def __init__(self, cells: Cells, sets: scipy.sparse.csr_array, clustered: bool) -> None:
         self.cells, self.clustered = cells, clustered
         self.member = sets.T.tocsr()  # groups × sets
-        self.size = by_number(cells.rows, cells.totals(), sets.shape[0])
+        self.size = by_number(cells.rows, cells.weight_sums(), sets.shape[0])
         self.units = by_number(cells.rows, np.ones(len(cells)), sets.shape[0]) if clustered else self.size
         self.n, self.m = self.member @ self.size, self.member @ self.units
 
@@ -166,7 +166,7 @@ class _SetSums:
         """The means of a draw, and their variances."""
         shape = (self.member.shape[1], draw.alpha.shape[1])
         total, square, spread, crossed = (np.zeros(shape) for _ in range(4))
-        size = self.cells.totals()
+        size = self.cells.weight_sums()
         for part in self.cells.sums(draw.counts, draw.alpha, chain.groups, chain.lengths):
             own = slice(part.begin, part.begin + len(part.mean))
             rows = self.cells.rows[own]

@@ -166,11 +166,19 @@ class Effects:
     def predict(self, **values: Any) -> Predictions:
         """Shares where all documents have these values, averaged over what else they have.
 
-        Each keyword is a column, with a value or several; several columns: each value with each.
+        Each keyword is a column, with a value or several; several columns: each value with each. `by="party"`: each
+        with each level of that factor, too (unless the formula has a column of the name `by`).
         """
         from topicx.regression.pictures import Predictions
 
         several = {name: list_of(value) for name, value in values.items()}
+        design = self.draws.arranged.design
+        if "by" in several and "by" not in design.wants:
+            factor = several.pop("by")
+            if len(factor) != 1 or factor[0] not in design.levels:
+                known = ", ".join(design.levels) or "no factor"
+                raise InputError(f"by={values['by']!r}: is no factor of the formula, which has {known}")
+            several = {factor[0]: self.forecast.points(factor[0])} | several
         rows = []
         for point in all_combinations(several):
             rows += self._prediction(
