@@ -23,7 +23,7 @@ check-tools:
 	  { echo "topicx: Python 3.11 or later is needed, $(PYTHON) is older: use make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo "topicx: Python's venv module is missing: install it (Debian and Ubuntu: python3-venv)"; exit 1; }
-	@command -v $${CC:-cc} >/dev/null || { echo "topicx: no C compiler ($${CC:-cc}): install gcc or clang"; exit 1; }
+	@command -v $${CC:-cc} >/dev/null || { echo "topicx: no C compiler ($${CC:-cc}): install gcc or clang; or a wheel, which needs none: pip install topicx-….whl && topicx demo"; exit 1; }
 	@$(PYTHON) -c 'import sysconfig, pathlib, sys; sys.exit(not pathlib.Path(sysconfig.get_paths()["include"], "Python.h").exists())' || \
 	  { echo "topicx: Python.h was not found: install the Python headers (Debian and Ubuntu: python3-dev)"; exit 1; }
 

@@ -85,9 +85,11 @@ def test_every_page_is_two_links_from_the_index() -> None:
 def test_pages_of_before_are_found_where_they_stand() -> None:
     lines = (ROOT / "docs" / "redirects.txt").read_text(encoding="utf-8").splitlines()
     moves = dict(line.split() for line in lines if not line.startswith("#"))
-    assert len(moves) > 40
     for old, new in moves.items():
-        assert (ROOT / "docs" / f"{new}.md").exists(), f"{old} leads to {new}, which is no page"
+        assert (ROOT / "docs" / f"{new.partition('#')[0]}.md").exists(), f"{old} leads to {new}, which is no page"
+    moves = {old: new for old, new in moves.items() if "#" not in old}  # the site's test knows anchors
+    assert len(moves) > 40
+    for old in moves:
         assert not (ROOT / "docs" / f"{old}.md").exists(), f"{old} is still a page"
 
 
