@@ -16,6 +16,7 @@ MODELS = {
     "dmr": "-k 4 --formula ~collection",
     "medlda": "-k 4 --target collection --alpha-sum 4",
     "mixture": "-k 8",
+    "slices": "-k 4 --across collection",
     "labeled": "",
     "hdp": "",
 }
@@ -46,9 +47,12 @@ def test_what_a_model_knows_of_its_topics(made: Path, tmp_path: Path, kind: str)
     elif kind == "medlda":
         assert [row[0] for row in tables[0]["rows"][2]] == ["columns", "letters", "reports"]
         assert tables[0]["rows"][2][0][1] == pytest.approx(model.side["eta"][2, 0], abs=1e-4)
+    elif kind == "slices":
+        assert tables[0]["title"] == "Its words, slice by slice"
+        assert len(tables[0]["rows"][1]) == 4 and len(tables[0]["rows"][1][2][1].split()) == 8
     else:
         assert tables == []
-    if kind in ("mixture", "labeled"):
+    if kind in ("mixture", "labeled", "slices"):
         assert by["way"] == "plug-in" and by["note"].startswith("Each document has")
     else:
         assert (by["way"], by["note"]) == ("effects", "")

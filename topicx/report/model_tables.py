@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from topicx.model import Model
-from topicx.report.figures import as_percent
+from topicx.report.figures import as_percent, bin_name
+
+SLICE_WORDS = 8
+"""Words of a topic in a slice."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ def model_tables(model: Model) -> list[ModelTable]:
     side = model.side
     if {"keyword_topics", "keyword_words"} <= side.keys():
         return [_keywords(model)]
+    if "slice_bounds" in side:
+        return [_slices(model)]
     if "coefficients" in side and "covariates" in model.meta:
         return [_coefficients(model)]
     if "eta" in side and "eta_spread" in side and model.meta.get("model") == "medlda":
@@ -84,4 +89,26 @@ def _weights(model: Model) -> ModelTable:
             [[name, round(float(eta[k, j]), 4), round(float(spread[k, j]), 4)] for j, name in enumerate(names)]
             for k in range(model.n_topics)
         ],
+    )  # fmt: skip
+
+
+def _slices(model: Model) -> ModelTable:
+    from topicx.views.slice_tables import describe_slices
+
+    found: list[list[list[str | float]]] = [[] for _ in range(model.n_topics)]
+    for topic in describe_slices(model, SLICE_WORDS):
+        rows: list[list[str | float]] = []
+        for part in topic["slices"]:
+            moved = part["moved"]
+            told = "" if moved is None else as_percent(moved["mean"])
+            if moved is not None:
+                told += f" ({as_percent(moved['low']).rstrip('%')} to {as_percent(moved['high']).rstrip('%')})"
+            words = " ".join(one["word"] for one in part["words"])
+            rows.append([bin_name(part["slice"]), words, " ".join(part["new"]), " ".join(part["gone"]), told])
+        found[topic["topic"]] = rows
+    return ModelTable(
+        "Its words, slice by slice",
+        "The most probable words of each slice; which of them are new and which are gone since the slice that it comes "
+        "from; and the part of the topic’s words that is another than there.",
+        ["slice", "words", "new", "gone", "moved"], found,
     )  # fmt: skip

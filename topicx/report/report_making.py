@@ -30,7 +30,7 @@ Source = str | os.PathLike[str]
 MODEL_NAMES = {
     "lda": "LDA", "hdp": "HDP", "dmr": "DMR", "medlda": "MedLDA", "labeled": "Labeled LDA", "compound": "Compound LDA",
     "mixture": "a mixture (one topic a document)", "keyword": "LDA with keywords", "prior": "Prior-LDA",
-    "dependency": "Dependency-LDA",
+    "dependency": "Dependency-LDA", "slices": "LDA with words by slice",
 }  # fmt: skip
 """What models are called; others by the name that they are trained by."""
 
