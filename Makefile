@@ -5,13 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard topicx/_kernels/*/*.pyx topicx/_kernels/*/*.pxd topicx/_kernels/*/*.h) setup.py pyproject.toml
 
-.PHONY: help demo wheels test test-installed test-kernels-debug lint bench clean check-tools
+.PHONY: help demo docs man wheels test test-installed test-kernels-debug lint bench clean check-tools
 
 help:
 	@echo "make demo    build, install and run the main job on the embedded corpus"
 	@echo "make test    build, install and run all tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   speed and quality beside tomotopy, lda, gensim and scikit-learn"
+	@echo "make docs    the site, in build/site: open build/site/index.html"
+	@echo "make man     manual pages, in build/man"
 	@echo "make wheels  wheels for Linux and macOS in dist/, made here with zig, and checked"
 	@echo "make clean   remove what the other targets made"
 
@@ -31,7 +33,7 @@ $(BIN)/python: | check-tools
 
 # The package is installed in place, so that tests see the sources; the kernels are rebuilt when one changes.
 $(VENV)/installed: $(SOURCES) | $(BIN)/python
-	@echo "building the kernels (about a minute the first time) ..."
+	@echo "building the kernels (three minutes of processor time the first time, two minutes on two cores) ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "setuptools>=77" "Cython>=3.1" "numpy>=2"
 	@find topicx -name '*.cpython-*.so' -delete  # of builds for one interpreter: it would take them first
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e .
@@ -40,9 +42,22 @@ $(VENV)/installed: $(SOURCES) | $(BIN)/python
 # Tests and lint need more than the package does.
 $(VENV)/tools: $(VENV)/installed
 	$(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
-	  print(*extras["test"], *extras["lint"], sep="\n")' > $(VENV)/tools.txt
+	  print(*extras["test"], *extras["lint"], *extras["docs"], sep="\n")' > $(VENV)/tools.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/tools.txt
 	@touch $@
+
+$(VENV)/docs: $(VENV)/installed
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' > $(VENV)/docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/docs.txt
+	@touch $@
+
+# Warnings are errors, and every link within the site must lead somewhere.
+docs: $(VENV)/docs
+	$(BIN)/sphinx-build -n -W --keep-going -q -b html docs build/site
+	@echo "open build/site/index.html"
+
+man: $(VENV)/installed
+	$(BIN)/python packaging/man_pages.py -o build/man
 
 demo: $(VENV)/installed
 	$(BIN)/topicx demo -o topicx-demo

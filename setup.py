@@ -6,12 +6,17 @@ TOPICX_CFLAGS are more flags for the compiler, after ours (those of CFLAGS come 
 
 import json
 import os
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
+<<<<<<< HEAD
 from setuptools.command.bdist_wheel import bdist_wheel
+=======
+from setuptools.command.editable_wheel import editable_wheel
+>>>>>>> main
 
 
 def stop(message: str) -> None:
@@ -26,6 +31,10 @@ except ImportError as missing:
 
 if not Path(sysconfig.get_paths()["include"], "Python.h").exists():
     stop("Python.h was not found: install the Python headers (Debian and Ubuntu: python3-dev, Fedora: python3-devel)")
+
+compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+if sys.platform != "win32" and not shutil.which(compiler) and not {"sdist", "egg_info"} & set(sys.argv):
+    stop(f"there is no C compiler ({compiler}): install gcc or clang (Debian and Ubuntu: gcc), or name one by CC")
 
 DEBUG = os.environ.get("TOPICX_DEBUG", "0") not in ("", "0")
 
@@ -82,6 +91,7 @@ packages = {
     for found in sorted(Path(place).rglob("__init__.py"))
 }
 
+<<<<<<< HEAD
 
 class WheelWithBill(bdist_wheel):
     """A wheel that says what is in it (PEP 770: a software bill of materials, in CycloneDX's form): our code alone, for
@@ -107,6 +117,32 @@ class WheelWithBill(bdist_wheel):
 
 setup(
     cmdclass={"bdist_wheel": WheelWithBill},
+=======
+FIRST = """\
+import sys; sys.meta_path.sort(key=lambda one: not getattr(one, "__module__", "").startswith("__editable___topicx"))
+"""
+
+
+class EditableWheel(editable_wheel):
+    """An installation of the checkout whose finder is asked before Python looks into folders: a clone called `topicx`
+    in the folder that Python runs in would be taken for the package otherwise, an empty one."""
+
+    def _select_strategy(self, *arguments, **named):
+        strategy = super()._select_strategy(*arguments, **named)
+        write = type(strategy).__call__
+
+        class FinderFirst(type(strategy)):
+            def __call__(self, wheel, files, mapping):
+                write(self, wheel, files, mapping)
+                wheel.writestr("topicx_editable.pth", FIRST)
+
+        strategy.__class__ = FinderFirst
+        return strategy
+
+
+setup(
+    cmdclass={"editable_wheel": EditableWheel},
+>>>>>>> main
     packages=list(packages),
     package_dir=packages,
     ext_modules=cythonize(

@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "info": ("info", "Say what a file is, what it holds, and where it came from."),
     "datasets": ("datasets", "List and make synthetic corpora with known topics."),
     "bench": ("bench", "Compare samplers, and other libraries, on your own corpus."),
+    "completion": ("completion", "Let bash, zsh or fish complete commands and options."),
 }
 
 
@@ -85,7 +86,11 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="topicx", message="%(prog)s %(version)s")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True,
+    callback=lambda ctx, _, asked: _version(ctx, asked),
+    help="Show the version, the kernels in use and the platform, and exit.",
+)  # fmt: skip
 def cli() -> None:
     """Topic models from text: fast, exact, and the same answer every time.
 
@@ -104,6 +109,19 @@ def cli() -> None:
     """
 
 
+def _version(ctx: click.Context, asked: bool) -> None:
+    """Print what a report of a defect should say first."""
+    if not asked:
+        return
+    import platform
+
+    from topicx._kernels.base.processor import instruction_set
+
+    where = f"{platform.system()} {platform.machine()}; {platform.python_implementation()} {platform.python_version()}"
+    click.echo(f"topicx {__version__} (kernels: {instruction_set()}; {where})")
+    ctx.exit()
+
+
 INTERRUPTIBLE = object()
 """Context setting: until the command is loaded, interrupts end the process without a word."""
 
@@ -112,11 +130,13 @@ def main(arguments: list[str] | None = None, interruptible: bool = False) -> Non
     """Run the command line: every expected mistake is one line on standard error, never a traceback. `interruptible`:
     the process has the system's own way with interrupts, until its command is loaded."""
     from topicx.errors import TopicxError
-    from topicx.files.mapped_arrays import MappedFile
+    from topicx.files.mapping_hook import MappingHook
 
     _open_standard_streams()
     _check_limits()
-    MappedFile.hear = staticmethod(_line_for_bus_errors)
+    MappingHook.hear = staticmethod(_line_for_bus_errors)
+    if "_TOPICX_COMPLETE" in os.environ:
+        import_module("topicx.cli.completion")
     try:
         status = cli.main(
             arguments, prog_name="topicx", standalone_mode=False, obj=INTERRUPTIBLE if interruptible else None

@@ -16,6 +16,7 @@ from topicx.cli.log import Log
 from topicx.cli.training import Wanted, is_unfinished, with_number
 from topicx.engines.memory_limits import told_size
 from topicx.errors import TopicxError
+from topicx.sampling.run_length import MOST_SWEEPS
 from topicx.sampling.sampler_registry import GROWS
 from topicx.sampling.starts import soft_topics
 from topicx.stop_signals import Stopper
@@ -23,6 +24,7 @@ from topicx.stop_signals import Stopper
 if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.run import Result, Run
+    from topicx.sampling.chain import Chain
     from topicx.sampling.sweep_loop import Checkpoints, Event
     from topicx.state import State
 
@@ -40,7 +42,7 @@ def _announce_run(run: Run, log: Log) -> None:
     log.tell(
         f"{state.n_documents:,} documents, {state.n_tokens:,} tokens, {state.n_words:,} words; "
         f"{state.n_topics} topics, "
-        f"sampler {how}, {start} start, {options.iterations} iterations, seed {options.seed}",
+        f"sampler {how}, {start} start, {_told_length(chain)}, seed {options.seed}",
         "start", documents=state.n_documents, tokens=state.n_tokens, words=state.n_words, topics=state.n_topics,
         model=options.model, sampler=chain.sampler.name, start=chain.start, iterations=options.iterations,
         seed=options.seed, chain=options.chain, objective=chain.sampler.load().objective,
@@ -71,6 +73,17 @@ def _announce_run(run: Run, log: Log) -> None:
     empty = int((state.lengths == 0).sum())
     if empty:
         log.tell(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
+
+
+def _told_length(chain: Chain) -> str:
+    """How many sweeps there will be."""
+    if not chain.length:
+        return f"{chain.options.iterations} iterations"
+    options = chain.options
+    learnt = options.optimize.replace("+", " and ") if options.optimize_interval else ""
+    parts = [f"sweeps until it has settled ({MOST_SWEEPS} at most)"]
+    parts += [f"{learnt} learnt on the way"] if learnt else []
+    return ", ".join([*parts, *([f"{options.samples} states averaged"] if options.samples > 1 else [])])
 
 
 class TrainingReporter(ChainListener):
@@ -107,10 +120,11 @@ class TrainingReporter(ChainListener):
         try:
             if not log.quiet:
                 _announce_run(run, log)
-            with log.progress(sum(step.share for step in chain.steps)) as progress:
+            with log.progress(chain.work) as progress:
                 progress.begin(sum(step.share for step in chain.steps[: chain.position]))
 
                 def report(event: Event) -> None:
+                    progress.replan(chain.work)
                     log.swept(progress, event, chain.method.objective, chain.seconds)
                     sweep = event.step.sweep
                     if show_topics and sweep and sweep % show_topics == 0:
@@ -176,9 +190,9 @@ def _tell_stopped(series: ChainSeries, checkpoints: Checkpoints, wanted: Wanted,
     which = f" in chain {chain.options.chain} of {series.total}, counted from 0," if series.total > 1 else ""
     resume = f"topicx train --resume {shlex.quote(checkpoints.path)}"
     log.tell(
-        f"stopped{which} after {done} of {chain.options.iterations} sweeps; the chain is saved. To go on with it:\n"
+        f"stopped{which} after {done} of {chain.sweeps} sweeps; the chain is saved. To go on with it:\n"
         f"  {resume} {wanted.options()}",
-        "stopped", always=True, sweep=done, of=chain.options.iterations, checkpoint=checkpoints.path,
+        "stopped", always=True, sweep=done, of=chain.sweeps, checkpoint=checkpoints.path,
         resume=f"{resume} {wanted.options()}",
     )  # fmt: skip
     if chain.steps[chain.position - 1].sweep == 0:
@@ -205,10 +219,18 @@ def _tell_end(run: Run, log: Log) -> None:
         f"{chain.seconds:.1f} s, {speed / 1e6:.1f} million tokens a second; {chain.method.objective} {run.score:.4f}",
         "end", seconds=chain.seconds, tokens_per_second=speed, score=run.score,
     )  # fmt: skip
+    if chain.length:
+        settled = "settled" if chain.length.settled else "has not settled"
+        log.tell(
+            f"{settled} after {chain.sweeps} sweeps; --iterations N makes N",
+            "settled",
+            sweeps=chain.sweeps,
+            settled=chain.length.settled,
+        )
     for note in run.definition.notes_at_end(chain.state, chain.options, chain.figures):
         log.tell(f"note: {note}")
     options, alpha, beta = chain.options, chain.state.alpha, float(chain.state.beta.mean())
-    if options.optimize_interval and max(options.optimize_burn_in, options.optimize_interval) > options.iterations:
+    if options.optimize_interval and max(options.optimize_burn_in, options.optimize_interval) > chain.sweeps:
         log.tell("note: the priors stay as given: no re-estimation was due (--optimize-burn-in)")
     elif options.optimize_interval:
         total = float(alpha.sum(axis=1).mean())

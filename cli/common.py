@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from topicx.declare import AUTO
+
 if TYPE_CHECKING:
     from topicx.model import Model
     from topicx.state import State
@@ -58,8 +60,21 @@ class Number(click.ParamType):
             self.fail(f"{value} must be greater than {self.above:g}", param, ctx)
         if not self.low <= number <= self.high:
             limits = f"at least {self.low:g}" if self.high == math.inf else f"from {self.low:g} to {self.high:g}"
+            limits = f"at most {self.high:g}" if self.low == -math.inf else limits
             self.fail(f"{value} must be {limits}", param, ctx)
         return number
+
+
+class WholeOrAuto(click.IntRange):
+    """A whole number in a range, or the word auto."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == AUTO:
+            return value
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(f"{error.message.rstrip('.')}; {AUTO} is the other choice.", param, ctx)
 
 
 class Size(click.ParamType):
@@ -83,6 +98,10 @@ def above_zero() -> Number:
 
 quiet = option("--quiet", "-q", is_flag=True, help="No progress and no messages.", show_default=False)
 verbose = option("--verbose", "-v", is_flag=True, help="A message for every record of the trace.", show_default=False)
+log_option = option(
+    "--log", "log_form", type=click.Choice(["text", "json"]), default="text",
+    help="What is said while it runs: lines for people, or a JSON object a line for programs.",
+)  # fmt: skip
 json_output = option("--json", "as_json", is_flag=True, help="Print JSON for programs.", show_default=False)
 seed = option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, help="Seed of every random choice.")
 threads = option(

@@ -15,7 +15,7 @@ STEPS = (
     ("Write the embedded texts as a table: id, label, collection, year, text.", "datasets texts -o texts.tsv"),
     (
         "Text becomes a corpus: tokens, without common words and words met once.",
-        "import texts.tsv --time-field year --min-count 2 -o texts.corpus",
+        "import texts.tsv --time-field year --min-count 2 --snippet 2000 -o texts.corpus",
     ),
     (
         "A corpus becomes a model: ten topics.",

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 MEASURES = ("umass", "uci", "npmi", "cv")
 METHODS = (
     "completion", "left-to-right", "chib", "likelihood", "coherence", "diagnostics", "labels", "predictive", "clusters",
-    "prediction", "agreement", "time",
+    "prediction", "agreement", "time", "keywords",
 )  # fmt: skip
 
 
-SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels", "clusters", "prediction", "time")
+SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels", "clusters", "prediction", "time", "keywords")
 USES = {
     "share": ("completion",), "burn_in": SAMPLED, "samples": SAMPLED,
     "particles": ("left-to-right",), "form": ("left-to-right",),
@@ -164,6 +164,7 @@ def command(
     prediction     accuracy, confusion and F1, or R² and mean error: of models that were trained with targets
     agreement      how far the paths of a state (train --paths) agree on tokens' topics: how certain these are
     time           how far topics keep to a time: weights and entropy by year, intervals of equal weight
+      keywords       models with keywords: are the words that a topic was given of this topic in CORPUS?
 
     \b
     Examples:

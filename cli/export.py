@@ -110,14 +110,22 @@ def command(
     check_outputs(written, [*inputs, state_path])
     written = _export_one(
         file, format, output, state_path, theta, phi, doc_topics_threshold, doc_topics_max, words, documents, threads,
-        path, any_state,
+        path, any_state, quiet,
     )  # fmt: skip
     print_note(f"wrote {', '.join(written)}", quiet=quiet or output == "-")
 
 
+def _tell_numbers(model: Model, quiet: bool) -> None:
+    """Which topic is which in pyLDAvis, where topics have names or are hidden."""
+    if model.called or not model.shown.all():
+        called = [name for name, shown in zip(model.called or map(str, range(model.n_topics)), model.shown) if shown]
+        told = ", ".join(f"{at}: {name}" for at, name in enumerate(called))
+        print_note(f"pyLDAvis shows topics by numbers without gaps: {told}", quiet=quiet)
+
+
 def _export_one(
     file: str, format: str, output: str, state_path: str | None, theta: str, phi: str | None, threshold: float,
-    most: int | None, words: int, documents: int, threads: int, path: int | None, any_state: bool,
+    most: int | None, words: int, documents: int, threads: int, path: int | None, any_state: bool, quiet: bool,
 ) -> list[str]:  # fmt: skip
     if format in CORPUS:
         from topicx.corpus.corpus import Corpus
@@ -134,27 +142,7 @@ def _export_one(
         if kind == "model" and state_path is None:
             raise InputError(f"--format {format}: needs every token's topic, and {file} is a model; give its state")
         assert state is not None
-        if format == "mallet-state":
-            model_export.mallet_state(state, output)
-            lost = int((state.lengths[::-1] > 0).argmax()) if state.lengths.any() else state.n_documents
-            if lost:
-                print_note(
-                    f"the last {lost:,} documents are empty, which MALLET's state cannot say: it has lines for tokens"
-                )
-        elif format == "warplda":
-            return model_export.warplda.write(state, output)
-        elif format == "dfr-browser2":
-            from topicx.interop.dfr_browser import write_dfr_data
-
-            assert model is not None
-            return write_dfr_data(model, state, output, words)
-        elif format == "mallet-topic-docs":
-            model_export.mallet_topic_docs(state, output, documents)
-        elif format == "mallet-topic-phrase-report":
-            model_export.mallet_topic_phrase_report(state, output, words)
-        else:
-            model_export.mallet_doc_topics(state, output, theta=theta, threshold=threshold, most=most, threads=threads)
-        return [output]
+        return _export_tokens(model, state, format, output, theta, threshold, most, words, documents, threads)
     if format in ("pyldavis", "mallet-diagnostics") and state is None:
         raise InputError(f"--format {format}: needs the documents, and {file} is a model; give --state as well")
     assert model is not None
@@ -170,11 +158,42 @@ def _export_one(
         assert state is not None
         if format == "pyldavis":
             model_export.write_pyldavis(state, model, output, theta=theta, threads=threads)
+            _tell_numbers(model, quiet or output == "-")
         else:
             from topicx.evaluate.diagnostics import topic_diagnostics
 
             rows = topic_diagnostics(model if kind == "model" else None, state, top=words)
             model_export.mallet_diagnostics(rows, output, words)
+    return [output]
+
+
+def _export_tokens(
+    model: Model | None, state: State, format: str, output: str, theta: str, threshold: float, most: int | None,
+    words: int, documents: int, threads: int,
+) -> list[str]:  # fmt: skip
+    """Write what needs every token's topic; the files."""
+    from topicx.interop import model_export
+
+    if format == "mallet-state":
+        model_export.mallet_state(state, output)
+        lost = int((state.lengths[::-1] > 0).argmax()) if state.lengths.any() else state.n_documents
+        if lost:
+            print_note(
+                f"the last {lost:,} documents are empty, which MALLET's state cannot say: it has lines for tokens"
+            )
+    elif format == "warplda":
+        return model_export.warplda.write(state, output)
+    elif format == "dfr-browser2":
+        from topicx.interop.dfr_browser import write_dfr_data
+
+        assert model is not None
+        return write_dfr_data(model, state, output, words)
+    elif format == "mallet-topic-docs":
+        model_export.mallet_topic_docs(state, output, documents)
+    elif format == "mallet-topic-phrase-report":
+        model_export.mallet_topic_phrase_report(state, output, words)
+    else:
+        model_export.mallet_doc_topics(state, output, theta=theta, threshold=threshold, most=most, threads=threads)
     return [output]
 
 

@@ -18,7 +18,7 @@ from topicx.cli.common import (
     threads,
 )
 from topicx.cli.declared import Grouped
-from topicx.cli.reading import check_reading, names_alone, open_reader, reading_options, say_faults
+from topicx.cli.reading import check_reading, names_without_folders, open_reader, reading_options, say_faults
 
 if TYPE_CHECKING:
     from topicx.corpus.text.tokenizer import Tokenizer
@@ -69,7 +69,11 @@ limits = stack_options(
 )  # fmt: skip
 
 
-class ImportCommand(Grouped):
+SNIPPET = 80
+"""Characters of each text's beginning that are kept."""
+
+
+class LanguagesFirst(Grouped):
     """Lets --remove-stopwords stand before an input: only languages are taken as its value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -96,7 +100,7 @@ HEADINGS = {
 """Headings of the help; those of the options of reading follow."""
 
 
-@click.command("import", cls=ImportCommand, headings=HEADINGS)
+@click.command("import", cls=LanguagesFirst, headings=HEADINGS)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @option("--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output.")
 @reading_options("--format")
@@ -111,7 +115,7 @@ HEADINGS = {
 @option(
     "--snippet",
     type=click.IntRange(0, 100_000),
-    default=80,
+    default=SNIPPET,
     help="Keep this many characters of each text's beginning, for reports (0: none).",
 )
 @threads
@@ -134,6 +138,22 @@ def command(
       topicx import letters/*.txt -o letters.corpus --dehyphenate
       topicx import new.txt --like texts.corpus -o new.corpus
     """
+    if not chosen["bigrams"]:
+        refuse_given(("bigram_min_count", "bigram_npmi"), "is for --bigrams")
+    if like is not None:
+        _refuse_with_like()
+    sides = [like, chosen["vocab"], chosen["label_names"], *chosen["stoplist_file"], *chosen["extra_stopwords"]]
+    if output != "-":
+        refuse_overwriting(output, [*inputs, *sides])
+    import_texts(inputs, output, chosen, like=like, snippet=snippet, threads=threads, quiet=quiet)
+
+
+def import_texts(
+    inputs: tuple[str, ...], output: str, chosen: dict[str, Any], *, like: str | None = None, snippet: int = SNIPPET,
+    threads: int = 0, quiet: bool = False, told: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Read texts as the options say, write them as a corpus file, and tell what was done (`told`: of what, where it is
+    not the file). Returns the corpus's metadata."""
     import os
     from pathlib import Path
 
@@ -142,14 +162,7 @@ def command(
     from topicx.corpus.text.bigrams import BigramOptions
     from topicx.engines.threads import available_cores
 
-    if not chosen["bigrams"]:
-        refuse_given(("bigram_min_count", "bigram_npmi"), "is for --bigrams")
-    vocabulary = None
-    if like is not None:
-        _refuse_with_like()
-        tokenizer, vocabulary = load_like(like)
-    else:
-        tokenizer = make_tokenizer(chosen)
+    tokenizer, vocabulary = (make_tokenizer(chosen), None) if like is None else load_like(like)
     building = BuildOptions(
         chosen["min_count"],
         chosen["min_doc_freq"],
@@ -162,15 +175,12 @@ def command(
     folder = Path(output).resolve().parent if output != "-" else None
     if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
         folder = None  # a device, or a mistake that the writer will name
-    sides = [like, chosen["vocab"], chosen["label_names"], *chosen["stoplist_file"], *chosen["extra_stopwords"]]
-    if output != "-":
-        refuse_overwriting(output, [*inputs, *sides])
     began = time.monotonic()
     reader = open_reader(inputs, chosen, quiet)
     total = reader.total / 1e6 if reader.total is not None else None
-    told = output if folder is not None else None  # what waits is beside it
+    spilled = output if folder is not None else None  # what waits is beside it
     faults = reader.options.faults
-    with Builder(tokenizer, building, like=vocabulary, directory=folder, output=told, faults=faults) as builder:
+    with Builder(tokenizer, building, like=vocabulary, directory=folder, output=spilled, faults=faults) as builder:
         bar = progress.for_terminal("reading", total, "MB", quiet=quiet)
         with bar:
             reader.say = bar.message if not quiet else reader.say
@@ -183,12 +193,13 @@ def command(
         if reader.only_counts and like is None:
             builder.forget_tokenizer()
         check_reading(reader)
-        meta: dict[str, Any] = {"inputs": names_alone(inputs), "input_formats": reader.formats}
+        meta: dict[str, Any] = {"inputs": names_without_folders(inputs), "input_formats": reader.formats}
         if like is not None:
-            meta["like"] = names_alone([like])[0]
+            meta["like"] = names_without_folders([like])[0]
         meta = builder.save(output, meta)
-    _print_report(meta, output, time.monotonic() - began, like, quiet)
+    _print_report(meta, told or output, time.monotonic() - began, like, quiet)
     say_faults(reader.options.faults, quiet)
+    return meta
 
 
 def _refuse_with_like() -> None:

@@ -13,9 +13,9 @@ from topicx.cli import labels
 from topicx.cli.common import (
     Number,
     check_outputs,
+    log_option,
     metadata,
     option,
-    print_note,
     quiet,
     refuse_given,
     seed,
@@ -23,6 +23,7 @@ from topicx.cli.common import (
     threads,
 )
 from topicx.cli.declared import Grouped
+from topicx.cli.log import JsonLog, Log
 from topicx.cli.reading import NAMES, check_reading, open_reader, reading_options, say_faults
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ output_options = stack_options(
     metadata,
     option("--escape-formulas", is_flag=True, show_default=False,
            help="csv, tsv: an apostrophe before names and texts that a spreadsheet would compute (= + - @)."),
+    option("--wide", is_flag=True, show_default=False,
+           help="parquet, feather: a column a topic, as csv has, where there would be one column of lists."),
     option("--state", metavar="FILE", help="Write the words and their last topics as a state file, too."),
 )  # fmt: skip
 
@@ -80,10 +83,12 @@ HEADINGS = {
         "top",
         "threshold",
         "escape_formulas",
+        "wide",
         "metadata",
         "join_chunks",
         "threads",
         "quiet",
+        "log_form",
     ),
     "How topics are found": ("theta", "burn_in", "samples", "lag", "iterations", "chains", "group", "seed", "state"),
     "Models of labels": ("what", "ranking", "score"),
@@ -101,12 +106,13 @@ HEADINGS = {
 @seed
 @threads
 @quiet
+@log_option
 def command(
     model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int, metadata: str,
-    escape_formulas: bool,
+    escape_formulas: bool, wide: bool,
     state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int | None,
     theta: str | None, group: str | None, join_chunks: bool, what: str | None, ranking: int, score: str, seed: int,
-    threads: int, quiet: bool, **reading_options: Any,
+    threads: int, quiet: bool, log_form: str, **reading_options: Any,
 ) -> None:  # fmt: skip
     """Topic proportions (θ) of new documents under MODEL, whose topics stay as they are.
 
@@ -122,29 +128,41 @@ def command(
       topicx infer news.model new.jsonl --text-field body -o new.parquet --threshold 0.01
       topicx infer tags.model new.corpus -o labels.tsv --ranking 20
     """
-    from topicx.model import Model
-    from topicx.predict.inference import Inference
-    from topicx.tables.theta_writers import Selection, format_of
+    if log_form == "json":
+        refuse_given(("quiet",), "does not go with --log json")
+    log = JsonLog() if log_form == "json" else Log(quiet)
+    with log.errors():
+        from topicx.model import Model
+        from topicx.predict.inference import Inference
+        from topicx.tables.theta_writers import Selection, format_of
 
-    chosen = format_of(output, format_)
-    if chosen not in ("csv", "tsv"):
-        refuse_given(("escape_formulas",), "is for csv and tsv")
-    check_outputs([output, state], [model, *inputs])
-    loaded = Model.load(model)
-    inference = Inference(
-        loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, chains=chains, theta=theta,
-        seed=seed, threads=threads, group=group,
-    )  # fmt: skip
-    labeller = labels.labeller_of(loaded, what, threshold, top, score)
-    table = ThetaOutput(output, chosen, Selection(threshold, top, escape_formulas), ranking, join_chunks, metadata)
-    with contextlib.ExitStack() as open_things:
-        source, reader = _open_source(inference, inputs, reading_options, quiet, open_things)
-        saved = _state_writer(inference, state, open_things) if state is not None else None
-        seen = _write_results(inference, source, labeller, table, saved, quiet, open_things)
-        if reader is not None:
-            check_reading(reader)
-            say_faults(reader.options.faults, quiet)
-    seen.tell(inference, quiet)
+        chosen = format_of(output, format_)
+        if chosen not in ("csv", "tsv"):
+            refuse_given(("escape_formulas",), "is for csv and tsv")
+        if chosen not in ("parquet", "feather"):
+            refuse_given(("wide",), "is for parquet and feather; csv and tsv have a column a topic")
+        if threshold or top:
+            refuse_given(("wide",), "is for all shares, not for the largest alone")
+        check_outputs([output, state], [model, *inputs])
+        loaded = Model.load(model)
+        inference = Inference(
+            loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, chains=chains, theta=theta,
+            seed=seed, threads=threads, group=group,
+        )  # fmt: skip
+        labeller = labels.labeller_of(loaded, what, threshold, top, score)
+        if labeller is not None:
+            refuse_given(("wide",), "is for topics (--what topics), not for labels")
+        table = ThetaOutput(
+            output, chosen, Selection(threshold, top, escape_formulas, wide), ranking, join_chunks, metadata
+        )
+        with contextlib.ExitStack() as open_things:
+            source, reader = _open_source(inference, inputs, reading_options, log, open_things)
+            saved = _state_writer(inference, state, open_things) if state is not None else None
+            seen = _write_results(inference, source, labeller, table, saved, log, open_things)
+            if reader is not None:
+                check_reading(reader)
+                say_faults(reader.options.faults, quiet, log.tell)
+        seen.tell(inference, log)
 
 
 @dataclass
@@ -174,11 +192,10 @@ def _state_writer(
 
 
 def _write_results(
-    inference: Inference, source: Source, labeller: Any, table: ThetaOutput, saved: StateWriter | None, quiet: bool,
+    inference: Inference, source: Source, labeller: Any, table: ThetaOutput, saved: StateWriter | None, log: Log,
     open_things: contextlib.ExitStack,
 ) -> Seen:  # fmt: skip
     """Infer the documents, batch by batch, and write what is wanted of each."""
-    from topicx import progress
     from topicx.corpus.table import choose_columns
     from topicx.corpus.text.chunks import COLUMNS, join_chunks
     from topicx.errors import InputError
@@ -186,7 +203,7 @@ def _write_results(
     from topicx.tables.theta_writers import columns_with_free_names, open_theta_writer
 
     model, reader = inference.model, inference.reader
-    columns = {} if isinstance(reader, LabelReader) else reader.columns()  # labels have a table of their own
+    columns = {} if isinstance(reader, LabelReader) else reader.predicted_columns()  # labels have a table of their own
     topics, selection, columns, *named = labels.table_layout(model, labeller, table.selection, table.ranking, columns)
     if table.join_chunks and columns:
         raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
@@ -195,9 +212,7 @@ def _write_results(
     add = open_things.enter_context(open_theta_writer(table.path, table.format, topics, selection, written, *named))
     if table.join_chunks:
         add = open_things.enter_context(join_chunks(add))
-    bar = open_things.enter_context(
-        progress.for_terminal("inferring", total=source.n_documents, unit="documents", quiet=quiet)
-    )
+    bar = open_things.enter_context(log.progress(source.n_documents, "inferring", "documents"))
     seen = Seen()
     for part in inference.stream(inference.documents(source, carried)):
         lengths = seen.add(part)
@@ -235,27 +250,26 @@ class Seen:
         self.strangers += read.prior.strangers
         return lengths
 
-    def tell(self, inference: Inference, quiet: bool) -> None:
+    def tell(self, inference: Inference, log: Log) -> None:
         seconds = max(time.monotonic() - self.started, 1e-9)
         share = self.unknown / max(self.tokens + self.unknown, 1)
-        print_note(
+        log.tell(
             f"{self.documents:,} documents, {self.tokens:,} tokens, {self.unknown:,} unknown words left out "
             f"({share:.1%}); {seconds:.1f} s, {self.documents / seconds:,.0f} documents/s",
-            quiet=quiet,
-        )
+            "end", documents=self.documents, tokens=self.tokens, unknown=self.unknown, empty=self.empty,
+            seconds=round(seconds, 3), documents_per_second=round(self.documents / seconds, 1),
+        )  # fmt: skip
         if self.unknown and not self.tokens:
             some = inference.model.vocabulary[0]
-            print_note(f"the model knows none of the words (it knows words such as {some!r})", quiet=quiet)
+            log.tell(f"the model knows none of the words (it knows words such as {some!r})")
         if self.strangers:
-            print_note(f"{self.strangers:,} {inference.reader.stranger_note}", quiet=quiet)
+            log.tell(f"{self.strangers:,} {inference.reader.stranger_note}")
         if self.empty:
-            print_note(
-                f"{self.empty:,} documents have no word that the model knows: their θ is the prior's mean", quiet=quiet
-            )
+            log.tell(f"{self.empty:,} documents have no word that the model knows: their θ is the prior's mean")
 
 
 def _open_source(
-    inference: Inference, inputs: tuple[str, ...], reading_options: dict[str, Any], quiet: bool,
+    inference: Inference, inputs: tuple[str, ...], reading_options: dict[str, Any], log: Log,
     open_things: contextlib.ExitStack,
 ) -> tuple[Source, DocumentReader | None]:  # fmt: skip
     """Where the documents come from, and what reads them if they are texts. All inputs have been looked into."""
@@ -276,5 +290,5 @@ def _open_source(
         name = inputs[corpora.index(True)]
         raise InputError(f"{name}: is a topicx file; give corpus files and text in separate runs")
     wanted = tuple(name for name in inference.reader.wants if name not in FIRST)
-    reader = open_reader(inputs, reading_options, quiet, wanted)
+    reader = open_reader(inputs, reading_options, log.quiet, wanted, log.tell)
     return BatchSource(reader), reader

@@ -70,6 +70,8 @@ def _describe_corpus(corpus: StoredCorpus) -> dict[str, Any]:
     """What a corpus holds, from its arrays."""
     import numpy as np
 
+    from topicx.corpus.time_texts import told_time
+
     lengths = np.diff(corpus.offsets(0, corpus.n_documents))
     about: dict[str, Any] = {
         "documents": corpus.n_documents,
@@ -85,10 +87,11 @@ def _describe_corpus(corpus: StoredCorpus) -> dict[str, Any]:
     times = corpus.times
     times = times[np.isfinite(times)]
     if len(times):
+        dates = corpus.meta.get("time") == "date"
         about["time"] = {
             "kind": corpus.meta.get("time"),
-            "first": float(times.min()),
-            "last": float(times.max()),
+            "first": told_time(float(times.min()), dates),
+            "last": told_time(float(times.max()), dates),
         }
     return about
 

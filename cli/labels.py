@@ -68,7 +68,7 @@ def table_layout(
 def rows_of(labeller: LabelReader, part: Read) -> tuple[Any, Any]:
     """Scores, and the further columns, of some documents."""
     found = labeller.labelled(part)
-    return found.scores, [labeller.labels(found.sets, found.scores)]
+    return found.scores, [labeller.names_of_sets(found.sets, found.scores)]
 
 
 def measure_labels(

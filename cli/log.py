@@ -6,8 +6,9 @@ import contextlib
 import json
 import math
 import sys
+import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,12 +16,16 @@ from topicx.cli.common import print_note
 from topicx.cli.show import hang_text, terminal_width
 from topicx.errors import TopicxError
 from topicx.progress import Progress, for_terminal
-from topicx.sampling.sweep_loop import Event
 from topicx.strings import one_line
+
+if TYPE_CHECKING:
+    from topicx.sampling.sweep_loop import Event
 
 
 class Log:
     """Lines for people on standard error, with a bar where it is a terminal."""
+
+    is_json = False
 
     def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
         self.quiet, self.verbose = quiet, verbose
@@ -33,8 +38,8 @@ class Log:
         """A signal has asked for an end."""
         self.tell("finishing the sweep (once more: stop at once) …")
 
-    def progress(self, total: float) -> Progress:
-        return for_terminal("training", total, "sweeps", quiet=self.quiet)
+    def progress(self, total: float | None, title: str = "training", unit: str = "sweeps") -> Progress:
+        return for_terminal(title, total, unit, quiet=self.quiet)
 
     def swept(self, progress: Progress, event: Event, objective: str, seconds: float) -> None:
         """After every step."""
@@ -60,16 +65,41 @@ class Log:
         yield
 
 
+HEARTBEAT = 10.0
+"""Seconds after which a log for programs says that the work goes on, if it has said nothing else."""
+
+
+class _Heartbeat(Progress):
+    """Progress for programs: a line where nothing else was said for a while."""
+
+    def __init__(self, log: JsonLog, title: str, total: float | None, unit: str) -> None:
+        super().__init__(title, total, unit)
+        self._log = log
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        super().advance(amount, note)
+        if time.monotonic() - self._log.said >= HEARTBEAT:
+            left = self.left()
+            about: dict[str, Any] = {"done": round(self.done, 3), "of": self.total, "unit": self.unit}
+            about |= {"seconds": round(time.monotonic() - self._start, 3)}
+            self._log.tell("", "progress", **about, left=None if left is None else round(left, 3))
+
+
 class JsonLog(Log):
     """A JSON object a line on standard error, and nothing else there."""
+
+    is_json = True
+    said = time.monotonic()
 
     def tell(self, text: str, event: str = "note", *, always: bool = False, **facts: Any) -> None:
         self._print({"event": event, **(facts or {"text": text.removeprefix("note: ")})})
 
-    def progress(self, total: float) -> Progress:
-        return Progress("training", total, "sweeps")
+    def progress(self, total: float | None, title: str = "training", unit: str = "sweeps") -> Progress:
+        return _Heartbeat(self, title, total, unit)
 
     def swept(self, progress: Progress, event: Event, objective: str, seconds: float) -> None:
+        if event.score is not None:
+            self.said = time.monotonic()  # what follows says more
         progress.advance(event.work)
         if event.score is not None:
             left = progress.left()
@@ -96,4 +126,5 @@ class JsonLog(Log):
             raise click.exceptions.Exit(error.exit_status) from None
 
     def _print(self, what: dict[str, Any]) -> None:
+        self.said = time.monotonic()
         print(json.dumps(what, ensure_ascii=False, allow_nan=False), file=sys.stderr, flush=True)

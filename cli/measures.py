@@ -182,6 +182,14 @@ def by_clusters(asked: Question) -> dict[str, Any]:
     return result
 
 
+def by_keywords(asked: Question) -> dict[str, Any]:
+    from topicx.evaluate.keyword_hold import measure_keywords
+
+    if asked.state is not None:
+        raise InputError(f"keywords: {asked.name} is a state; give a corpus, whose topics are inferred")
+    return measure_keywords(asked.model, asked.documents, **asked.chosen, **asked.usual)
+
+
 def by_agreement(asked: Question) -> dict[str, Any]:
     """Measure the agreement of paths over all tokens, of each topic with its top words, and of each document."""
     from topicx.evaluate.path_agreement import measure_agreement
@@ -245,6 +253,7 @@ METHODS: dict[str, Callable[[Question], Any]] = {
     "clusters": by_clusters,
     "prediction": by_prediction,
     "agreement": by_agreement,
+    "keywords": by_keywords,
     "time": by_time,
 }
 
@@ -292,6 +301,19 @@ def show_agreement(found: dict[str, Any]) -> None:
     rows = [row for row in found["topics"] if row["agreement"] is not None]
     for row in sorted(rows, key=lambda row: row["agreement"]):
         lines.print_hanging(f"{row['topic']:>5} {row['agreement']:>10.3f}  ", " ".join(row["words"]))
+
+
+def show_keywords(found: dict[str, Any]) -> None:
+    held = "no tokens" if found["held"] is None else f"{found['held']:.1%} of {found['tokens']:,} tokens"
+    click.echo(f"{'keywords':<17} {held} are of their topic; topics that do not hold: {found['lost']}")
+    width = max(len(row["name"]) for row in found["topics"])
+    for row in found["topics"]:
+        share = "    -" if row["held"] is None else f"{row['held']:5.0%}"
+        words = (
+            f"{one['word']} {'-' if one['held'] is None else format(one['held'], '.0%')}" for one in row["keywords"]
+        )
+        mark = "  " if row["holds"] else " !"
+        lines.print_hanging(f"{row['name']:<{width}} {share}{mark} π {row['share']:4.0%}  ", ", ".join(words))
 
 
 def show_time(found: dict[str, Any]) -> None:
@@ -350,6 +372,7 @@ def show_diagnostics(result: list[dict[str, Any]]) -> None:
 SHOWN: dict[str, Callable[[Any], None]] = {
     "prediction": show_prediction,
     "agreement": show_agreement,
+    "keywords": show_keywords,
     "time": show_time,
     "labels": labels.show_measures,
     "clusters": show_clusters,

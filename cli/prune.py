@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from topicx.cli.common import check_outputs, option, print_note, quiet
-from topicx.cli.import_ import ImportCommand, limits, stop_options
+from topicx.cli.import_ import LanguagesFirst, limits, stop_options
 
 
-@click.command("prune", cls=ImportCommand)
+@click.command("prune", cls=LanguagesFirst)
 @click.argument("corpus")
 @option("--output", "-o", required=True, metavar="CORPUS", help="The corpus file to write; - is standard output.")
 @limits
@@ -82,14 +82,14 @@ def _remember_removed(meta: dict[str, Any], limits: dict[str, Any]) -> None:
 def _prune_state(path: str, output: str, limits: dict[str, Any], quiet: bool) -> None:
     from topicx import model_registry as models
     from topicx.errors import InputError
-    from topicx.estimate.topic_edits import pruned_state
+    from topicx.estimate.topic_edits import prune_words_of_state
     from topicx.state import State
 
     if limits["drop_empty"]:
         raise InputError("--drop-empty: the documents of a state stay")
     whole = State.load(path)
     models.of_meta(whole.meta).verify_state(whole)
-    left = pruned_state(whole, **limits)
+    left = prune_words_of_state(whole, **limits)
     _remember_removed(left.meta, limits)
     left.parents = dict(whole.parents) | {"state": whole.digest}
     left.save(output)

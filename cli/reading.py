@@ -24,7 +24,8 @@ TEXTS = ("lines", "text", "dir", "files", *FIELDS)
 
 fields = stack_options(
     option("--encoding", default="utf-8",
-           help="Encoding of the text; a byte order mark is left out, and tells UTF-16 and UTF-32."),
+           help="Encoding of the text; a byte order mark is left out, and tells UTF-16 and UTF-32. Of several "
+                "(utf-8,latin-1) each file is read in the first that it is text in."),
     option("--encoding-errors", type=click.Choice(["strict", "replace"]), default="strict",
            help="Bytes that the encoding does not have: a bad document (see --bad-documents), or U+FFFD for them."),
     option("--bad-documents", type=click.Choice(["stop", "skip", "repair"]), default="stop",
@@ -119,12 +120,13 @@ def read_options(chosen: dict[str, Any], wanted: tuple[str, ...] = ()) -> ReadOp
 
 
 def open_reader(
-    inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool, wanted: tuple[str, ...] = ()
+    inputs: tuple[str, ...], chosen: dict[str, Any], quiet: bool, wanted: tuple[str, ...] = (),
+    say: Callable[[str], None] | None = None,
 ) -> DocumentReader:  # fmt: skip
-    """A reader of these inputs, all of which have been looked into."""
+    """A reader of these inputs, all of which have been looked into. What it says goes to `say`, or to the terminal."""
     from topicx.corpus.formats.document_reader import read_documents
 
-    reader = read_documents(inputs, read_options(chosen, wanted), lambda text: print_note(text, quiet=quiet))
+    reader = read_documents(inputs, read_options(chosen, wanted), say or (lambda text: print_note(text, quiet=quiet)))
     reader.check()
     planned = reader.planned_formats()
     if planned is not None:
@@ -137,18 +139,21 @@ def check_reading(reader: DocumentReader) -> None:
     check_fit(click.get_current_context(), USES, "inputs read as", reader.formats)
 
 
-def say_faults(faults: Faults, quiet: bool) -> None:
-    """How many documents could not be read, and the first of them."""
+def say_faults(faults: Faults, quiet: bool, say: Callable[[str], None] | None = None) -> None:
+    """How many documents could not be read, and the first of them; which files were read in another encoding."""
+    from topicx.errors import list_first_names
+
+    say = say or (lambda text: print_note(text, quiet=quiet))
+    for encoding, files in faults.read_as.items():
+        say(f"read as {encoding}: {len(files):,} files ({list_first_names(files)})")
     if faults.first:
         what = [f"{faults.skipped:,} left out"] * bool(faults.skipped) + [f"{faults.repaired:,} repaired"] * bool(
             faults.repaired
         )
-        print_note(f"bad documents: {', '.join(what)}; the first:", quiet=quiet)
-        for message in faults.first:
-            print_note(f"  {message}", quiet=quiet)
+        say("\n".join([f"bad documents: {', '.join(what)}; the first:", *(f"  {message}" for message in faults.first)]))
 
 
-def names_alone(inputs: Iterable[str]) -> list[str]:
+def names_without_folders(inputs: Iterable[str]) -> list[str]:
     """The names of files without their folders, as a file of ours remembers them: where they lay is nobody's matter."""
     return [os.fsencode(Path(name).name or name).decode("utf-8", "replace") for name in inputs]
 
@@ -193,4 +198,4 @@ def read_corpus(
         if reader.only_counts:
             builder.forget_tokenizer()
         say_faults(faults, quiet)
-        return builder.corpus({"inputs": names_alone(inputs), "input_formats": reader.formats})
+        return builder.corpus({"inputs": names_without_folders(inputs), "input_formats": reader.formats})

@@ -12,15 +12,15 @@ import click
 from topicx.cli.common import Size, check_outputs, force_output, option, print_note, quiet, seed, threads
 from topicx.cli.declared import Grouped
 from topicx.corpus.slices import UNITS
-from topicx.report.report_options import FORMATS, SNIPPETS
+from topicx.report.report_options import FORMATS, SHARES, SNIPPETS
 
 if TYPE_CHECKING:
     from topicx.model import Model
 
 HEADINGS = {
     "Options": ("output", "form", "title", "about", "quiet"),
-    "Documents": ("state", "corpus", "doc_topics", "by", "bins", "titles", "unit", "snippets", "language"),
-    "More to show": ("edits", "effects", "search"),
+    "Documents": ("state", "corpus", "doc_topics", "by", "bins", "shares", "titles", "unit", "snippets", "language"),
+    "More to show": ("edits", "effects", "again", "search"),
     "Topics of any program": ("theta", "words"),
 }
 
@@ -43,6 +43,9 @@ HEADINGS = {
         help="Topics by time or by a column of the documents (repeatable).")  # fmt: skip
 @option("--bins", type=click.Choice(list(UNITS)), default=None, show_default="as narrow as gives 40 at most",
         help="--by time, or a column of times or numbers: spans of the calendar.")  # fmt: skip
+@option("--shares", type=click.Choice(SHARES), default=None, show_default="effects, unless that takes long",
+        help="--by: topics drawn anew under a prior that knows the groups, as topics --by does; or the shares that "
+        "documents have anyway, which makes groups more alike than they are.")  # fmt: skip
 @option("--titles", default=None, metavar="COLUMN", show_default="title, if there is one",
         help="The column that holds the documents' titles.")  # fmt: skip
 @option("--unit", default="text", metavar="WORD",
@@ -55,8 +58,12 @@ HEADINGS = {
         help="The most that a page may weigh: what is too large is left out step by step, which it says.")  # fmt: skip
 @option("--edits", default=None, metavar="FILE", show_default=False,
         help="Names, notes and hidden topics that a report has saved (names.json).")  # fmt: skip
-@option("--effects", default=None, metavar="TABLE", show_default=False,
-        help="Effects of a regression, as `topicx effects` writes them: they stand beside the shares.")  # fmt: skip
+@option("--effects", multiple=True, metavar="TABLE", show_default=False,
+        help="What `topicx effects` wrote: coefficients (--output), which stand beside the shares; or shares that it "
+        "predicts for groups (--predictions), which stand instead of them (repeatable).")  # fmt: skip
+@option("--again", multiple=True, metavar="FILE", show_default=False,
+        help="Another run on the same documents, a model or a state: which topics come again "
+        "(repeatable).")  # fmt: skip
 @option("--search", default=None, metavar="FILE", show_default=False,
         help="What a search for a number of topics measured (search --cells).")  # fmt: skip
 @option("--theta", default=None, metavar="TABLE", show_default=False,
@@ -68,8 +75,8 @@ HEADINGS = {
 @quiet
 def command(
     model: str | None, output: str, form: str | None, title: str | None, about: str | None, state: str | None,
-    corpus: str | None, doc_topics: str | None, edits: str | None, effects: str | None, search: str | None,
-    theta: str | None, words: str | None, max_size: int, threads: int, quiet: bool, **options: Any,
+    corpus: str | None, doc_topics: str | None, edits: str | None, effects: tuple[str, ...], again: tuple[str, ...],
+    search: str | None, theta: str | None, words: str | None, max_size: int, threads: int, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Write a report of MODEL: one file that opens in any browser, asks no network, and shows its topics, words and
     documents. MODEL may be a state that another program wrote (MALLET, tomotopy and others that `estimate` reads).
@@ -84,14 +91,14 @@ def command(
     from topicx.report.report_making import ReportInputs, gathered_contents, with_title, write_report
     from topicx.report.report_options import ReportOptions
 
-    check_outputs([output], [model, state, corpus, doc_topics, edits, effects, search, theta, words, about])
+    check_outputs([output], [model, state, corpus, doc_topics, edits, *effects, *again, search, theta, words, about])
     asked = ReportOptions(
         title=title or "", max_size=int(max_size), command=_command_line(), about=_read_text(about),
         **{**options, "by": tuple(options["by"])},
     )  # fmt: skip
     loaded, documents = _loaded(model, theta, words, threads, state or corpus or doc_topics)
     given = {"state": state, "corpus": corpus, "doc_topics": doc_topics} | documents
-    inputs = ReportInputs(**given, edits=edits, effects=effects, search=search, threads=threads)
+    inputs = ReportInputs(**given, edits=edits, effects=effects, search=search, again=again, threads=threads)
     contents = gathered_contents(loaded, with_title(asked, model or str(theta)), inputs)
     chosen = form or _form_of_output(output)
     size = write_report(output, chosen, contents)

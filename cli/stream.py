@@ -10,6 +10,7 @@ import click
 from topicx.cli import priors
 from topicx.cli.log import Log
 from topicx.cli.training import is_unfinished, with_number
+from topicx.declare import AUTO
 from topicx.errors import InputError
 from topicx.stop_signals import Stopper
 
@@ -21,7 +22,7 @@ def train_stream(
     from topicx.engines.threads import Threads
     from topicx.progress import for_terminal
     from topicx.sampling import sampler_registry
-    from topicx.sampling.run_options import Options
+    from topicx.sampling.run_options import USUAL, Options
     from topicx.variational.scvb0 import train_file
 
     if settings["sampler"] != "scvb0":
@@ -44,6 +45,8 @@ def train_stream(
     known = {each.name for each in fields(Options)} - set(unfit)
     settings = {name: value for name, value in settings.items() if name in known}
     settings["alpha"] = priors.parse_alpha(settings["alpha"], settings["topics"])
+    if settings["iterations"] == AUTO:  # passes have no end of their own
+        settings["iterations"] = USUAL["iterations"]
     options = Options(**settings)
     options.check_sampler(sampler_registry.find_sampler("scvb0"), given)
     done = -1

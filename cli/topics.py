@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topicx.cli import edit, groups
+from topicx.cli import edit, groups, slices
 from topicx.cli.common import json_output, metadata, option, print_json, refuse_given
 from topicx.cli.declared import Grouped
 from topicx.cli.show import print_hanging
@@ -21,8 +21,12 @@ HEADINGS = {
         "coefficients", "as_json",
     ),
     "Topics by what documents carry": ("by", *groups.NAMES),
+    "Models with slices": ("over", "word_names"),
     "Names, merging, hiding": ("merge", "names", "hide", "edits", "name_by", "dry_run", "output"),
 }  # fmt: skip
+
+SHOWN = 160
+"""Characters of a text that the terminal shows; --json has all that was kept."""
 
 
 @click.command(cls=Grouped, headings=HEADINGS)
@@ -43,13 +47,14 @@ HEADINGS = {
         "the prior for each value.")  # fmt: skip
 @option("--compare", default=None, metavar="OTHER", help="Align with another model's topics and show what changed.")
 @groups.options
+@slices.options
 @edit.options
 @json_output
 def command(
     model: str, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
     label_topics: bool, weights: bool, coefficients: bool, compare: str | None, by: str | None, merge: tuple[str, ...],
     names: tuple[str, ...], hide: tuple[str, ...], edits: str | None, name_by: str | None, dry_run: bool,
-    output: str | None, as_json: bool, **by_options: Any,
+    output: str | None, as_json: bool, over: bool, word_names: tuple[str, ...], **by_options: Any,
 ) -> None:  # fmt: skip
     """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
 
@@ -59,6 +64,7 @@ def command(
       topicx topics new.model --compare old.model
       topicx topics news.model --merge 3,17 --name 4="school" --hide 2 -o mine.model
       topicx topics papers.model --by time --corpus papers.corpus --bins decade --plot trends.png
+      topicx topics speeches.model --over -t 3 --plot drift.png
     """
     from topicx.errors import InputError
     from topicx.model import Model
@@ -72,6 +78,8 @@ def command(
     if by:
         refuse_given(("sort", "probabilities", "documents", "compare"), "does not go with --by")
         groups.show_groups(loaded, model, by, words, chosen, as_json, **by_options)
+        return
+    if slices.show_if_asked(loaded, model, over, word_names, words, chosen, probabilities, as_json, by_options):
         return
     refuse_given(groups.NAMES, "is for --by")
     if compare:
@@ -90,6 +98,14 @@ def command(
         refuse_given(("sort", "probabilities", "documents"), "does not go with --coefficients")
         _print_coefficients(loaded, words, as_json, chosen)
         return
+    _print_topics(loaded, words, documents, metadata, probabilities, chosen, sort, as_json)
+
+
+def _print_topics(
+    loaded: Model, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Topics one after the other: share, words, and documents if some are wanted."""
     from topicx.views.topic_descriptions import describe_topics
 
     rows = describe_topics(loaded, words, documents, metadata)
@@ -109,7 +125,9 @@ def command(
         share = f"π {row['keyword_share']:.0%}  " if "keyword_share" in row else ""
         print_hanging(f"{title:<{width}}  {row['weight']:6.2%}  {share}", " ".join(named))
         for document in row["documents"]:
-            text = f"  {document['snippet']}" if document["snippet"] else ""
+            begin = document["snippet"]
+            begin = begin if len(begin) <= SHOWN else begin[: SHOWN - 1].rstrip() + "…"
+            text = f"  {begin}" if begin else ""
             carried = "; ".join(f"{name} {_as_text(value)}" for name, value in document.get("metadata", {}).items())
             text = (f"  [{carried}]" if carried else "") + text
             print_hanging(f"{'':>{width}}    {document['weight']:4.0%}  ", f"{document['id']}{text}", colour=None)

@@ -15,6 +15,7 @@ from topicx import model_registry as models
 from topicx.cli import declared, folds, priors
 from topicx.cli.common import (
     check_outputs,
+    log_option,
     memory,
     metadata,
     on_command_line,
@@ -25,7 +26,10 @@ from topicx.cli.common import (
     threads,
     verbose,
 )
+from topicx.cli.import_ import LanguagesFirst
 from topicx.cli.log import JsonLog, Log
+from topicx.cli.reading import NAMES
+from topicx.cli.train_texts import TEXT_OPTIONS, WORDS, corpus_of, text_options
 from topicx.cli.training import Wanted
 from topicx.errors import InputError
 from topicx.sampling.run_options import Options
@@ -76,6 +80,8 @@ HEADINGS = {
         "checkpoint", "checkpoint_interval", "resume", "init_state", "memory", "stream", "partitions", "log_form",
         "verbose",
     ),
+    "Texts instead of a corpus: how they are read": ("corpus_path", *NAMES),
+    "Texts instead of a corpus: what becomes of words": WORDS,
     "Samplers": (
         "sampler", "start", "paths", "icm", "mh_steps", "sparse_phi", "batch_documents", "document_passes",
         "rate_scale", "rate_delay", "rate_power",
@@ -84,7 +90,7 @@ HEADINGS = {
 """Headings of the help."""
 
 
-class TrainCommand(declared.Grouped):
+class TrainCommand(LanguagesFirst):
     """`topicx train`: where a model of another package is named, the options that it has of its own are there, too."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -109,7 +115,7 @@ class TrainCommand(declared.Grouped):
 
 
 @click.command(cls=TrainCommand, headings=HEADINGS)
-@click.argument("corpus", required=False)
+@click.argument("inputs", nargs=-1, metavar="CORPUS | TEXTS...")
 @option("--output", "-o", required=True, metavar="MODEL", help="The model file to write.", show_default=False)
 @model_options
 @option("--chains", type=click.IntRange(1, 1000), default=1, help="Independent chains, one after another.")
@@ -159,13 +165,8 @@ class TrainCommand(declared.Grouped):
     default=0,
     help="Show the topics, as they are then, every N sweeps (0: never).",
 )
-@option(
-    "--log",
-    "log_form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="What is said while it runs: lines for people, or a JSON object a line for programs.",
-)
+@log_option
+@text_options
 @folds.fold_options
 @stack_options(*declared.of_models(OWN))
 @threads
@@ -174,17 +175,19 @@ class TrainCommand(declared.Grouped):
 @verbose
 @click.pass_context
 def command(
-    context: click.Context, corpus: str | None, output: str, chains: int, keep: str | None, estimator: str | None,
-    theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, join_chunks: bool,
-    metadata: str, trace_path: str | None, init_state: str | None, checkpoint: str | None, checkpoint_interval: int,
-    stream: bool, resume: str | None, show_topics_interval: int, log_form: str, threads: int, memory: int | None,
-    quiet: bool, verbose: bool, **settings: Any,
+    context: click.Context, inputs: tuple[str, ...], corpus_path: str | None, output: str, chains: int,
+    keep: str | None, estimator: str | None, theta: str | None, phi: str | None, state_path: str | None,
+    doc_topics: str | None, join_chunks: bool, metadata: str, trace_path: str | None, init_state: str | None,
+    checkpoint: str | None, checkpoint_interval: int, stream: bool, resume: str | None, show_topics_interval: int,
+    log_form: str, threads: int, memory: int | None, quiet: bool, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
-    """Learn a topic model from CORPUS (a file that 'topicx import' wrote).
+    """Learn a topic model from CORPUS (a file that 'topicx import' wrote), or from TEXTS: files, a folder, or - with
+    --input-format, read as import reads them and with its options.
 
     \b
       topicx train news.corpus -k 100 -o news.model
-      topicx train news.corpus -k 100 -o news.model --optimize-interval 10 --state news.state
+      topicx train news.tsv -k 100 -o news.model --corpus news.corpus
+      topicx train news.corpus -k 100 -o news.model --iterations 1000 --state news.state
       topicx train --resume news.model.checkpoint -o news.model
 
     The same corpus, options and seed give the same model, whatever the threads, and whether or not the run was
@@ -199,32 +202,35 @@ def command(
         from topicx.sampling.sweep_loop import Checkpoints
 
         given = on_command_line(context)
+        texts = {name: settings.pop(name) for name in TEXT_OPTIONS}
         keep = _what_to_keep(keep, chains, settings, resume)
         wanted = Wanted(output, state_path, doc_topics, trace_path)
         wanted.join_chunks, wanted.metadata = join_chunks, metadata
         if not doc_topics:
             refuse_given(("join_chunks", "metadata"), "is for --doc-topics")
-        _check_inputs(corpus, init_state, resume, chains, keep, wanted)
+        _check_inputs(inputs, init_state, resume, chains, keep, wanted)
         tried = {name: settings.pop(name) for name in ("folds", "try_topics", "try_lambda")}
         folds.check_folds(tried["folds"], settings["model"], resume or init_state)
         side_inputs = [settings[name] for name in ("alpha", "seed_words", "word_prior")]
-        check_outputs([*wanted.files(), checkpoint if checkpoint != resume else None],
-                      [corpus, init_state, resume, *side_inputs])  # fmt: skip
-        if stream:
-            refuse_given(("memory",), "is for runs that keep their tokens in memory, not for --stream")
-            from topicx.cli.stream import train_stream
-
-            train_stream(corpus, output, given, threads, log, settings)
-            return
-        _refuse_idle(settings, resume)
+        check_outputs([*wanted.files(), checkpoint if checkpoint != resume else None, corpus_path],
+                      [*inputs, init_state, resume, *side_inputs])  # fmt: skip
+        if not stream:
+            _refuse_idle(settings, resume)
         default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
         checkpoints = Checkpoints(checkpoint or default, checkpoint_interval, warn=partial(log.tell, always=True))
         again = [("checkpoint", checkpoint), ("checkpoint-interval", checkpoint_interval)]
         again += [("show-topics-interval", show_topics_interval), ("log", "json" if log_form == "json" else None)]
         wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
-        source = Beginning(corpus, init_state, resume, settings, given, tried)
         plan = chains, keep, theta or estimator, phi or estimator
-        _train_chains(source, plan, wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
+        with corpus_of(inputs, texts, corpus_path, output, threads, log) as corpus:
+            if stream:
+                refuse_given(("memory",), "is for runs that keep their tokens in memory, not for --stream")
+                from topicx.cli.stream import train_stream
+
+                train_stream(corpus, output, given, threads, log, settings)
+                return
+            source = Beginning(corpus, init_state, resume, settings, given, tried)
+            _train_chains(source, plan, wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)
@@ -269,10 +275,10 @@ def _train_chains(
 
 
 def _check_inputs(
-    corpus: str | None, init_state: str | None, resume: str | None, chains: int, keep: str, wanted: Wanted
+    inputs: tuple[str, ...], init_state: str | None, resume: str | None, chains: int, keep: str, wanted: Wanted
 ) -> None:  # fmt: skip
     """Refuse what does not go together."""
-    if resume and (corpus or init_state or chains > 1):
+    if resume and (inputs or init_state or chains > 1):
         raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS, --init-state or --chains")
     if keep == "all" and chains == 1:
         raise InputError("--keep all is for several chains: give --chains")
@@ -303,10 +309,13 @@ def _refuse_idle(settings: dict[str, Any], resume: str | None) -> None:
         refuse_given(("seed_weight",), "is for --seed-words")
     if resume:
         return
-    usual = models.find_definition(settings["model"]).defaults.get("optimize_interval", 0)
-    if not (settings["optimize_interval"] or usual):
+    about = ("model", "sampler", "iterations", "icm", "paths")
+    ends_itself = Options(**{name: settings[name] for name in about}).ends_itself
+    usual = models.find_definition(settings["model"]).defaults.get("optimize_interval", 0) or ends_itself
+    interval = settings["optimize_interval"]
+    if not (usual if interval is None else interval):
         refuse_given(("optimize", "optimize_burn_in"), "is for --optimize-interval")
-    if settings["samples"] == 1:
+    if settings["samples"] == 1 or (settings["samples"] is None and not ends_itself):
         refuse_given(("lag",), "is for --samples")
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from topicx.classes.labeled_class import LabeledLDA as LabeledLDA
     from topicx.classes.lda_class import LDA as LDA
     from topicx.classes.medlda_class import MedLDA as MedLDA
+    from topicx.classes.slices_class import SlicedLDA as SlicedLDA
     from topicx.corpus.corpus import Corpus as Corpus
     from topicx.errors import InputError as InputError
     from topicx.errors import TopicxError as TopicxError
@@ -44,6 +45,7 @@ _HOME = {
     "LabeledLDA": "topicx.classes.labeled_class",
     "MedLDA": "topicx.classes.medlda_class",
     "Model": "topicx.model",
+    "SlicedLDA": "topicx.classes.slices_class",
     "State": "topicx.state",
     "TopicxError": "topicx.errors",
     "effects": "topicx.regression.effects",

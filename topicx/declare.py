@@ -42,6 +42,8 @@ class Declared:
     check: Callable[[str, Any], None] | None = None
     """A check of its own instead of the limits."""
     metavar: str | None = None
+    auto: bool = False
+    """Whether "auto" is a value beside the numbers."""
     hidden: bool = False
     """Not for the command line (several chains set it, say)."""
 
@@ -51,7 +53,11 @@ def declare_option(default: Any, kind: type, help: str, **more: Any) -> Any:
     return field(default=default, metadata={"declared": Declared(kind, help, **more)})
 
 
-def whole_option(default: int, low: int, high: int | None = None, *, help: str, **more: Any) -> Any:
+AUTO = "auto"
+"""What an option can be besides a number, where it says so: found by the run itself."""
+
+
+def whole_option(default: int | str | None, low: int, high: int | None = None, *, help: str, **more: Any) -> Any:
     return declare_option(default, int, help, low=low, high=high, **more)
 
 
@@ -86,7 +92,7 @@ def check_all(options: object) -> None:
     """InputError unless every declared field holds what its declaration allows."""
     for name, (declared, _) in declared_options(options).items():
         value = getattr(options, name)
-        if value is None and declared.optional:
+        if (value is None and declared.optional) or (declared.auto and value == AUTO):
             continue
         if declared.check is not None:
             declared.check(name, value)

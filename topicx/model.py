@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.estimate import counts as kernel
 from topicx.common_methods import Kept, OfTopics
-from topicx.corpus.table import SNIPPET
+from topicx.corpus.table import SNIPPET, Table
 from topicx.declare import check_whole
 from topicx.engines.threads import Engine, Threads
 from topicx.files import container
@@ -65,8 +65,9 @@ class Model(OfTopics, Kept):
     """Names of the example documents, topic after topic."""
     example_snippets: Strings = field(default_factory=lambda: Strings.of([]))
     """Beginnings of the example documents' texts."""
-    example_columns: Strings = field(default_factory=lambda: Strings.of([]))
-    """What those documents carry (label, collection, time, further columns), a JSON object each."""
+    example_columns: Table = field(default_factory=Table)
+    """What those documents carry (label, collection, time, further columns), a row each; no columns: it is not kept.
+    Rows without a document have no meaning."""
     trace: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     """The chain's trace without its seconds: sweep, score (the objective), and what the sampler adds."""
     group_names: Strings = field(default_factory=lambda: Strings.of([]))
@@ -79,7 +80,7 @@ class Model(OfTopics, Kept):
     """Where each topic's words have gone, by number (to itself, if it was not merged); empty: none was merged."""
 
     def __post_init__(self) -> None:
-        MODEL.verify_object(self, without=("side",))
+        MODEL.verify_object(self, without=("side", "example_objects"))
 
     def __repr__(self) -> str:
         kind = str(self.meta.get("model", "lda"))
@@ -128,6 +129,14 @@ class Model(OfTopics, Kept):
         """Which topics are to be shown."""
         return self.hidden == 0 if len(self.hidden) else np.ones(self.n_topics, bool)
 
+    @property
+    def example_objects(self) -> Strings:
+        """What the typical documents carry, as a model file has it: a JSON object each, '' where there is none."""
+        if not self.example_columns:
+            return Strings.of([])
+        documents = self.example_documents.ravel()
+        return Strings.of(self.example_columns.objects(np.where(documents >= 0, np.arange(len(documents)), -1)))
+
     def counts(self) -> scipy.sparse.csr_array:
         """The stored expected counts as a words × topics CSR array."""
         import scipy.sparse
@@ -136,7 +145,7 @@ class Model(OfTopics, Kept):
         return scipy.sparse.csr_array((self.values, self.topics.astype(np.int32), self.indptr), shape=shape)
 
     def phi_of(self, words: Any) -> NDArray[np.float64]:
-        """Rows φ_·w for these word ids: an array of words × topics."""
+        """φ of the words with these ids: an array of words × topics."""
         chosen = np.asarray(words, dtype=np.int64)
         rows = np.asarray(self.counts()[chosen].toarray(), dtype=np.float64)
         if len(self.remainder):
@@ -210,8 +219,8 @@ class Model(OfTopics, Kept):
             Where to write it. None: it is shown in a notebook, and `save` writes it.
         **asked
             The documents: `state`, `corpus` or `doc_topics` (a file, or an object); `edits`, a file of names;
-            `threads`; and the options of `topicx report`: title, unit, by, bins, snippets, titles, max_size, language,
-            about, seed.
+            `effects` and `search`, tables; `again`, other runs; `threads`; and the options of `topicx report`: title,
+            unit, by, bins, shares, snippets, titles, max_size, language, about, seed.
 
         Returns
         -------
@@ -238,7 +247,9 @@ class Model(OfTopics, Kept):
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model file, every byte verified."""
         file = container.read(path, MODEL)
-        return cls(**MODEL.unpack(file.arrays), meta=file.meta, parents=file.parents, digest=file.digest)
+        found = MODEL.unpack(file.arrays)
+        found["example_columns"] = Table.of_objects(found.pop("example_objects"))
+        return cls(**found, meta=file.meta, parents=file.parents, digest=file.digest)
 
     def unlike(self, state: State) -> str | None:
         """What says that this is no state of the model's own: of its run, or of documents whose topics it inferred.
@@ -309,7 +320,7 @@ class Model(OfTopics, Kept):
         if len(snippets):
             self.example_snippets = _of_documents(snippets, flat)
         if carried:
-            self.example_columns = Strings.of(carried.objects(flat))
+            self.example_columns = carried.take(np.maximum(flat, 0))
 
 
 def _entries_of_rows(

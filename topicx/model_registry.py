@@ -30,6 +30,7 @@ HOMES: dict[str, str] = {
     "keyword": "topicx.models.keyword:Keyword",
     "mixture": "topicx.models.mixture:Mixture",
     "medlda": "topicx.models.medlda:MedldaDefinition",
+    "slices": "topicx.models.slices:SlicedDefinition",
 }
 """Home of each model: name → module:class."""
 GROUP = "topicx.models"

@@ -56,6 +56,10 @@ class Progress:
         """Say that this much more is done; `note` is shown beside it."""
         self.done += amount
 
+    def replan(self, total: float) -> None:
+        """There is so much to do now: what is planned as it goes has no total from the start."""
+        self.total = total
+
     def message(self, text: str) -> None:
         """A line of its own that does not disturb the bar."""
 
@@ -117,7 +121,7 @@ class BarProgress(Progress):
     def advance(self, amount: float = 1, note: str = "") -> None:
         super().advance(amount, note)
         self._note = note or self._note
-        self._bar.update(self._task, completed=int(self.done), note=self._note)
+        self._bar.update(self._task, total=self.total, completed=int(self.done), note=self._note)
 
     def message(self, text: str) -> None:
         self._bar.console.print(text, highlight=False, markup=False, soft_wrap=True)

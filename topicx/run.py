@@ -28,7 +28,7 @@ from topicx.files.mapped_arrays import check_unchanged
 from topicx.model import Model
 from topicx.models.definition import Definition, Priors
 from topicx.sampling.chain import Chain
-from topicx.sampling.run_options import Options
+from topicx.sampling.run_options import Options, usual_value
 from topicx.sampling.sampler_registry import SAMPLES
 from topicx.sampling.sweep_loop import Callbacks, Checkpoints, Stop, never_stop
 from topicx.state import Csr, State, unplaced_topics
@@ -58,6 +58,8 @@ class Run:
         """A run of the options' model on this corpus."""
         definition = models.definition_of(options)
         check_fit(definition, options)
+        if priors and priors.word_prior:
+            options = options.with_given_beta()
         state = definition.state(corpus, options, priors or Priors())
         state = definition.prepare(state, corpus, options, partial(learn_model, engine))
         state = definition.of_part(state, options.chain % definition.parts(state))
@@ -76,7 +78,7 @@ class Run:
         return cls(definition, Chain(state, options, engine, definition), unplaced_state(state))
 
     @classmethod
-    def resume(cls, path: str | os.PathLike[str], engine: Engine, iterations: int | None = None) -> Run:
+    def resume(cls, path: str | os.PathLike[str], engine: Engine, iterations: int | str | None = None) -> Run:
         """Go on from a checkpoint, perhaps to another number of sweeps."""
         found: list[Definition] = []
 
@@ -248,7 +250,7 @@ def unplaced_state(state: State) -> State:
     """A state with no token placed, whose priors and side arrays are its own."""
     side = {name: array.copy() for name, array in state.side.items()}
     z = unplaced_topics(state.n_tokens * state.paths)
-    kept = ("tokenizer", "time", "task", "part", "covariates", "keywords")
+    kept = ("tokenizer", "time", "task", "part", "covariates", "keywords", "slices")
     meta = {name: value for name, value in state.meta.items() if name in kept}
     return replace(state, z=z, alpha=state.alpha.copy(), beta=state.beta.copy(), side=side, meta=meta)
 
@@ -257,7 +259,7 @@ def check_fit(definition: Definition, options: Options) -> None:
     """InputError if an option was set that means nothing to the model."""
     declared = declared_options(options)
     for name, why in definition.unfit.items():
-        if getattr(options, name) != declared[name][1]:
+        if getattr(options, name) != usual_value(name, declared[name][1]):
             raise InputError(f"{name}: {why} (model {definition.name})")
 
 
@@ -271,7 +273,7 @@ def run_meta(chain: Chain) -> dict[str, Any]:
         "sampler": chain.sampler.name,
         "start": chain.start,
         "seed": options.seed,
-        "iterations": options.iterations,
+        "iterations": chain.sweeps,
         "documents": chain.state.n_documents,
         "tokens": chain.state.n_tokens,
     }

@@ -134,7 +134,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         if not table.data.any():
             raise InputError("X has no weight above 0: there is nothing to learn from")
         found = learn_weighted_topics(
-            table, options.topics, float(alpha[0]), beta, sweeps=max(options.iterations, 1), seed=options.seed
+            table, options.topics, float(alpha[0]), beta, sweeps=max(int(options.iterations), 1), seed=options.seed
         )
         words, topics = found.word_topics.shape
         self.model_ = Model(

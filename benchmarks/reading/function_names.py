@@ -8,6 +8,9 @@
 A function of a module is one that stands at its outermost level, in Python or in Cython (`def` and `cpdef`). What a
 family of modules shares (`command`, `read`, `write`, `run`, `main`) and names with two underscores are not counted.
 The draw also takes methods, and functions of C (`cdef`) in Cython; functions inside functions are left out of both.
+
+How a draw is judged: a reader who has not seen the tree writes for each function, from name and place, what it does;
+then the function is read. On 2026-11-19 seed 1922 had 33 of 40; those that failed were renamed, and seed 2026 had 36.
 """
 
 from __future__ import annotations

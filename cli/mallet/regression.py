@@ -62,7 +62,10 @@ def train_regression(parsed: Parsed) -> None:
     if parsed["num-threads"] > 1:
         print_note("note: the number of threads decides the time alone; the result is the same with any")
     shown, number = parsed["show-topics-interval"], parsed["num-top-words"]
-    with Threads(parsed["num-threads"]) as engine, for_terminal("training", options.iterations, "sweeps") as progress:
+    with (
+        Threads(parsed["num-threads"]) as engine,
+        for_terminal("training", parsed["num-iterations"], "sweeps") as progress,
+    ):
         run = Run.start(corpus, options, engine)
 
         def hear(event: Event) -> None:

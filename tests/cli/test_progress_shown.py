@@ -21,6 +21,7 @@ from rich.cells import cell_len
 
 from tests.conftest import Run, lda_corpus, run_topicx
 from topicx import progress
+from topicx.cli import log
 from topicx.cli.show import hang_text
 from topicx.model import Model
 from topicx.state import State
@@ -75,6 +76,42 @@ def test_lines_say_how_long_it_will_take(monkeypatch: pytest.MonkeyPatch, capsys
         "2 min",
         "1 h 42 min",
     ]
+
+
+def test_a_log_for_programs_is_never_silent_for_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Steps without a score (a start's) and batches of documents: a line where none was written for ten seconds."""
+    now = [100.0]
+    monkeypatch.setattr(log.time, "monotonic", lambda: now[0])
+    programs = log.JsonLog()
+    programs.tell("begins")
+    work = programs.progress(100.0)
+    for seconds in (4, 4, 4, 4, 40):
+        now[0] += seconds
+        work.advance(2)
+    first, *rest = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert first == {"event": "note", "text": "begins"}
+    assert [(row["event"], row["done"], row["of"], row["unit"]) for row in rest] == [
+        ("progress", 6.0, 100.0, "sweeps"), ("progress", 10.0, 100.0, "sweeps"),
+    ]  # fmt: skip
+    assert rest[1]["seconds"] == 56.0 and rest[1]["left"] == pytest.approx(56 * 90 / 10)
+
+
+def test_infer_for_programs(tmp_path: Path, topicx: Run) -> None:
+    corpus = lda_corpus()
+    corpus.save(tmp_path / "c")
+    assert topicx("train", "c", "-k", "2", "--iterations", "2", "-o", "m").returncode == 0
+    (tmp_path / "d.txt").write_text(f"{corpus.vocabulary[0]} stranger\nbad\0line\n")
+    done = topicx("infer", "m", "d.txt", "--bad-documents", "skip", "--log", "json", "-o", "t.csv")
+    rows = [json.loads(line) for line in done.stderr.splitlines()]
+    assert done.returncode == 0 and all(row["event"] in ("note", "end") for row in rows)
+    end = next(row for row in rows if row["event"] == "end")
+    assert (end["documents"], end["tokens"], end["unknown"], end["empty"]) == (1, 1, 1, 0)
+    assert any("bad documents: 1 left out" in row.get("text", "") for row in rows)
+    done = topicx("infer", "m", "nothing.txt", "--log", "json")
+    failed = json.loads(done.stderr)
+    assert done.returncode == 2 and failed["event"] == "error" and "nothing.txt" in failed["text"]
 
 
 def test_the_bar_fits_the_terminal(tmp_path: Path) -> None:

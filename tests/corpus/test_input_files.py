@@ -345,7 +345,7 @@ def test_read_documents_is_open_to_python(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        "train {} -k 2 -o x", "train {} -k 2 --sampler scvb0 --stream -o x", "search {} -k 2", "prune {} -o x",
+        "search {} -k 2", "prune {} -o x",
         "topics m --by label --corpus {}", "hmm train {} -o x", "hmm decode m {}", "hmm evaluate m {}",
         "export {} --format lines -o x", "bench {}", "import a.tsv --like {} -o x",
     ],
@@ -354,7 +354,7 @@ def test_read_documents_is_open_to_python(tmp_path: Path) -> None:
 def test_commands_that_want_a_corpus_say_how_texts_become_one(
     call: str, what: str, judge: Path, run: Run  # noqa: F811
 ) -> None:  # fmt: skip
-    """All others than import, infer, evaluate and split, which read texts themselves."""
+    """All others than import, train, infer, evaluate and split, which read texts themselves."""
     write("a.tsv", "d1\tx\tsome words here\n")
     write("d/a.txt", "some words")
     Path("m").write_bytes(judge.read_bytes())
@@ -371,3 +371,45 @@ def test_a_text_without_a_head_stays_whole(run: Run) -> None:  # noqa: F811
     write("d/2", "no blank line\nin this one")
     assert run("import", "d", "--skip-header", "-o", "c")[0] == 0
     assert words_of(corpus_of()) == [["the", "body"], ["no", "blank", "line", "in", "this", "one"]]
+
+
+def test_files_of_several_encodings(run: Run) -> None:  # noqa: F811
+    """The message says how many files are not UTF-8, and the option that it names reads each in its own encoding."""
+    write("d/1", "na\u00efve words")
+    for name in ("2", "3"):
+        write(f"d/{name}", f"caf\u00e9 number{name}".encode("latin-1"))
+    status, _, err = run("import", "d", "-o", "c")
+    said = err.splitlines()[-1]
+    assert (
+        status == 2
+        and "d/2:1: is not utf-8" in said
+        and "nor is 1 other of 3 files" in said
+        and "utf-8,latin-1" in said
+    )
+    status, _, err = run("import", "d", "--encoding", "utf-8,latin-1", "-o", "c")
+    assert status == 0 and "read as latin-1: 2 files (d/2, d/3)" in err, err
+    assert words_of(corpus_of()) == [["na\u00efve", "words"], ["caf\u00e9", "number2"], ["caf\u00e9", "number3"]]
+    write("one.tsv", "a\tx\tcaf\u00e9 words\n".encode("latin-1"))
+    assert run("import", "one.tsv", "--encoding", "utf-8,latin-1", "-o", "c")[0] == 0
+    assert words_of(corpus_of()) == [["caf\u00e9", "words"]]
+    assert (
+        "--encoding: 'nonsense' is not a known encoding"
+        in run("import", "d", "--encoding", "utf-8,nonsense", "-o", "c")[2]
+    )
+
+
+def test_bytes_of_a_head_that_is_left_out_need_not_be_text(run: Run) -> None:  # noqa: F811
+    write("d/1", b"From: caf\xe9\0\n\nthe body")
+    write("d/2", b"From: x\n\nbad \xe9 body")
+    status, _, err = run("import", "d", "--skip-header", "-o", "c")
+    assert status == 2 and "d/2:3: is not utf-8" in err and "others" not in err, err
+    write("d/2", "To: x\n\nother body".encode("utf-16"))
+    assert run("import", "d", "--skip-header", "-o", "c")[0] == 0
+    assert words_of(corpus_of()) == [["the", "body"], ["other", "body"]]
+
+
+def test_a_text_that_is_read_by_lines_says_how_to_have_it_whole(run: Run) -> None:  # noqa: F811
+    write("a.txt", "one two\nthree four")
+    assert "the format 'files' takes it whole" in run("import", "a.txt", "-o", "c")[2]
+    assert run("import", "a.txt", "--format", "files", "-o", "c")[0] == 0
+    assert words_of(corpus_of()) == [["one", "two", "three", "four"]]

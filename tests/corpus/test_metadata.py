@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 
 from tests.corpus.test_import_command import Run, run  # noqa: F401
 from topicx import Corpus, Model, State
+from topicx.cli import main
 from topicx.corpus.formats import input_bytes
+from topicx.corpus.table import Labels, Names, Numbers, Table, Texts, Times
 from topicx.errors import InputError
 from topicx.model import Model as ModelClass
 from topicx.predict.documents import CorpusSource, StoredSource
@@ -167,9 +170,29 @@ def test_typical_documents_carry_theirs(made: Run) -> None:
 
 def test_damaged_examples_are_refused(made: Run) -> None:
     model = Model.load("m")
-    model.example_columns = Strings.of(["[1"] * len(model.example_ids))
+    number = len(model.example_ids)
+    model.example_columns = Table.of_objects(Strings.of(["[1"] * number))
     with pytest.raises(InputError, match="damaged"):
         carried_by_examples(model)
+    model.example_columns = Table.of_objects(Strings.of(['{"a": 1}', '{"a": "b"}'] * number))
+    with pytest.raises(InputError, match="several kinds"):
+        carried_by_examples(model)
+
+
+def test_typical_documents_carry_typed_columns(made: Run) -> None:
+    model = Model.load("m")
+    kinds = {name: type(column) for name, column in model.example_columns.items()}
+    assert kinds == {
+        "label": Labels,
+        "collection": Names,
+        "time": Times,
+        "author": Texts,
+        "rating": Numbers,
+        "tokens": Texts,
+    }
+    assert pickle.loads(pickle.dumps(model)) == model
+    model.save("m2")
+    assert Path("m2").read_bytes() == Path("m").read_bytes()  # the same texts again
 
 
 def test_python_keeps_them_too(made: Run) -> None:
@@ -203,3 +226,16 @@ def test_names_that_a_table_has_for_something_else() -> None:
     assert columns_with_free_names({"theta": str, "topic_1": str, "topic_9": str, "class": str}, 3, (), ["class"]) == {
         "corpus_theta": str, "corpus_topic_1": str, "topic_9": str, "corpus_class": str
     }  # fmt: skip
+
+
+def test_info_tells_times_as_they_were_given(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Dates as dates, years as numbers."""
+    for times, told in ((["2020-01-05", "2021-03-01"], ["2020-01-05", "2021-03-01"]), (["1850", "1900"], [1850, 1900])):
+        rows = [json.dumps({"text": f"some words {i}", "time": time}) for i, time in enumerate(times)]
+        (tmp_path / "d.jsonl").write_text("\n".join(rows))
+        for call in (["import", str(tmp_path / "d.jsonl"), "-q"], ["info", str(tmp_path / "c"), "--json"]):
+            with pytest.raises(SystemExit) as stop:
+                main([*call, *(["-o", str(tmp_path / "c")] if call[0] == "import" else [])])
+            assert not stop.value.code
+        about = json.loads(capfd.readouterr().out)["corpus"]["time"]
+        assert [about["first"], about["last"]] == told

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topicx.corpus.slices import UNITS, Slices, column_slices, even_slices, time_slices, width_slices
+from topicx.corpus.slices import UNITS, DocumentSlices, column_slices, even_slices, time_slices, width_slices
 from topicx.corpus.table import Labels, Names, Numbers, Table, Texts, Times
 from topicx.errors import InputError
 from topicx.strings import Strings
 
 
-def cut(times: Any, dates: bool, unit: str | None = None, every: int | None = None) -> Slices:
+def cut(times: Any, dates: bool, unit: str | None = None, every: int | None = None) -> DocumentSlices:
     return time_slices(Times(times, dates), "--by", unit, every)
 
 

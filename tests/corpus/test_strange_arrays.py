@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from topicx import LDA, Corpus, LabeledLDA, MedLDA
 from topicx.cli import main
 from topicx.errors import InputError
+from topicx.tables.theta_reader import read_theta
 
 COUNTS = np.array([[1, 0, 2], [0, 3, 1]])
 TOKENS = [0, 2, 2, 1, 1, 1, 2]
@@ -121,3 +122,34 @@ def test_theta_for_r(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["infer", str(tmp_path / "m"), str(tmp_path / "c"), "-o", str(tmp_path / "t.rds")])
     assert stop.value.code == 2 and "feather is read by arrow::read_feather()" in capfd.readouterr().err
+
+
+def test_a_column_a_topic(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Wide tables have the shares of lists, are read again as they are, and are refused where they mean nothing."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    feather = pytest.importorskip("pyarrow.feather")
+    corpus = Corpus.from_texts(["some cats", "dogs sat"], labels=["x", "y"])
+    LDA(2, iterations=2, verbose=False).fit(corpus).model.save(tmp_path / "m")
+    corpus.save(tmp_path / "c")
+
+    def infer(*arguments: str) -> int:
+        with pytest.raises(SystemExit) as stop:
+            main(["infer", str(tmp_path / "m"), str(tmp_path / "c"), *arguments])
+        return int(stop.value.code or 0)
+
+    assert infer("-o", str(tmp_path / "long.parquet")) == 0
+    listed = np.array(parquet.read_table(tmp_path / "long.parquet")["theta"].to_pylist(), np.float32)
+    names = ["topic_0", "topic_1"]
+    expected = read_theta(str(tmp_path / "long.parquet"), names)
+    for name, read in (("wide.parquet", parquet.read_table), ("wide.feather", feather.read_table)):
+        assert infer("-o", str(tmp_path / name), "--wide") == 0
+        table = read(tmp_path / name)
+        assert table.column_names == ["id", "tokens", "unknown", "label", *names]
+        assert np.array_equal(np.column_stack([table[one].to_numpy() for one in names]), listed)
+        again = read_theta(str(tmp_path / name), names)
+        assert again.whole and np.array_equal(again.theta, expected.theta) and [*again.columns] == [*expected.columns]
+    capfd.readouterr()
+    assert infer("-o", str(tmp_path / "t.csv"), "--wide") == 2
+    assert "--wide: is for parquet and feather" in capfd.readouterr().err
+    assert infer("-o", str(tmp_path / "t.parquet"), "--wide", "--top", "1") == 2
+    assert "--wide: is for all shares" in capfd.readouterr().err

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from tests import foreign
 from tests.conftest import Run
-from tests.places import SHARED
 from topicx.errors import InputError
 from topicx.estimate import estimate, theta
 from topicx.evaluate.diagnostics import topic_diagnostics
@@ -28,8 +27,7 @@ from topicx.interop import model_export, read_state
 from topicx.state import Seeds, State
 from topicx.strings import Strings
 
-SAMPLES = SHARED / "samples"
-needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
+SAMPLE = Path(__file__).parents[1] / "mallet" / "sample"
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
@@ -328,19 +326,16 @@ def test_diagnostics_as_xml(tmp_path: Path) -> None:
     assert all(int(word.attrib["count"]) > 0 and "nan" not in str(word.attrib).lower() for t in root for word in t)
 
 
-@needs_samples
-def test_mallets_own_files_are_written_as_mallet_does(tmp_path: Path) -> None:
-    for name in ("mallet-kos", "mallet-web"):
-        folder = SAMPLES / name
-        state = read_state(folder / "state.gz")
-        model = estimate(state, theta="cgs", phi="cgs", examples=0)
-        model_export.mallet_state(state, str(tmp_path / "state.gz"))
-        ours, theirs = ((p / "state.gz").read_bytes() for p in (tmp_path, folder))
-        assert gzip.decompress(ours) == gzip.decompress(theirs)
-        model_export.mallet_topic_keys(model, str(tmp_path / "keys"))
-        assert (tmp_path / "keys").read_text() == (folder / "topic-keys.txt").read_text()
-        model_export.mallet_word_topic_counts(model, str(tmp_path / "counts"), state)
-        lines = [p.read_text().splitlines() for p in (tmp_path / "counts", folder / "word-topic-counts.txt")]
-        assert [sorted(line.split()) for line in lines[0]] == [sorted(line.split()) for line in lines[1]]
+def test_files_of_mallet_are_written_as_they_were_read(tmp_path: Path) -> None:
+    state = read_state(SAMPLE / "state.gz")
+    model = estimate(state, theta="cgs", phi="cgs", examples=0)
+    model_export.mallet_state(state, str(tmp_path / "state.gz"))
+    ours, theirs = ((folder / "state.gz").read_bytes() for folder in (tmp_path, SAMPLE))
+    assert gzip.decompress(ours) == gzip.decompress(theirs)
+    model_export.mallet_topic_keys(model, str(tmp_path / "keys"))
+    assert (tmp_path / "keys").read_text() == (SAMPLE / "topic-keys.txt").read_text()
+    model_export.mallet_word_topic_counts(model, str(tmp_path / "counts"), state)
+    lines = [path.read_text().splitlines() for path in (tmp_path / "counts", SAMPLE / "word-topic-counts.txt")]
+    assert [sorted(line.split()) for line in lines[0]] == [sorted(line.split()) for line in lines[1]]
     model_export.mallet_topic_word_weights(model, str(tmp_path / "weights"))
-    assert (tmp_path / "weights").read_text() == (folder / "topic-word-weights.txt").read_text()
+    assert (tmp_path / "weights").read_text() == (SAMPLE / "topic-word-weights.txt").read_text()

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from tests.conftest import run_topicx
+from topicx.classes.lda_class import LDA
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
+from topicx.evaluate.keyword_hold import measure_keywords
 from topicx.model import Model
 from topicx.models.keyword import KeywordConditionals, adopted_counts
-from topicx.models.keyword_lists import keywords_of, match_keywords, told_keywords
+from topicx.models.keyword_lists import describe_keyword_lists, keywords_of, match_keywords
 from topicx.predict.inference import infer
 from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
@@ -88,7 +90,7 @@ def test_keywords_are_matched_and_told() -> None:
     words, topics, missing = match_keywords({"a": ["teach*", "p?pil"], "b": ["NURSE", "pupil", "x*"]}, vocabulary)
     assert list(zip(words.tolist(), topics.tolist(), strict=True)) == [(0, 0), (1, 0), (2, 0), (2, 1), (3, 1)]
     assert missing == ["x* (b)"]
-    lines = told_keywords(["a", "b"], words, topics, vocabulary, np.array([5, 500, 1, 100, 40_000]))
+    lines = describe_keyword_lists(["a", "b"], words, topics, vocabulary, np.array([5, 500, 1, 100, 40_000]))
     assert lines[0] == "keywords of a: Teaching 500 (1.23%, common); teacher 5 (0.01%, rare); pupil 1 (0.00%, rare)"
     with pytest.raises(InputError, match="no word of the topic 'c'"):
         match_keywords({"c": ["teacherx"]}, vocabulary)
@@ -197,3 +199,26 @@ def test_the_command_line(tmp_path: Path) -> None:
     )
     told = run_topicx("search", "p.corpus", "--model", "keyword", "-k", "5,10", cwd=tmp_path)
     assert told.returncode == 2 and "residual" in told.stderr
+    told = run_topicx("evaluate", "k.model", "p.corpus", "-m", "keywords", cwd=tmp_path)
+    assert told.returncode == 0 and "tokens are of their topic" in told.stdout, told.stderr
+
+
+def test_how_well_keywords_hold() -> None:
+    """Keywords of planted topics are of these; words that are all topics' are not."""
+    corpus = planted()
+    found = measure_keywords(train(corpus, iterations=150).model, corpus)
+    assert found["lost"] == 0 and found["held"] > 0.8 and [row["holds"] for row in found["topics"]] == [True, True]
+    assert [one["word"] for row in found["topics"] for one in row["keywords"]] != []
+    frequent = [corpus.vocabulary[int(w)] for w in np.argsort(-corpus.word_frequencies)[:3]]
+    wrong = train(corpus, {"keywords": {"noise": ["keya", "keyc"], "second": ["keyd*", *frequent]}}, iterations=60)
+    told = measure_keywords(wrong.model, corpus)
+    assert told["held"] < found["held"] and all(row["tokens"] > 0 for row in told["topics"])
+    p = infer(wrong.model, corpus)
+    one = int(np.flatnonzero(np.array(list(corpus.vocabulary)) == "keya")[0])
+    documents = np.repeat(np.arange(corpus.n_documents), 30)[corpus.words == one]
+    weights = p[documents] * wrong.model.topic_word[:, one]
+    wanted = (weights[:, 0] / weights.sum(axis=1)).mean()
+    keya = next(row for row in told["topics"][0]["keywords"] if row["word"] == "keya")
+    assert keya["held"] == pytest.approx(wanted, abs=1e-3)
+    with pytest.raises(InputError, match="has no keywords"):
+        measure_keywords(LDA(2, iterations=2).fit(planted(10)).model, corpus)

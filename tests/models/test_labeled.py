@@ -239,7 +239,7 @@ def test_sets_by_number_top_and_threshold() -> None:
     both = label_reader(model, threshold=0.1, top=1).labelled(part).sets
     assert both.sum(axis=1).max() == 1
     chosen = label_reader(model, top=3)
-    names = chosen.labels(chosen.labelled(part).sets, scores)
+    names = chosen.names_of_sets(chosen.labelled(part).sets, scores)
     assert names[0] == [chosen.names[int(k)] for k in np.argsort(-scores[0], kind="stable")[:3]]
 
 

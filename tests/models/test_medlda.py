@@ -20,17 +20,22 @@ from tests.conftest import Run as CommandLine
 from tests.places import ROOT
 from topicx import Corpus, InputError, MedLDA, Model
 from topicx.engines.threads import Threads
+from topicx.evaluate.completion import completion
 from topicx.evaluate.cross_validation import cross_validate
 from topicx.evaluate.diagnostics import infer_state
 from topicx.evaluate.prediction_measures import measure_predictions, of_classes, of_labels, of_values
 from topicx.models.label_calibration import make_scores_comparable, shares_as_new
 from topicx.models.medlda import decision_scores
 from topicx.models.targets import read_targets
+from topicx.predict.documents import Documents
 from topicx.predict.inference import Inference, infer
-from topicx.predict.sampling_plan import chain_seed
+from topicx.predict.reader import Admixture
+from topicx.predict.sampling_plan import Sampling, Streams, chain_seed
+from topicx.predict.topic_rows import match_vocabulary
 from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
+from topicx.strings import Strings
 from topicx.views.class_weights import strongest_topics
 
 SUBJECTS = {
@@ -324,6 +329,29 @@ def test_several_chains_score_together() -> None:
         _ = model.document_topic
     with pytest.raises(InputError, match="side by side"):
         infer_state(model.model, new)
+
+
+def test_words_are_as_probable_as_the_models_say_on_average() -> None:
+    """Completion of models side by side: the mean of a word's probabilities under each model, by that model's θ."""
+    new, chosen = corpus(20, seed=1), SETTINGS | {"lambda_": 20.0}
+    model = MedLDA(**chosen, chains=2).fit(corpus()).model
+    asked = MedLDA(**chosen).options
+    with Threads(1) as engine:
+        alone = [Run.start(corpus(), replace(asked, chain=chain), engine).train().result().model for chain in range(2)]
+    found = completion(model, None, new, burn_in=5, samples=5, seed=1)
+    match = match_vocabulary(model.vocabulary, new.vocabulary)
+    total = np.zeros(20)
+    for d in range(20):
+        words = match[new.words[new.offsets[d] : new.offsets[d + 1]]].astype(np.uint32)
+        seen, held = words[: len(words) // 2], words[len(words) // 2 :]
+        offsets, each = np.array([0, len(seen)]), []
+        for chain, one in enumerate(alone):
+            one_document = Documents(Strings.of(["d"]), seen, offsets, np.zeros(1, np.int64))
+            reader, streams = Admixture(one), Streams(words, np.array([0, len(words)]), chain_seed(1, chain))
+            read = reader.read(one_document, reader.prior(one_document), streams, Sampling("cgsp", 5, 5, 2))
+            each.append(one.phi_of(held) @ read.theta[0])
+        total[d] = np.log(np.mean(each, axis=0)).sum()
+    np.testing.assert_allclose(found.documents, total, rtol=1e-4)
 
 
 def test_new_documents_are_drawn_where_samples_are_asked_for() -> None:

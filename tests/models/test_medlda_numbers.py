@@ -79,3 +79,21 @@ def test_a_run_that_has_learnt_nothing_says_so(
         told[name] = capfd.readouterr().err
     assert "and that of a model that knows nothing of the targets 0." in told["nothing"]
     assert "knows nothing" not in told["something"]
+
+
+def test_the_median_of_all_is_nothing_learnt() -> None:
+    """Ratings most of which are the highest: a run whose scores are the median has a loss below that of zeros, and has
+    learnt nothing all the same."""
+    stars = [5.0] * 70 + [1.0] * 20 + [4.0] * 10
+    run = trained(rated(documents=100).with_labels([repr(star) for star in stars]), iterations=2)
+    state, options = run.chain.state, run.chain.options
+    scaled = (np.array(stars) - np.mean(stars)) / np.std(stars)
+    median = np.abs(scaled - np.median(scaled)).mean()
+    assert median < 0.8 * np.abs(scaled).mean()
+    (note,) = run.definition.notes_at_end(state, options, {"loss": 0.97 * median})
+    assert f"knows nothing of the targets {median:.3g}"[:-1] in note
+    assert not run.definition.notes_at_end(state, options, {"loss": 0.8 * median})
+    twenty = rated(documents=100).with_labels([str(d % 20) for d in range(100)])
+    run = trained(twenty, iterations=2, own={"task": "multiclass"})
+    (note,) = run.definition.notes_at_end(run.chain.state, options, {"loss": 0.099})  # "no" of each class: 0.1
+    assert "knows nothing of the targets 0.1:" in note

@@ -96,7 +96,7 @@ class ByCollection(Definition):
 
 
 class Strongest(Admixture):
-    def columns(self) -> dict[str, type]:
+    def predicted_columns(self) -> dict[str, type]:
         return {"strongest": int}
 
     def predict(self, read: Read) -> Sequence[Sequence[Any]]:

@@ -253,7 +253,7 @@ class ClusterReader(Admixture):
         theta = softmax(self.log_sizes + self._log_words(documents.words, documents.offsets), axis=1)
         return Read(documents, theta.astype(np.float32), np.zeros(0, np.uint16), prior)
 
-    def columns(self) -> dict[str, type]:
+    def predicted_columns(self) -> dict[str, type]:
         return {"cluster": int}
 
     def predict(self, read: Read) -> Sequence[Sequence[Any]]:

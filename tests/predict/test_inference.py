@@ -52,7 +52,7 @@ def make_model(
 
 
 @pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("topics", [1, 2, 16, 17, 40, 100])
+@pytest.mark.parametrize("topics", [1, 2, 16, 17, 40, 100, 300])
 def test_kernel_equals_its_twin_bit_by_bit(topics: int, soft: bool) -> None:
     corpus = lda_corpus(documents=12)
     model = make_model(topics=topics)
@@ -70,6 +70,33 @@ def test_kernel_equals_its_twin_bit_by_bit(topics: int, soft: bool) -> None:
         expected, assignments = twin.gibbs(words, int(keys[d]), rows, fixed.alpha32[0], 3, 2, 2, soft)
         np.testing.assert_array_equal(theta[d], expected)
         np.testing.assert_array_equal(z[corpus.offsets[d] : corpus.offsets[d + 1]], assignments)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_documents_that_take_turns_do_not_notice(soft: bool) -> None:
+    """θ and topics of documents of all lengths together are those of each alone; without words θ is α."""
+    rng = np.random.default_rng(4)
+    fixed = FixedTopics(rng.dirichlet(np.full(30, 0.1), size=37), rng.random(37) + 0.1)
+    offsets = np.cumsum([0, 5, 0, 1, 40, 300, 0, 2, 7, 0]).astype(np.int64)
+    words = rng.integers(0, 30, offsets[-1]).astype(np.uint32)
+    numbers, rows, _ = fixed.rows_for(words)
+    keys = document_keys(words, offsets, 5)
+
+    def sampled(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        part = numbers[offsets[first] : offsets[last]]
+        theta, z = np.zeros((last - first, 37), np.float32), np.zeros(len(part), np.uint16)
+        kernel.sample_theta(
+            part, offsets[first : last + 1] - offsets[first], keys[first:last], rows, fixed.alpha32,
+            np.zeros(last - first, np.uint32), 3, 4, 2, soft, theta, z,
+        )  # fmt: skip
+        return theta, z
+
+    together = sampled(0, 9)
+    alone = [sampled(d, d + 1) for d in range(9)]
+    assert np.array_equal(together[0], np.concatenate([theta for theta, _ in alone]))
+    assert np.array_equal(together[1], np.concatenate([z for _, z in alone]))
+    prior = fixed.alpha[0] / fixed.alpha.sum()
+    assert np.allclose(together[0][[1, 5, 8]], prior, atol=1e-6) and not np.allclose(together[0][0], prior, atol=1e-2)
 
 
 def test_long_documents_keep_their_precision() -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.conftest import run_topicx
 from tests.places import ROOT
 from topicx.cli import COMMANDS, cli, mallet
 from topicx.cli.reading import NAMES
@@ -36,6 +35,8 @@ def commands_of(name: str) -> list[click.Command]:
 def test_every_command_has_a_page_with_every_option(name: str) -> None:
     page = (ROOT / "docs" / "reference" / "commands" / f"{name}.md").read_text(encoding="utf-8")
     elsewhere = NAMES if "[options of reading](import.md)" in page else ()  # the page of import has them
+    if f"```{{command-options}} {name}\n" in page:
+        return  # made from the declarations; `test_site.py` looks at the page that is made
     missing = [
         option.opts[0] if option.opts[0].startswith("--") else option.opts[-1]
         for command in commands_of(name)
@@ -49,10 +50,12 @@ def test_every_command_has_a_page_with_every_option(name: str) -> None:
 
 def test_pages_call_only_commands_and_options_that_exist() -> None:
     for page in [ROOT / "README.md", *PAGES]:
+        fenced = False
         for line in page.read_text(encoding="utf-8").splitlines():
+            fenced ^= line.startswith("```")
             called = re.match(r"\s*(?:\$ )?topicx ([a-z]+)\b(.*)", line)
-            if not called or "topicx " + called[1] + " is" in line:
-                continue
+            if not called or not (fenced or line.startswith(("    ", "$ "))):
+                continue  # prose may begin with the name
             assert called[1] in COMMANDS, f"{page.name}: {line.strip()!r}"
             known = {"--help"}
             for command in commands_of(called[1]):
@@ -64,12 +67,18 @@ def test_pages_call_only_commands_and_options_that_exist() -> None:
                 assert word in known, f"{page.name}: {word} in {line.strip()!r}"
 
 
-def test_the_index_has_every_page() -> None:
-    index = INDEX.read_text(encoding="utf-8")
-    missing = [
-        str(page) for page in PAGES if f"]({page.relative_to(INDEX.parent).as_posix()})" not in index and page != INDEX
-    ]
-    assert not missing
+def linked_pages(page: Path) -> set[Path]:
+    """The pages that a page has links to, or lists in its table of contents."""
+    text = page.read_text(encoding="utf-8")
+    listed = [f"{name}.md" for block in re.findall(r"(?s)```\{toctree\}\n(.*?)```", text) for name in block.split()]
+    targets = [*re.findall(r"\]\(([^)#:]+\.md)", text), *listed]
+    return {found for target in targets if (found := (page.parent / target).resolve()) in PAGES}
+
+
+def test_every_page_is_two_links_from_the_index() -> None:
+    near = linked_pages(INDEX)
+    reached = near.union(*map(linked_pages, near))
+    assert not [str(page) for page in PAGES if page not in reached | {INDEX}]
     assert len(NAMED) == len(PAGES), "two pages are called alike"
 
 
@@ -97,22 +106,31 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def session(text: str) -> list[str]:
-    """The topicx commands of the README's session: lines that begin with `$ topicx`."""
-    return [line[2:] for line in text.splitlines() if line.startswith("$ topicx ")]
+WHOLE = {"README.md": ROOT / "README.md", "first-topics.md": NAMED["first-topics.md"]}
+"""Pages whose sessions run as they stand: what they show is what is printed."""
 
 
-def test_the_readme_session_runs_and_prints_what_it_says(tmp_path: Path) -> None:
-    lines = (ROOT / "README.md").read_text(encoding="utf-8").split("```\n")[1].splitlines()
-    calls = session("\n".join(lines))
-    assert len(calls) >= 5
-    for call in calls:
-        done = run_topicx(*shlex.split(call)[1:], cwd=tmp_path)
+def session(page: Path) -> list[tuple[str, list[str]]]:
+    """The commands of a page's `console` blocks, each with the lines that are shown below it."""
+    found: list[tuple[str, list[str]]] = []
+    for block in re.findall(r"(?ms)^```console\n(.*?)^```", page.read_text(encoding="utf-8")):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], []))
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+@pytest.mark.parametrize("page", WHOLE)
+def test_a_session_prints_what_the_page_shows(page: str, tmp_path: Path) -> None:
+    calls = session(WHOLE[page])
+    assert len(calls) >= 5 and any(shown for _, shown in calls)
+    for call, shown in calls:
+        done = typed(call, tmp_path)
         assert done.returncode == 0, f"{call}: {done.stderr}"
-        begin = lines.index(f"$ {call}") + 1
-        end = next((i for i in range(begin, len(lines)) if lines[i].startswith("$ ")), len(lines))
-        # Results (standard output) are the same everywhere; messages hold times.
-        assert done.stdout.splitlines() == (lines[begin:end] if done.stdout else [])
+        if shown:  # results are the same everywhere; messages hold times, and pages show few of them
+            assert shown in (done.stdout.splitlines(), done.stderr.splitlines()), call
 
 
 # -- the commands of the pages ---------------------------------------------------------------------------------------
@@ -165,9 +183,14 @@ def page_commands(page: Path) -> list[str]:
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A command line as a user would type it."""
+    """A command line as a user would type it, made shorter."""
     for pattern, shorter in SHORTER:
         command = re.sub(pattern, shorter, command)
+    return typed(command, folder)
+
+
+def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command line as a user would type it."""
     ours = f"{shlex.quote(sys.executable)} -m topicx"
     command = re.sub(r"(?:^|(?<=\| ))topicx ", ours + " ", command)
     return subprocess.run(
@@ -194,7 +217,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("page", [page.name for page in PAGES if page_commands(page)])
+@pytest.mark.parametrize("page", [page.name for page in PAGES if page_commands(page) and page.name not in WHOLE])
 def test_the_commands_of_a_page_run(page: str, prepared: Path, tmp_path: Path) -> None:
     folder = tmp_path / "page"
     shutil.copytree(prepared, folder)

@@ -409,7 +409,7 @@ def test_a_resumed_run_gives_the_same_bytes_of_documents_that_carry_things(
         resumed = TrainingRun.resume(tmp_path / "c", engine).train().result()
     whole.model.save(tmp_path / "whole")
     resumed.model.save(tmp_path / "resumed")
-    assert len(whole.model.example_columns)
+    assert len(whole.model.example_objects)
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "resumed").read_bytes()
 
 

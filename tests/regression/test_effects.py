@@ -16,6 +16,7 @@ from tests.conftest import run_topicx
 from tests.places import ROOT
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.table import Names, Numbers, Table
+from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.regression.effects import effects
@@ -106,6 +107,9 @@ def test_predictions_are_the_regression_s() -> None:
     value = found.pooled.value[0]
     np.testing.assert_allclose(by["B"]["share"], value[0] + value[1] + (value[2] + value[3]) * years.mean(), rtol=1e-8)
     assert len(found.curve("year").rows) == 50 * TOPICS
+    assert found.predict(year=[1990, 2010], by="party").rows == found.predict(party=["A", "B"], year=[1990, 2010]).rows
+    with pytest.raises(InputError, match="which has party"):
+        found.predict(year=1990, by="year")
     point = found.predict(party="A", year=2000).rows[0]
     assert point["covariate"] == "party, year" and point["value"] == "party=A, year=2000"
 
@@ -181,6 +185,17 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
         estimated(**options)
 
 
+def test_too_many_columns_and_too_little_memory() -> None:
+    """One line before the work: columns that leave no document over, and draws for which there is no room."""
+    _, corpus = planted()
+    matrix = np.random.Generator(np.random.Philox(5)).standard_normal((300, 300))
+    with pytest.raises(InputError, match="300 are too few for 300 columns"):
+        estimated(matrix)
+    with pytest.raises(InputError, match="memory: effects take about"):
+        estimated(matrix[:, :40], threads=Threads(1, memory=1_000_000))
+    assert len(corpus.offsets) == 301
+
+
 def test_command(files: Path) -> None:
     done = run_topicx(
         "effects", "p.model", "p.corpus", "--formula", "~ party + year", "--topics", "0,1", "--family", "linear",
@@ -228,15 +243,35 @@ def test_wrong_calls(arguments: tuple[str, ...], message: str, files: Path) -> N
 
 def test_what_the_page_says_for_users_of_stm_runs(files: Path) -> None:
     """The options of the table "In stm, in topicx", with the names of the planted documents."""
-    page = (ROOT / "docs" / "effects.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/commands/effects.md").read_text(encoding="utf-8")
     table = page.split("## In stm, in topicx")[1].split("##")[0]
     cells = [line.split("|")[-2] for line in table.splitlines() if line.startswith("| `")]
     calls = [code for cell in cells for code in re.findall(r"`(--[^`]*)`", cell)]
     assert len(calls) >= 4 and all(any(name in call for call in calls) for name in ("--at", "--curve", "--difference"))
     for call in calls:
-        words = shlex.split(call.replace("FILE", "stm.png"))
+        words = shlex.split(call.replace("FILE", "stm.png" if "--plot" in call else "stm.tsv"))
         done = run_topicx(
             "effects", "p.model", "p.corpus", "-f", "~ party + s(year)", "--draws", "3", "--burn-in", "9", "-q", *words,
             cwd=files,
         )  # fmt: skip
         assert done.returncode == 0, (call, done.stderr)
+
+
+def test_pictures(tmp_path: Path) -> None:
+    """Curves, a curve for each party, points; axes have percent, and the words of topics their control characters."""
+    found = estimated("~ party + s(year, df=3)")
+    found.plot(tmp_path / "all.svg")
+    found.plot(tmp_path / "spline.svg", term="s(year, df=3)")
+    found.predict(year=[1990, 2000, 2010], party=["A", "B"]).plot(tmp_path / "turned.svg")
+    found.predict(party=["A", "B"], year=[1990, 2000, 2010]).plot(tmp_path / "lines.svg")
+    found.curve("party").plot(tmp_path / "points.svg", topics=[2])
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert all("<svg" in text for text in texts.values()) and len(texts) == 5
+    assert "party[T.B]" in texts["all"] and "s(year" not in texts["all"] and "s(year" in texts["spline"]
+    assert "PolyCollection" in texts["lines"] or "FillBetween" in texts["lines"]
+    assert texts["lines"].count("LineCollection") == 0 < texts["points"].count("LineCollection")
+    with pytest.raises(InputError, match="topic 9"):
+        found.curve("party").plot(tmp_path / "none.svg", topics=[9])
+    with pytest.raises(InputError, match="no term"):
+        found.plot(tmp_path / "none.svg", term="weather")
+    assert not (tmp_path / "none.svg").exists()

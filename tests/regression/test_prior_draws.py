@@ -110,3 +110,19 @@ def test_threads_change_nothing() -> None:
         found.append((chain.z.copy(), last.alpha))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+def test_the_prior_is_drawn_as_often_as_it_is_asked_for() -> None:
+    rng = np.random.Generator(np.random.Philox(5))
+    phi = rng.dirichlet(np.ones(20), 3)
+    words, offsets = rng.integers(0, 20, 200).astype(np.uint32), np.arange(0, 201, 10)
+    prior = LogLinearPrior(np.ones((1, 1)), np.zeros(3))
+    chain = TopicChain(
+        FixedTopics(phi, np.ones(3)), words, offsets, prior, np.zeros(20, np.uint32), Threads(1), 1, every=3
+    )  # fmt: skip
+    drawn = []
+    for _ in range(9):
+        before = prior.coefficients.copy()
+        chain.step()
+        drawn.append(not np.array_equal(before, prior.coefficients))
+    assert drawn == [False, False, True] * 3 and len(chain.accepted) == 3

@@ -10,6 +10,11 @@ from typing import Any
 
 import numpy as np
 
+import topicx
+from topicx.corpus.corpus import Corpus
+from topicx.model import Model
+from topicx.state import State
+
 KINDS = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "i4": np.int32, "f4": np.float32, "f8": np.float64}
 
 
@@ -67,3 +72,13 @@ class Page:
                 found.append((units[2 * at : 2 * (at + size)].decode("utf-16-le"), topic))
             at += size
         return text, found
+
+
+def page_of(model: Model, **asked: Any) -> Page:
+    return Page(model.report(**asked).data)
+
+
+def fitted(texts: list[str], topics: int = 2, **columns: Any) -> tuple[Model, State]:
+    corpus = Corpus.from_texts(texts, **columns)
+    lda = topicx.LDA(topics=topics, iterations=10, threads=1, verbose=False).fit(corpus)
+    return lda.model, lda.state

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import topicx
@@ -84,9 +86,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "datasets texts -o texts.tsv -q",
         "import texts.tsv -o texts.corpus --time-field year --remove-stopwords --snippet 5000 -q",
         "train texts.corpus -k 8 --iterations 100 --alpha 0.5 -o texts.model --state texts.state -q",
+        "train texts.corpus -k 8 --iterations 20 --alpha 0.5 --seed 2 -o again.model -q",
         "topics texts.model --name 2=Hospital --hide 5 -o named.model",
         "report named.model --state texts.state --by time --by collection --bins year --snippets full --title Texts "
-        "-o r.html -q",
+        "--again again.model -o r.html -q",
         "report named.model -o alone.html -q",
     ):
         done = run_topicx(*line.split(), cwd=folder)
@@ -180,9 +183,34 @@ def test_find_a_topic_a_word_a_text(window: Window) -> None:
     window.page.keyboard.press("Enter")
     window.page.wait_for_selector("#view h1:has-text('7')")
     field.fill("no such thing at all")
-    window.page.wait_for_selector("#found:has-text('Nothing found')")
+    window.page.wait_for_selector("#found:has-text('Texts that say “no such thing at all”')")
+    assert window.page.locator("#found a").count() == 1
     window.page.keyboard.press("Escape")
     assert not window.page.locator("#found").is_visible()
+
+
+def test_texts_are_searched_and_quoted(window: Window, report: Path) -> None:
+    texts = topicx.State.load(report.with_name("texts.state")).table["snippet"].strings
+    saying = [text for text in texts if "the bank" in text.lower()]
+    assert saying
+    window.open("#/documents?q=the%20bank")
+    assert window.heading() == f"{len(saying)} of 440 texts {'say' if len(saying) > 1 else 'says'} “the bank”"
+    marks = window.page.locator("#view table mark").all_inner_texts()
+    assert [mark.lower() for mark in marks] == ["the bank"] * len(saying)
+    window.open("#/documents?q=nowhere%20at%20all")
+    assert window.heading() == "None of 440 texts says “nowhere at all”"
+
+
+def test_print_is_light_and_names_the_model(browser: Any, report: Path) -> None:
+    window = window_of(browser, report, viewport={"width": 700, "height": 900}, color_scheme="dark")
+    window.open()
+    window.page.emulate_media(media="print")
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    assert window.page.evaluate(paper) == "rgb(255, 255, 255)"
+    foot = window.page.evaluate("getComputedStyle(document.body, '::after').content")
+    assert foot == f'"Texts · model {Model.load(report.with_name("named.model")).digest[:12]}"'
+    assert window.page.locator("#front thead").is_visible()
+    window.fine()
 
 
 def test_filters_of_documents_stand_in_the_address(window: Window) -> None:
@@ -197,6 +225,14 @@ def test_filters_of_documents_stand_in_the_address(window: Window) -> None:
     window.page.fill("label:has-text('In titles') input", "zzz")
     window.page.keyboard.press("Enter")
     window.page.wait_for_selector("text=None has all of this.")
+
+
+def test_as_many_documents_as_the_topic_s_page_says(window: Window) -> None:
+    for topic in range(8):
+        window.open(f"#/topic/{topic}")
+        told = window.page.get_by_text("with a tenth or more").inner_text()
+        window.open(f"#/documents?topic={topic}&min=0.1")
+        assert window.heading().split()[0] == told.split()[1]
 
 
 def test_back_and_forward(window: Window) -> None:
@@ -233,6 +269,35 @@ def test_downloads(window: Window) -> None:
     window.open("#/documents")
     name, text = saved(window, "#view button:has-text('CSV')")
     assert len(text.splitlines()) == 441
+
+
+def test_a_saved_picture_is_light_in_a_dark_window_too(browser: Any, report: Path) -> None:
+    texts = []
+    for mode in ("light", "dark"):
+        window = window_of(browser, report, viewport={"width": 1280, "height": 900}, color_scheme=mode)
+        window.open("#/over/collection")
+        texts.append(saved(window, "figure button:has-text('SVG')")[1])
+        window.fine()
+    assert texts[0] == texts[1]
+
+
+def test_what_a_screen_reader_reads(browser: Any, report: Path) -> None:
+    """The tree that Chromium gives to screen readers: numbers of pictures, topics of marked words."""
+    window = window_of(browser, report, viewport={"width": 1280, "height": 900})
+
+    def names(place: str, role: str) -> list[str]:
+        window.open(place)
+        session = window.page.context.new_cdp_session(window.page)
+        nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+        return [one["name"]["value"] for one in nodes if not one["ignored"] and one["role"]["value"] == role]
+
+    groups = [name for name in names("#/over/collection", "link") if re.search(r": columns \d.*%.*; \w+ ", name)]
+    assert len(groups) == 7  # one of eight topics is hidden
+    read = names("#/over/time", "button")
+    assert {"Table of Topics over time", "CSV of Topics over time", "SVG of Topics over time"} <= set(read)
+    assert any(name.startswith(", topic ") for name in names(VIEWS["document"], "StaticText"))
+    assert "Hide this topic" in names("#/topic/2", "button")
+    window.fine()
 
 
 def test_names_notes_and_hiding_are_saved(window: Window, report: Path) -> None:
@@ -373,18 +438,28 @@ def test_hostile_texts_do_nothing(browser: Any, tmp_path: Path) -> None:
         "a\u2028b",
         "\u202eevil\u202c",
         "\x1b[31m",
+        "a\"b'c",
+        "w" * 100_000,
     ]
-    corpus = Corpus.from_documents([[words[i % 6], words[(i + 1) % 6], "plain"] * 4 for i in range(40)])
+    number = len(words)
+    corpus = Corpus.from_documents([[words[i % number], words[(i + 1) % number], "plain"] * 4 for i in range(40)])
     corpus.ids = Strings.of(f"{words[i % 6]}/{i}?x#%y" for i in range(40))
+    corpus.columns["party"] = Strings.of(words[i % 7] for i in range(40))
+    corpus.columns["weight"] = np.where(np.arange(40) % 3, np.arange(40.0), np.nan)
+    corpus.columns["time"] = np.where(np.arange(40) % 4, 1990.0 + np.arange(40), np.nan)
     corpus.columns["title"] = Strings.of(words[i % 6] + "x" * (100_000 if i == 3 else 0) for i in range(40))
     lda = topicx.LDA(topics=2, iterations=5, threads=1, verbose=False).fit(corpus)
     lda.model.topic_names = Strings.of(words[:2])
-    lda.model.report(tmp_path / "hostile.html", state=lda.state, snippets="full", title="Hostile")
+    asked = {"state": lda.state, "snippets": "full", "by": ("time", "party"), "bins": "decade"}
+    lda.model.report(tmp_path / "hostile.html", title="Hostile", **asked)
+    assert (tmp_path / "hostile.html").stat().st_size < 1_000_000
     window = window_of(browser, tmp_path / "hostile.html")
     for place in (
         "#/",
         "#/topic/0",
         "#/documents",
+        "#/over/time",
+        "#/over/party",
         "#/families",
         "#/quality",
         "#/about",
@@ -394,6 +469,9 @@ def test_hostile_texts_do_nothing(browser: Any, tmp_path: Path) -> None:
         window.open(place)
         assert window.heading()
         assert window.page.title().endswith("Hostile")
+        assert window.page.locator("main img, main script").count() == 0
+        wide = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, place
     window.open("#/documents")
     window.page.click("#view table tbody a >> nth=3")
     window.page.wait_for_selector(".document-text")

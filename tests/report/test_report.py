@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import topicx
 from tests.conftest import run_topicx
-from tests.report.reading_pages import Page
+from tests.report.reading_pages import Page, fitted, page_of
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.estimate import theta_rows
@@ -25,42 +24,6 @@ from topicx.report.trend_sentences import Spans, change_sentence, leaders_senten
 from topicx.state import State
 
 HOSTILE = ["</script><b>", "<!--", "a\"b'c", "line\u2028sep", "\u202eevil\u202c", "\x1b[31mred", "=1+1", "שלום", "😀x"]
-
-
-EFFECTS = "topic\tterm\testimate\tstd_error\tstatistic\tp_value\tconf_low\tconf_high\n"
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report")
-    for line in (
-        "datasets texts -o texts.tsv -q",
-        "import texts.tsv -o texts.corpus --time-field year --remove-stopwords --snippet 5000 -q",
-        "train texts.corpus -k 6 --iterations 60 -o texts.model --state texts.state --doc-topics theta.tsv -q",
-    ):
-        done = run_topicx(*line.split(), cwd=folder)
-        assert done.returncode == 0, done.stderr
-    return folder
-
-
-@pytest.fixture(scope="module")
-def model(made: Path) -> Model:
-    return Model.load(made / "texts.model")
-
-
-@pytest.fixture(scope="module")
-def state(made: Path) -> State:
-    return State.load(made / "texts.state")
-
-
-def page_of(model: Model, **asked: Any) -> Page:
-    return Page(model.report(**asked).data)
-
-
-def fitted(texts: list[str], topics: int = 2, **columns: Any) -> tuple[Model, State]:
-    corpus = Corpus.from_texts(texts, **columns)
-    lda = topicx.LDA(topics=topics, iterations=10, threads=1, verbose=False).fit(corpus)
-    return lda.model, lda.state
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
@@ -128,12 +91,22 @@ def test_shares_over_time_are_those_of_topics_by(made: Path, model: Model, state
     )
     assert done.returncode == 0, done.stderr
     told = [json.loads(line) for line in (made / "by.jsonl").read_text().splitlines()]
-    page = page_of(model, state=state, by="time", bins="decade")
+    page = page_of(model, state=state, by="time", bins="decade", shares="plug-in")
     for name in ("mean", "low", "high"):
         scale = page.array("core", f"by0.{name}.scale")[0] / 65534
         mine = page.array("core", f"by0.{name}").astype(float) * scale
         assert np.allclose(mine, [row["share" if name == "mean" else name] for row in told], atol=scale)
     assert page.facts["by"][0]["names"] == ["1990s", "2000s", "2010s"]
+
+
+def test_shares_of_groups_are_drawn_under_their_prior(model: Model, state: State) -> None:
+    from topicx.views.topics_by_column import drawn_mixtures, groups_of
+
+    page = page_of(model, state=state, by="collection", seed=3)
+    found = drawn_mixtures(model, state, groups_of(state.table, "collection"), "collection", seed=3, quick=True)
+    for name, wanted in zip(("mean", "low", "high"), (found.mean, *found.intervals()), strict=True):
+        scale = page.array("core", f"by0.{name}.scale")[0] / 65534
+        assert np.allclose(page.array("core", f"by0.{name}") * scale, wanted.ravel(), atol=scale)
 
 
 def test_words_are_marked_with_the_topics_that_the_state_has(model: Model, state: State) -> None:
@@ -224,7 +197,8 @@ def test_a_page_is_no_larger_than_it_may_be_and_says_what_it_lost(model: Model, 
     for size in (len(whole.data) - 1000, 330_000):
         small = model.report(state=state, snippets="full", max_size=size)
         assert len(small.data) <= size
-        assert any("texts are" in value for _, value in Page(small.data).about)
+        told = Page(small.data).about[-1][1]
+        assert "texts are" in told and "to stay below" in told
 
 
 def test_a_sample_of_documents_has_all_typical_ones(model: Model, state: State) -> None:
@@ -240,10 +214,26 @@ def test_a_sample_of_documents_has_all_typical_ones(model: Model, state: State) 
 
 
 def test_what_a_page_loses_first() -> None:
-    said = [limits.said[-1] for limits in smaller_limits(True)[1:]]
-    assert said[0] == "texts are cut at 4000 characters" and said[3] == "whole texts are left out"
-    assert said[-1].startswith("1% of the documents")
-    assert len(smaller_limits(False)) == len(said) - 3
+    steps = smaller_limits(True)
+    said = [limits.left_out(round(2000 * limits.documents), 2000, "stories", True) for limits in steps]
+    assert said[0] == [] and said[1] == ["texts are cut at 4000 characters"]
+    assert said[4:7] == [
+        ["whole texts are left out"],
+        ["whole texts are left out", "passages are cut at 200 characters"],
+        ["whole texts are left out", "passages are cut at 200 characters", "titles are cut at 40 characters"],
+    ]
+    assert said[-1][-3:] == [
+        "shares of stories begin at 2%",
+        "topics have 8 passages at most",
+        "20 of 2\u202f000 stories are here, the typical ones and a sample of the others",
+    ]
+    assert len(smaller_limits(False)) == len(steps) - 4
+
+
+def test_a_size_that_no_page_has_is_refused(made: Path) -> None:
+    done = run_topicx("report", "texts.model", "--state", "texts.state", "--max-size", "50k", "-o", "w.html", cwd=made)
+    assert done.returncode == 2 and "--max-size: the smallest page of these inputs has" in done.stderr
+    assert not (made / "w.html").exists()
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
@@ -388,6 +378,17 @@ def test_sentences_claim_only_what_intervals_part() -> None:
     assert leaders_sentence(narrow, np.array([False, True])) == ([1, " is the largest topic throughout"], [1])
 
 
+def test_the_largest_topic_is_told_of_the_time_it_is_sure_of() -> None:
+    """A span in which no topic stands out is not claimed for one."""
+    shown = np.ones(2, bool)
+    doubtful = spans([0.3, 0.3, 0.1], [0.1, 0.299, 0.098])
+    assert leaders_sentence(doubtful, shown) == ([0, " is the largest topic where one stands out"], [0])
+    late = spans([0.2, 0.4, 0.4, 0.1, 0.1, 0.2], [0.2, 0.1, 0.1, 0.3, 0.3, 0.2])
+    assert leaders_sentence(late, shown) == (
+        [0, " is the largest topic from the 1910s to the 1920s", ", ", 1, " from the 1930s to the 1940s"], [0, 1],
+    )  # fmt: skip
+
+
 def test_figures_read_well() -> None:
     told = {0.274: "27%", 0.0741: "7.4%", 0.0001: "<0.1%", 0.0: "0%", 0.9999: "100%", 0.0996: "10%"}
     assert {value: as_percent(value) for value in told} == told
@@ -437,103 +438,6 @@ def test_a_report_in_a_notebook(tmp_path: Path, model: Model, state: State) -> N
         model.report(snippets="all")
 
 
-# -- what others made --------------------------------------------------------------------------------------------------
-
-
-def test_names_from_a_report_and_from_a_program(made: Path, model: Model) -> None:
-    changes = [{"topic": 1, "name": "Care", "note": "Seen twice"}, {"topic": 4, "hidden": True}]
-    (made / "n.json").write_text(json.dumps({"format": "topicx-names", "topics": 6, "changes": changes}))
-    done = run_topicx("topics", "texts.model", "--edits", "n.json", "-o", "n.model", cwd=made)
-    assert done.returncode == 0, done.stderr
-    named = Model.load(made / "n.model")
-    assert named.topic_names[1] == "Care" and not named.shown[4]
-    assert page_of(named).facts["notes"] == {"1": "Seen twice"}
-    done = run_topicx("topics", "n.model", "--name-by", "exit 3", "--dry-run", cwd=made)
-    asked = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [one["topic"] for one in asked] == [0, 2, 3, 5]
-    assert asked[0]["words"][:10] == [word for word, _ in model.top_words(10)[0]] and len(asked[0]["snippets"]) == 5
-    program = 'python3 -c \'import json; print("", "\\"About " + json.loads(input())["words"][0] + "\\"", sep="\\n")\''
-    done = run_topicx("topics", "n.model", "--name-by", program, "-o", "m.model", cwd=made)
-    assert done.returncode == 0, done.stderr
-    assert list(Model.load(made / "m.model").topic_names)[:3] == [
-        f"About {asked[0]['words'][0]}",
-        "Care",
-        f"About {asked[1]['words'][0]}",
-    ]
-    done = run_topicx("topics", "n.model", "--name-by", "echo Same", "-o", "s.model", cwd=made)
-    assert list(Model.load(made / "s.model").topic_names) == ["Same", "Care", "Same (2)", "Same (3)", "", "Same (5)"]
-    for command, said in (
-        ("echo no >&2; exit 3", "failed for topic 0 (exit status 3): no"),
-        ("true", "printed no name for topic 0"),
-    ):
-        done = run_topicx("topics", "n.model", "--name-by", command, "-o", "w.model", cwd=made)
-        assert done.returncode == 1 and said in done.stderr and not (made / "w.model").exists()
-    assert run_topicx("topics", "n.model", "--dry-run", cwd=made).returncode == 2
-
-
-def test_effects_and_a_search_stand_in_the_report(made: Path, model: Model) -> None:
-    row = {"topic": 2, "term": "year", "estimate": 0.1, "std_error": 0.02, "statistic": 5.0, "p_value": 0.001,
-           "p_adjusted": 0.004, "conf_low": 0.06, "conf_high": 0.14}  # fmt: skip
-    (made / "e.tsv").write_text("\t".join(row) + "\n" + "\t".join(map(str, row.values())) + "\n")
-    (made / "s.jsonl").write_text('{"topics": 8, "perplexity": [4.0, 6.0]}\n{"topics": 4, "perplexity": [9.0]}\n')
-    done = run_topicx("report", "texts.model", "--effects", "e.tsv", "--search", "s.jsonl", "-o", "e.html", cwd=made)
-    assert done.returncode == 0, done.stderr
-    facts = Page((made / "e.html").read_bytes()).facts
-    assert facts["effects"] == [row]
-    assert facts["search"] == [{"topics": 4, "perplexity": 9.0}, {"topics": 8, "perplexity": 5.0}]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("topic\tterm\n1\tx\n", "has no column estimate"),
-        (f"{EFFECTS}9\tx\t1\t1\t1\t1\t1\t1\n", "e.tsv:2: there is no topic 9"),
-        (f"{EFFECTS}1\tx\tq\t1\t1\t1\t1\t1\n", "e.tsv:2: a number of it"),
-        ("topic\tterm\n1\n", "e.tsv:2: its cells are not those of the header"),
-    ],
-)  # fmt: skip
-def test_a_wrong_table_of_effects_is_refused(tmp_path: Path, model: Model, text: str, said: str) -> None:
-    (tmp_path / "e.tsv").write_text(text)
-    with pytest.raises(InputError, match=re.escape(said)):
-        model.report(effects=tmp_path / "e.tsv")
-
-
-def test_the_state_of_another_program(made: Path, tmp_path: Path) -> None:
-    done = run_topicx("export", "texts.state", "--format", "mallet-state", "-o", str(tmp_path / "m.gz"), cwd=made)
-    assert done.returncode == 0, done.stderr
-    done = run_topicx("report", str(tmp_path / "m.gz"), "--snippets", "full", "-o", str(tmp_path / "m.html"), cwd=made)
-    assert done.returncode == 0, done.stderr
-    page = Page((tmp_path / "m.html").read_bytes())
-    assert page.head["documents"] == 440 and page.facts["topics"] == 6
-    text, found = page.marked(0)
-    assert text.split() == [word for word, _ in found]
-    done = run_topicx("report", "texts.state", "--state", "texts.state", "-o", "w.html", cwd=made)
-    assert done.returncode == 2 and "is a state, which has its documents" in done.stderr
-
-
-def test_anyone_s_topics_from_two_tables(tmp_path: Path) -> None:
-    (tmp_path / "w.csv").write_text('topic,word,weight\n-1,the,0.5\n0,"a,b",2\n0,cat,1\n1,dog,3\n')
-    (tmp_path / "t.csv").write_text("id,year,-1,0,1\nx,1999,0.2,0.8,0\ny,2003,0,0.1,0.9\nz,,1,0,0\n")
-    call = ["report", "--theta", "t.csv", "--words", "w.csv", "-o", "o.html", "--by", "year", "--bins", "decade"]
-    done = run_topicx(*call, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    page = Page((tmp_path / "o.html").read_bytes())
-    facts = page.facts
-    assert facts["names"] == ["-1", "0", "1"] and facts["top"] == [["the"], ["a,b", "cat"], ["dog"]]
-    assert np.allclose(facts["share"], [0.4, 0.3, 0.3]) and facts["sizes"]["tokens"] is None
-    assert facts["by"][0]["names"] == ["1990s", "2000s", "(none)"] and page.strings("docs", "ids") == ["x", "y", "z"]
-    for wrong, said in (
-        ("id,year,-1,0\nx,1999,0.2,0.8\n", "has no column for topic 1"),
-        ("id,-1,0,1\nx,0.2,0.8,q\n", "t.csv:2: a share is not a number"),
-        ("id,-1,0,1\nx,0.2,0.8,7\n", "t.csv:2: a share is not from 0 to 1"),
-    ):
-        (tmp_path / "t.csv").write_text(wrong)
-        done = run_topicx(*call[:7], cwd=tmp_path)
-        assert done.returncode == 2 and said in done.stderr
-    for arguments in (["--theta", "t.csv"], [], ["a.model", "--theta", "t.csv", "--words", "w.csv"]):
-        assert run_topicx("report", *arguments, "-o", "w.html", cwd=tmp_path).returncode == 2
-
-
 def test_right_to_left_and_wide_letters_are_marked_in_their_places() -> None:
     texts = ["שלום עולם 😀 𝔘nder naïve ﬁne", "שלום עולם naïve"] * 3
     model, state = fitted(texts, topics=2)
@@ -541,40 +445,3 @@ def test_right_to_left_and_wide_letters_are_marked_in_their_places() -> None:
     assert text == texts[0] or "😀" not in text
     assert [word for word, _ in found][:2] == ["שלום", "עולם"]
     assert all(word in text for word, _ in found)
-
-
-def test_the_data_of_dfr_browser(made: Path, state: State) -> None:
-    import csv
-    import gzip
-
-    done = run_topicx(
-        "export",
-        "texts.model",
-        "--state",
-        "texts.state",
-        "--format",
-        "dfr-browser2",
-        "--words",
-        "5",
-        "-o",
-        "data",
-        cwd=made,
-    )
-    assert done.returncode == 0, done.stderr
-    folder = made / "data"
-    keys = [line.split("\t") for line in (folder / "topic-keys.txt").read_text().splitlines()]
-    assert [row[0] for row in keys] == list("012345") and all(len(row[2].split()) == 5 for row in keys)
-    shares = [line.split("\t") for line in (folder / "doc-topic.txt").read_text().splitlines()]
-    assert [row[1] for row in shares] == list(state.ids) and all(
-        abs(sum(map(float, row[2:])) - 1) < 1e-6 for row in shares
-    )
-    rows = list(csv.DictReader((folder / "metadata.csv").open()))
-    assert [row["docName"] for row in rows] == list(state.ids)
-    assert [int(row["year"]) for row in rows] == state.columns["time"].tolist() and "collection" in rows[0]
-    places = list(csv.DictReader((folder / "topic_coords.csv").open()))
-    assert len({row["x"] for row in places}) == 6
-    with gzip.open(folder / "topic-state.gz", "rt") as lines:
-        assert sum(not line.startswith("#") for line in lines) == state.n_tokens
-    assert len((folder / "doc-lengths.txt").read_text().splitlines()) == 441
-    done = run_topicx("export", "texts.state", "--format", "dfr-browser2", "-o", "-", cwd=made)
-    assert done.returncode == 2 and "is several files" in done.stderr

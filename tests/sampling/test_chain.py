@@ -223,8 +223,9 @@ def test_auto_start_grows_large_corpora_of_long_documents(
     monkeypatch.setattr(starts, "SOFT_ROOM", 0)
     words = np.zeros(documents * length, np.uint32)
     offsets = np.arange(documents + 1, dtype=np.int64) * length
-    state = initial_state(Corpus(words, offsets, Strings.of(["word"])), Options(topics=topics))
-    assert choose_start(state, Options(topics=topics), sampler_registry.find_sampler("dense")) == start
+    options = Options(topics=topics, iterations=1000)
+    state = initial_state(Corpus(words, offsets, Strings.of(["word"])), options)
+    assert choose_start(state, options, sampler_registry.find_sampler("dense")) == start
 
 
 def test_a_run_that_has_settled_stays_as_it_is(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from topicx.models.definition import Priors, initial_state
 from topicx.run import Run, model_of_expected_counts
 from topicx.sampling import sampler_registry, starts
 from topicx.sampling.chain import Chain, plan_steps
+from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_SOFT_SWEEPS
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 from topicx.state import NONE, Seeds
@@ -146,9 +147,10 @@ def test_priors_at_their_limits_leave_probabilities(alpha: float, beta: float) -
 
 
 def test_long_documents_have_more_soft_sweeps() -> None:
-    assert starts.soft_sweeps(state_of(20, 500, 60)) == starts.SOFT_SWEEPS
-    assert starts.soft_sweeps(state_of(20, 501, 60)) == starts.LONG_SWEEPS
-    assert starts.soft_sweeps(state_of(20, 501, starts.SOFT_TOPICS + 1)) == starts.FEW_SWEEPS
+    given = Options(iterations=10)
+    assert starts.soft_sweeps(state_of(20, 500, 60), given) == starts.SOFT_SWEEPS
+    assert starts.soft_sweeps(state_of(20, 501, 60), given) == starts.LONG_SWEEPS
+    assert starts.soft_sweeps(state_of(20, 501, starts.SOFT_TOPICS + 1), given) == starts.FEW_SWEEPS
 
 
 def test_hot_sweeps_cool_to_the_beta_of_the_model(tmp_path: Path) -> None:
@@ -194,6 +196,16 @@ def test_a_hot_start_that_is_killed_ends_in_the_same_bits(sampler: str, at: int,
     again.run()
     assert np.array_equal(again.method.sync().z, whole.method.sync().z)
     assert np.array_equal(again.state.beta, whole.state.beta)
+
+
+def test_a_run_that_ends_by_itself_has_its_own_numbers() -> None:
+    auto = Options()
+    assert starts.soft_sweeps(state_of(20, 500, 60), auto) == AUTO_SOFT_SWEEPS
+    assert starts.soft_sweeps(state_of(20, 501, 60), auto) == starts.LONG_SWEEPS
+    assert starts.hot_sweeps(state_of(20, 500, 60), auto, "soft") == AUTO_HOT_SWEEPS
+    assert starts.hot_sweeps(state_of(20, 500, 60), auto, "hot") == AUTO_HOT_SWEEPS
+    assert starts.hot_sweeps(state_of(20, 500, starts.SOFT_TOPICS + 1), auto, "soft") == starts.MANY_HOT_SWEEPS
+    assert starts.hot_sweeps(state_of(20, 501, 60), auto, "soft") == 0
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ class Fitting(ChainListener):
         def hear(event: Event) -> None:
             nonlocal placed
             note = f"score {event.score:.4f}" if event.score is not None else ""
+            progress.replan(chain.work)
             progress.advance(event.work, note)
             placed = event.step.kind not in BEFORE
             shown = replace(event, look=run.glance)
@@ -61,7 +62,7 @@ class Fitting(ChainListener):
                 if callback(shown) is True:
                     stopper.asked = True
 
-        with self._progress(sum(step.share for step in chain.steps)) as progress:
+        with self._progress(chain.work) as progress:
             try:
                 # While a start grows or is soft, not every token has a topic: there is no model yet.
                 run.train([hear], stop=lambda: stopper.asked and placed)
@@ -72,7 +73,7 @@ class Fitting(ChainListener):
             chain.state.meta["stopped_after"] = done
             if stopper.interrupted:
                 warnings.warn(
-                    f"interrupted after {done} of {chain.options.iterations} iterations; the model is of what was done",
+                    f"interrupted after {done} of {chain.sweeps} iterations; the model is of what was done",
                     RuntimeWarning, stacklevel=4,
                 )  # fmt: skip
         return not stopped

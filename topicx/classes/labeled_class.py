@@ -86,7 +86,7 @@ class LabeledLDA(FitsLabels):
         reader = label_reader(self.model, score=score, top=top, threshold=threshold)
         corpus = self._read(documents)
         found = label_documents(self.model, corpus, reader, threads=self.threads, **sampling)
-        return [names for part in found for names in reader.labels(part.sets, part.scores)]
+        return [names for part in found for names in reader.names_of_sets(part.sets, part.scores)]
 
     def scores(self, documents: Any, *, score: str = "words", **sampling: Any) -> NDArray[np.float32]:
         """Documents × labels: more is likelier."""

@@ -53,8 +53,10 @@ class LDA:
         Number of topics, at most 65,535 (elsewhere `num_topics`, `n_components`, `k`).
     sampler : str, default "auto"
         How assignments are found. "auto" is the fastest exact sampler; see the pages "samplers" and "variational".
-    iterations : int, default 1000
-        Passes over all tokens.
+    iterations : int or "auto", default "auto"
+        Passes over all tokens. "auto": until the likelihood says that more would hardly change the topics, with the
+        priors that are not given learnt on the way, and five states averaged at the end (1000 where that is not known:
+        variational samplers, other models, `icm`, `paths`).
     start : str, default "auto"
         What comes before the first iteration: "soft" (topics drawn from what CVB0 finds), "hot" (annealing), "growing"
         (from a few documents to all), "progressive" or "random"; see the page "performance".
@@ -62,14 +64,17 @@ class LDA:
         Prior of *each* topic in a document; 0.1 if None.
     alpha_sum : float, optional
         Sum of α over all topics (MALLET's alpha), instead of `alpha`.
-    beta : float, default 0.01
-        Prior of each word in a topic (elsewhere `eta`).
-    optimize_interval : int, default 0
-        Iterations from one time that the priors are re-estimated to the next; 0: never.
-    optimize_burn_in : int, default 50
-        Iterations before the priors are re-estimated for the first time.
-    optimize : str, default "alpha+beta"
-        What is re-estimated: "alpha", "symmetric-alpha", "beta", separated by "+".
+    beta : float, optional
+        Prior of each word in a topic (elsewhere `eta`); 0.01 if None.
+    optimize_interval : int, optional
+        Iterations from one time that the priors are re-estimated to the next; 0: never. If None 0, and 5 where
+        `iterations` is "auto".
+    optimize_burn_in : int, optional
+        Iterations before the priors are re-estimated for the first time. If None 50, and 20 where `iterations` is
+        "auto".
+    optimize : str, optional
+        What is re-estimated: "alpha", "symmetric-alpha", "beta", separated by "+". If None "alpha+beta", where
+        `iterations` is "auto" without what is given.
     mh_steps : int, default 2
         Proposals for each token, of the samplers alias, light and warp.
     sparse_phi : bool, default False
@@ -84,10 +89,10 @@ class LDA:
         After training, up to so many iterations that set each token to its most probable topic.
     partitions : int, default 0
         Parts sampled in parallel; 0: by the size of the corpus. It changes the result; all values are equally valid.
-    samples : int, default 1
-        States at the chain's end over which the model is averaged.
-    lag : int, default 10
-        Iterations from one of these states to the next.
+    samples : int, optional
+        States at the chain's end over which the model is averaged. If None 1, and 5 where `iterations` is "auto".
+    lag : int, optional
+        Iterations from one of these states to the next. If None 10, and 5 where `iterations` is "auto".
     paths : int, default 1
         Coupled chains: assignments of the corpus that share their counts.
     trace_interval : int, default 10
@@ -150,15 +155,16 @@ class LDA:
     """What it keeps of them (`ChainSeries`)."""
 
     def __init__(
-        self, topics: int = 100, *, sampler: str = "auto", iterations: int = 1000, start: str = "auto",
+        self, topics: int = 100, *, sampler: str = "auto", iterations: int | str = "auto", start: str = "auto",
         alpha: float | Sequence[float] | NDArray[np.floating] | None = None, alpha_sum: float | None = None,
-        beta: float = 0.01, optimize_interval: int = 0, optimize_burn_in: int = 50, optimize: str = "alpha+beta",
-        mh_steps: int = 2, sparse_phi: bool = False, batch_documents: int = 256, document_passes: int = 2,
-        rate_scale: float = 1.0, rate_delay: float = 4.0, rate_power: float = 0.6, icm: int = 0,
-        partitions: int = 0, samples: int = 1, lag: int = 10, paths: int = 1, trace_interval: int = 10,
-        seed: int = 1, chain: int = 0, model: str = "lda", own: Mapping[str, Any] | None = None, threads: int = 0,
-        theta: str = "cgsp", phi: str = "auto", seed_words: Mapping[int, Iterable[str]] | None = None,
-        seed_weight: int | None = None, word_prior: Mapping[str, float] | None = None,
+        beta: float | None = None, optimize_interval: int | None = None, optimize_burn_in: int | None = None,
+        optimize: str | None = None, mh_steps: int = 2, sparse_phi: bool = False, batch_documents: int = 256,
+        document_passes: int = 2, rate_scale: float = 1.0, rate_delay: float = 4.0, rate_power: float = 0.6,
+        icm: int = 0, partitions: int = 0, samples: int | None = None, lag: int | None = None, paths: int = 1,
+        trace_interval: int = 10, seed: int = 1, chain: int = 0, model: str = "lda",
+        own: Mapping[str, Any] | None = None, threads: int = 0, theta: str = "cgsp", phi: str = "auto",
+        seed_words: Mapping[int, Iterable[str]] | None = None, seed_weight: int | None = None,
+        word_prior: Mapping[str, float] | None = None,
         verbose: bool | int | None = None, **unknown: Never,
     ) -> None:  # fmt: skip
         given = dict(locals())

@@ -30,7 +30,7 @@ _YEAR = 365.2425
 
 
 @dataclass(frozen=True)
-class Slices:
+class DocumentSlices:
     """Slices of documents, and which documents are in each, in pairs that ascend by document."""
 
     names: list[str]
@@ -55,7 +55,7 @@ class Slices:
         return found
 
 
-def column_slices(column: Column, option: str, unit: str | None = None, every: int | None = None) -> Slices:
+def column_slices(column: Column, option: str, unit: str | None = None, every: int | None = None) -> DocumentSlices:
     """Slices by what documents carry under one name: times by the calendar or by width, as are columns of many
     different numbers and any column with a `unit` or `every`; else a slice for each value. `option` is named in
     messages."""
@@ -85,10 +85,10 @@ def column_slices(column: Column, option: str, unit: str | None = None, every: i
 
 def _slices_with_documents(
     names: list[str], documents: NDArray[np.int64], slices: NDArray[np.int64], option: str
-) -> Slices:
+) -> DocumentSlices:
     if len(names) > MOST:
         raise InputError(f"{option}: it has {len(names):,} different values; there can be {MOST:,}")
-    return Slices(names, documents, slices)
+    return DocumentSlices(names, documents, slices)
 
 
 def times_of(column: Column, option: str) -> Times:
@@ -109,7 +109,7 @@ def times_of(column: Column, option: str) -> Times:
 
 def time_slices(
     times: Times, option: str = "--by", unit: str | None = None, every: int | None = None, filled: bool = False
-) -> Slices:
+) -> DocumentSlices:
     """Slices of the calendar, or of equal width where times are numbers (whose unit is a year). `every` makes them of
     so many units. Without either they are as narrow as gives forty at most. All from the first to the last are there,
     also those without a document; with `filled`, those that have documents alone."""
@@ -127,7 +127,7 @@ def _check_some_known(times: Times, option: str) -> NDArray[np.int64]:
 
 def _of_dates(
     times: NDArray[np.float64], known: NDArray[np.int64], option: str, unit: str | None, every: int | None, filled: bool
-) -> Slices:  # fmt: skip
+) -> DocumentSlices:  # fmt: skip
     days = np.floor(times)
     if np.abs(days).max() > 3e6:
         raise InputError(f"{option}: there are dates that no calendar has")
@@ -146,11 +146,11 @@ def _of_dates(
     if base == "M":
         names = [_name_months(begin, width) for begin in begins.tolist()]
         first_days = (begins - 12 * 1970).astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
-        return Slices(names, known, slices, first_days, np.asarray((begins + width / 2) / 12, np.float64))
+        return DocumentSlices(names, known, slices, first_days, np.asarray((begins + width / 2) / 12, np.float64))
     begins = begins - (_MONDAY if UNITS[unit or "year"][1] == 7 else 0)
     names = [_name_days(begin, width) for begin in begins.tolist()]
     middles = np.asarray(1970 + (begins + width / 2) / _YEAR, np.float64)
-    return Slices(names, known, slices, begins.astype(np.float64), middles)
+    return DocumentSlices(names, known, slices, begins.astype(np.float64), middles)
 
 
 def _name_months(begin: int, width: int) -> str:
@@ -173,7 +173,7 @@ def _name_days(begin: int, width: int) -> str:
 
 def _of_numbers(
     times: NDArray[np.float64], known: NDArray[np.int64], option: str, unit: str | None, every: int | None, filled: bool
-) -> Slices:  # fmt: skip
+) -> DocumentSlices:  # fmt: skip
     whole = bool(np.all(times == np.floor(times)))
     if unit is not None:
         months = UNITS[unit][1] if UNITS[unit][0] == "M" else 0
@@ -190,7 +190,7 @@ def _of_numbers(
     begins = numbers * width
     names = [_name_range(begin, width, whole) for begin in begins.tolist()]
     middles = begins + (width - 1 if whole else width) / 2
-    return Slices(names, known, slices, begins.astype(np.float64), middles.astype(np.float64))
+    return DocumentSlices(names, known, slices, begins.astype(np.float64), middles.astype(np.float64))
 
 
 def _narrowest_width(span: float, whole: bool) -> float:
@@ -219,7 +219,7 @@ def _number_slices(places: NDArray[np.int64], option: str, filled: bool) -> tupl
     return np.arange(first, last + 1), places - first
 
 
-def width_slices(times: Times, width: float, option: str) -> Slices:
+def width_slices(times: Times, width: float, option: str) -> DocumentSlices:
     """Slices of this width (in days, of dates) that have documents; the first begins with the first time, rounded
     down."""
     known = _check_some_known(times, option)
@@ -228,10 +228,10 @@ def width_slices(times: Times, width: float, option: str) -> Slices:
     numbers, slices = np.unique(np.floor((values - first) / width), return_inverse=True)
     begins = first + numbers * width
     names = [str(np.datetime64(int(begin), "D")) if times.dates else f"{begin:.10g}" for begin in begins]
-    return Slices(names, known, slices.reshape(-1), begins, begins + width / 2)
+    return DocumentSlices(names, known, slices.reshape(-1), begins, begins + width / 2)
 
 
-def even_slices(times: Times, number: int, option: str) -> Slices:
+def even_slices(times: Times, number: int, option: str) -> DocumentSlices:
     """So many slices of time with about as many documents each; documents of one time are together."""
     known = _check_some_known(times, option)
     different, places, counts = np.unique(times.values[known], return_inverse=True, return_counts=True)
@@ -248,7 +248,7 @@ def even_slices(times: Times, number: int, option: str) -> Slices:
     names = [_name_quantile(first, last, times.dates) for first, last in bounds]
     middles = (different[firsts] + different[ends]) / 2
     middles = 1970 + middles / _YEAR if times.dates else middles
-    return Slices(names, known, of_time[places.reshape(-1)], different[firsts], middles)
+    return DocumentSlices(names, known, of_time[places.reshape(-1)], different[firsts], middles)
 
 
 def _name_quantile(first: float, last: float, dates: bool) -> str:

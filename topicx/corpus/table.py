@@ -307,6 +307,9 @@ class Table(Mapping[str, Column]):
         first = [name for name in FIRST if name in given]
         return {name: given[name] for name in (*first, *sorted(set(given) - set(first)))}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_given": self._columns}
+
     def __getitem__(self, name: str) -> Column:
         return self._columns[name]
 
@@ -343,6 +346,18 @@ class Table(Mapping[str, Column]):
         """What each column holds when it is told."""
         return {name: column.holds for name, column in self.items()}
 
+    def joined(self, other: Table, here: int, there: int) -> Table:
+        """What these `here` documents and then the `there` documents of the other table carry."""
+        names = dict.fromkeys((*self, *other))
+        values = {
+            name: [
+                *(self.told(name) if name in self else [None] * here),
+                *(other.told(name) if name in other else [None] * there),
+            ]
+            for name in names
+        }
+        return Table({name: _column_of_values(name, column) for name, column in values.items()})
+
     # -- the edge of files ---------------------------------------------------------------------------------------
 
     def packed(self) -> dict[str, Packed]:
@@ -353,6 +368,12 @@ class Table(Mapping[str, Column]):
     def unpacked(cls, columns: Mapping[str, Packed]) -> Table:
         """The columns of a state's file, each of its type; they are made when they are asked for."""
         return cls(lambda: {name: unpack_column(name, column) for name, column in columns.items()})
+
+    @classmethod
+    def of_objects(cls, objects: Strings) -> Table:
+        """The columns of JSON objects that `objects` has written; they are made when they are asked for, and InputError
+        comes then where something else has written them."""
+        return cls(lambda: _columns_of_objects(objects))
 
     def objects(self, rows: NDArray[np.int64]) -> Iterator[str]:
         """What these documents carry, a JSON object each, without what they do not carry; a row below 0: no
@@ -376,6 +397,36 @@ def unpack_column(name: str, column: Packed) -> Column:
     if name == "collection":
         return Names.of(column)
     return Times.unpacked(column) if name == "time" else Texts(column)
+
+
+def _columns_of_objects(objects: Strings) -> dict[str, Column]:
+    rows: list[dict[str, Any]] = []
+    for text in objects:
+        try:
+            row = json.loads(text or "{}")
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise InputError("the model's typical documents carry what topicx does not write: the file is damaged")
+        rows.append(row)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: _column_of_values(name, [row.get(name) for row in rows]) for name in names}
+
+
+def _column_of_values(name: str, values: list[Any]) -> Column:
+    """A column from values as `Column.told` has them."""
+    some = [value for value in values if value not in (None, [])]
+    if some and all(isinstance(value, list) and all(isinstance(one, str) for one in value) for value in some):
+        return Labels.of([value or () for value in values])
+    if some and all(isinstance(value, int | float) and not isinstance(value, bool) for value in some):
+        numbers = np.array([np.nan if value is None else float(value) for value in values])
+        return unpack_column(name, numbers)
+    if not all(isinstance(value, str) for value in some):
+        raise InputError(f"the column {name!r} of the model's typical documents has values of several kinds")
+    if name == "collection":
+        return Names.of(values)
+    texts = Strings.of(value or "" for value in values)
+    return Times.unpacked(texts) if name == "time" else Texts(texts)
 
 
 def choose_columns(asked: str, kinds: Kinds, leave: Collection[str] = ()) -> Kinds:

@@ -6,7 +6,7 @@ import re
 
 from topicx.errors import InputError
 
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+BYTE_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def free_memory() -> int:
@@ -40,7 +40,7 @@ def parse_size(text: str) -> int:
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?\s*", text.lower())
     if not found or float(found[1]) == 0:
         raise InputError(f"memory: {text!r} is not a size such as 800M or 12G")
-    return int(float(found[1]) * UNITS[found[2]])
+    return int(float(found[1]) * BYTE_UNITS[found[2]])
 
 
 def told_size(size: int) -> str:

@@ -38,7 +38,9 @@ def join_models_side_by_side(before: Model | None, model: Model) -> Model:
         example_weights=np.vstack([before.example_weights, model.example_weights]),
         example_ids=_join_strings(before.example_ids, model.example_ids),
         example_snippets=_join_strings(before.example_snippets, model.example_snippets),
-        example_columns=_join_strings(before.example_columns, model.example_columns),
+        example_columns=before.example_columns.joined(
+            model.example_columns, before.example_documents.size, model.example_documents.size
+        ),
     )  # fmt: skip
 
 

@@ -135,7 +135,8 @@ def _merge_examples(model: Model, target: NDArray[np.uint16]) -> None:
         rows[k, :size], weights[k, :size] = documents[order], np.minimum(total[order], 1)
         source[k, :size] = flat[first[order]]
     model.example_documents, model.example_weights = rows, weights
-    for name in ("example_ids", "example_snippets", "example_columns"):
+    model.example_columns = model.example_columns.take(np.maximum(source.ravel(), 0))
+    for name in ("example_ids", "example_snippets"):
         texts = getattr(model, name)
         if len(texts):
             setattr(model, name, Strings.of(texts[int(at)] if at >= 0 else "" for at in source.ravel()))
@@ -211,7 +212,7 @@ def merged_state(state: State, target: NDArray[np.uint16]) -> State:
     )  # fmt: skip
 
 
-def pruned_state(state: State, **limits: Any) -> State:
+def prune_words_of_state(state: State, **limits: Any) -> State:
     """The state without the words that `Corpus.prune` leaves out by these limits; the other tokens keep their topics,
     and documents without a word stay."""
     if state.paths > 1:

@@ -23,7 +23,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.slices import UNITS, Slices, time_slices, times_of, width_slices
+from topicx.corpus.slices import UNITS, DocumentSlices, time_slices, times_of, width_slices
 from topicx.corpus.table import Times
 from topicx.errors import InputError
 from topicx.model import Model
@@ -178,7 +178,7 @@ def _times_of_documents(fit: Corpus | State, other: Corpus | None) -> Times:
     return times_of(column, "time")
 
 
-def spans_of_times(times: Times, span: str | float | None) -> Slices:
+def spans_of_times(times: Times, span: str | float | None) -> DocumentSlices:
     """The spans that have documents."""
     span = ("year" if times.dates else 1.0) if span is None else span
     if isinstance(span, str):

@@ -240,7 +240,7 @@ MODEL = Schema(
         Array("example_weights", "float64", "topics examples", low=0, high=1.000001, empty=0, partner=_EXAMPLES),
         TextArrays("example_ids", "topics*examples", empty=True, partner=_EXAMPLES),
         TextArrays("example_snippets", "topics*examples", empty=True),
-        TextArrays("example_columns", "topics*examples", empty=True, since=3),
+        TextArrays("example_columns", "topics*examples", empty=True, attribute="example_objects", since=3),
         TextArrays("group_names", "groups", empty=True, since=2),
         TextArrays("topic_names", "topics", empty=True, since=2),
         Array("hidden", "uint8", "topics", low=0, high=1, empty=0, since=3, required=False),

@@ -4,26 +4,23 @@ become. So every long use of one looks, before and after, whether the file is as
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import TopicxError
+from topicx.files.mapping_hook import MappingHook
 
 
 class MappedFile:
     """An open file of which arrays are mapped: its name, and what it was like then."""
 
-    hear: Callable[[str], object] = staticmethod(lambda name: None)
-    """Told of every file that is mapped: the command line has a line for the error that a file cut short ends in."""
-
     def __init__(self, name: str, handle: IO[bytes]) -> None:
         self.name = name
         self._mapped, self._handle = handle, os.fdopen(os.dup(handle.fileno()), "rb")
         self._was = self._like()
-        MappedFile.hear(name)
+        MappingHook.hear(name)
 
     def _like(self) -> tuple[int, int]:
         found = os.fstat(self._handle.fileno())

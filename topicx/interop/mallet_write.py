@@ -47,7 +47,7 @@ def _one_path(state: State, format: str) -> None:
         raise InputError(f"{format}: the state has {state.paths} paths, and the file has one: choose it (--path)")
 
 
-def one_line(name: str) -> str:
+def name_in_one_line(name: str) -> str:
     """A name that cannot break a table or a terminal: blanks of all kinds between two fields are one blank."""
     return printable(
         " ".join(name.split()) if any(c in name for c in "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029") else name
@@ -76,7 +76,7 @@ def write_state(
     """
     check_writable(state, format)
     typed = [f"{at} {one_word(word, at, format)}" for at, word in enumerate(state.vocabulary)]
-    names = [one_line(name).strip() or "NA" for name in sources] if sources is not None else None
+    names = [name_in_one_line(name).strip() or "NA" for name in sources] if sources is not None else None
     with _open_output_stream(out, packed) as stream:
         head = HEADER.decode() + "\n#alpha : " + "".join(f"{numbers.java_double(a)} " for a in state.alpha[0].tolist())
         stream.write(f"{head}\n#beta : {numbers.java_double(float(state.beta[0]))}\n".encode())
@@ -181,7 +181,7 @@ def _document_lines(
 
 
 def _one_line_name(name: str) -> str:
-    return one_line(name).encode("utf-8", "replace").decode()
+    return name_in_one_line(name).encode("utf-8", "replace").decode()
 
 
 def topic_docs(state: State, out: str, number: int = 100) -> None:

@@ -62,27 +62,33 @@ def mallet_topic_phrase_report(state: State, out: str, words: int = 20) -> None:
 
 
 def write_pyldavis(state: State, model: Model, out: str, *, theta: str = "cgsp", threads: int = 0) -> None:
-    """The five arguments of pyLDAvis.prepare as one JSON object: `pyLDAvis.prepare(**json.load(open(FILE)))`.
+    """The arguments of pyLDAvis.prepare as one JSON object: `pyLDAvis.prepare(**json.load(open(FILE)))`.
 
-    Documents without tokens are left out: they have no topics to show.
+    Topics keep their order, and are numbered from 0 as everywhere (pyLDAvis by itself sorts them, from 1). Documents
+    without tokens are left out, since they have no topics to show, and so are hidden topics.
     """
     from topicx.estimate.estimators import theta_rows
 
-    filled = state.lengths > 0
+    filled, shown = state.lengths > 0, model.shown
+    if shown.sum() < 2:
+        raise InputError("--format pyldavis: needs two topics that are not hidden")
     with atomic_output(out, binary=False) as stream:
         stream.write('{"topic_term_dists": [\n')
-        for k in range(model.n_topics):
-            stream.write(("" if k == 0 else ",\n") + _json_numbers(model.topic_word[k]))
+        for at, k in enumerate(np.flatnonzero(shown)):
+            stream.write(("" if at == 0 else ",\n") + _json_numbers(model.topic_word[k]))
         stream.write('],\n"doc_topic_dists": [\n')
         first = True
         for begin, rows in theta_rows(state, theta, threads=threads):
-            for row in rows[filled[begin : begin + len(rows)]]:
+            for row in rows[filled[begin : begin + len(rows)]][:, shown]:
+                if not shown.all():
+                    row = row / row.sum() if row.sum() > 0 else np.full(len(row), 1 / len(row))
                 stream.write(("" if first else ",\n") + _json_numbers(row))
                 first = False
         stream.write('],\n"doc_lengths": ' + json.dumps(state.lengths[filled].tolist()))
         stream.write(',\n"vocab": ' + json.dumps(list(state.vocabulary), ensure_ascii=False))
         frequency = np.bincount(state.words, minlength=state.n_words)
-        stream.write(',\n"term_frequency": ' + json.dumps(frequency.tolist()) + "}\n")
+        stream.write(',\n"term_frequency": ' + json.dumps(frequency.tolist()))
+        stream.write(',\n"sort_topics": false, "start_index": 0}\n')
 
 
 def _json_numbers(values: NDArray[np.float64]) -> str:

@@ -76,7 +76,7 @@ def detect_state_format(name: str) -> tuple[str, str, InputSource | None]:
     """The format, the file to read, and for MALLET the source that is already open (standard input reads once)."""
     path = Path(name)
     if name != "-" and path.is_dir():
-        return _in_folder(path)
+        return _find_state_in_folder(path)
     if name != "-" and not path.exists():
         found = _by_prefix(name)
         if found:
@@ -120,7 +120,7 @@ def _by_prefix(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _in_folder(path: Path) -> tuple[str, str, None]:
+def _find_state_in_folder(path: Path) -> tuple[str, str, None]:
     names = sorted(p.name for p in path.iterdir() if p.is_file())
     found: list[tuple[str, str]] = []
     if any(lightlda.is_block(name) for name in names):

@@ -75,7 +75,7 @@ class Compound(Definition):
         return frozenset({GROUPS, BOUND if self.own.pi == "vem" else SAMPLES})
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
-        groups, names = spans_of(corpus, self.own.spans) if self.own.spans else collections_of(corpus)
+        groups, names = spans_of(corpus, self.own.spans) if self.own.spans else collections_with_rest(corpus)
         pi = np.full((len(names), options.topics), 1 / options.topics)
         side = self._side(pi, self.own.gamma) | {"times": mean_times(corpus, groups, len(names))}
         return initial_state(
@@ -157,7 +157,7 @@ class Compound(Definition):
         model.alpha = np.maximum(float(side["scale"][0]) * model.side["pi"], LEAST)
 
 
-def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
+def collections_with_rest(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
     """The collection of each document, and all names; documents without one are together in one more."""
     names = list(corpus.collection_names)
     if not len(corpus.collection) or not np.any(corpus.collection >= 0):

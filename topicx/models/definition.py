@@ -70,6 +70,9 @@ class Definition:
     """General options that mean nothing to this model, each with the reason."""
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Values of general options that this model begins with instead of their own; what is given goes before."""
+    ends_itself: ClassVar[bool] = False
+    """Whether a run of it may end by itself (`--iterations auto`): only where it was measured what that is worth. Else
+    auto means the number of `defaults`, or 1000."""
     elsewhere: ClassVar[str] = ""
     """Why `topicx search` is no way to its number of topics, and what is; empty: it is."""
     numbered_alike: ClassVar[bool] = False

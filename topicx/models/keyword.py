@@ -25,7 +25,7 @@ from topicx.files.schema import Array
 from topicx.model import Model
 from topicx.models.definition import Priors, initial_state
 from topicx.models.dmr import DirichletMultinomialRegression, DmrOptions
-from topicx.models.keyword_lists import keywords_of, match_keywords, told_keywords
+from topicx.models.keyword_lists import describe_keyword_lists, keywords_of, match_keywords
 from topicx.predict.reader import Admixture, Reader
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
@@ -135,7 +135,7 @@ class Keyword(DirichletMultinomialRegression):
         if "keyword_words" not in side:
             return []
         frequencies = np.bincount(state.words, minlength=state.n_words).astype(np.int64)
-        lines = told_keywords(
+        lines = describe_keyword_lists(
             known.get("names", []), side["keyword_words"], side["keyword_topics"], state.vocabulary, frequencies
         )
         missing = known.get("missing", [])

@@ -115,7 +115,7 @@ def _matching(pattern: str, lower: Mapping[str, list[int]]) -> list[int]:
     return [number for word, numbers in lower.items() if fits(word) for number in numbers]
 
 
-def told_keywords(
+def describe_keyword_lists(
     names: Sequence[str], words: NDArray[np.uint32], topics: NDArray[np.uint16], vocabulary: Sequence[str],
     frequencies: NDArray[np.int64],
 ) -> list[str]:  # fmt: skip

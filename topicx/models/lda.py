@@ -12,3 +12,4 @@ class LatentDirichletAllocation(Definition):
 
     name: ClassVar[str] = "lda"
     summary: ClassVar[str] = "latent Dirichlet allocation (Blei, Ng & Jordan 2003)"
+    ends_itself: ClassVar[bool] = True

@@ -30,7 +30,7 @@ from topicx.predict.sampling_plan import UsualSampling
 from topicx.sampling import sampler_registry
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
-from topicx.sampling.updates.classifier_draws import Classifier, Tasks, mean_loss, padded_columns
+from topicx.sampling.updates.classifier_draws import Classifier, Tasks, loss_of_constants, padded_columns
 from topicx.sampling.updates.prior_fixed_points import LearnPriors
 from topicx.state import State
 from topicx.strings import Strings
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 CLASS_WEIGHT = 102.4
 """λ of classes and labels, where nobody says another: that of the paper's runs."""
 LEARNT_NOTHING = 0.95
-"""A loss of so much of that of scores of 0, from which on nothing has been learnt."""
+"""A loss of so much of that of scores that are the same for all documents, from which on nothing has been learnt."""
 
 
 @dataclass(frozen=True)
@@ -268,15 +268,13 @@ class MedldaDefinition(Definition):
         require_consistent(
             side["eta"].shape[1] == side["pull"].shape[1] == width, "weights for another number of targets"
         )
-        keep = range(options.iterations, 0, -own.weight_lag)[: own.weight_samples]
+        keep = range(int(options.iterations), 0, -own.weight_lag)[: own.weight_samples]
         return [LearnPriors.of(options), Classifier(self.tasks(state, options), frozenset(keep))]
 
     def notes_at_end(self, state: State, options: Options, figures: Mapping[str, float]) -> list[str]:
         """A word for a run whose classifiers are no better than none."""
         tasks = self.tasks(state, options)
-        known = tasks.supervised > 0
-        nothing = mean_loss(tasks, np.zeros((int(known.sum()), tasks.number)), tasks.targets[known])
-        nothing /= max(int(known.sum()) * tasks.number, 1)
+        nothing = loss_of_constants(tasks, task_of(state.side))
         if not figures.get("loss", 0.0) > LEARNT_NOTHING * nothing:
             return []
         return [
@@ -365,7 +363,7 @@ class MedldaReader(SideBySide):
         super().__init__(model, number, replace(USUAL, chains=1) if number > 1 else USUAL)
         self.model = model
 
-    def columns(self) -> dict[str, type]:
+    def predicted_columns(self) -> dict[str, type]:
         """Columns of a prediction: class and score; labels and scores; or value."""
         task = str(self.model.meta["task"])
         if task == "regression":
@@ -387,7 +385,7 @@ def predict_rows(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[
         labels = [[names[label] for label in ranked] for ranked in chosen]
         return [labels, [[f"{scores[d, label]:.6f}" for label in ranked] for d, ranked in enumerate(chosen)]]
     best = (scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1)
-    return [[names[i] for i in best.tolist()], scores.max(axis=1).round(6).tolist()]
+    return [[names[i] for i in best.tolist()], scores.max(axis=1).tolist()]
 
 
 def part_of(state: State, chain: int) -> int:

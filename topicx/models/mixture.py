@@ -223,7 +223,7 @@ class MixtureReader(Admixture):
         found: NDArray[np.float64] = most + log(exp(weights - most[:, None]).sum(axis=1))
         return found + sum_log_divisors(logs, numbers, offsets)
 
-    def columns(self) -> dict[str, type]:
+    def predicted_columns(self) -> dict[str, type]:
         return {"topic": int, "probability": float}
 
     def predict(self, read: Read) -> Sequence[Sequence[Any]]:

@@ -73,7 +73,7 @@ def theta_of(model: Model, documents: Any, *, text: str = "text", **sampling: An
     """Infer the topics of documents in any of the forms that `topicx.corpus.any_documents.as_corpus` takes."""
     source = source_of(documents, model.vocabulary, text)
     inference = Inference(model, **sampling)
-    names, carried = list(inference.reader.columns()), [name for name in source.kinds() if name != SNIPPET]
+    names, carried = list(inference.reader.predicted_columns()), [name for name in source.kinds() if name != SNIPPET]
     number = source.n_documents or 0
     found = DocumentTopics(
         [], np.zeros((number, model.n_topics), np.float32), np.zeros(number, np.int64),

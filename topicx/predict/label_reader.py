@@ -119,11 +119,11 @@ class LabelReader(Admixture):
             found.append(best[np.argsort(-row[best], kind="stable")])
         return found
 
-    def labels(self, sets: NDArray[np.bool_], scores: NDArray[np.float32]) -> list[list[str]]:
+    def names_of_sets(self, sets: NDArray[np.bool_], scores: NDArray[np.float32]) -> list[list[str]]:
         """The names of each document's labels, best first."""
         return [[self.names[int(k)] for k in best] for best in self.ranked_labels(sets, scores)]
 
-    def columns(self) -> dict[str, type]:
+    def predicted_columns(self) -> dict[str, type]:
         """Columns of a prediction: labels and scores, where the model says how many labels a document has (or the
         reader was told)."""
         if self.number is None and not self.top and self.threshold is None:
@@ -132,7 +132,7 @@ class LabelReader(Admixture):
 
     def predict(self, read: Read) -> Sequence[Sequence[Any]]:
         """Each document's labels, best first, and their scores."""
-        if not self.columns():
+        if not self.predicted_columns():
             return ()
         found = self.labelled(read)
         ranked = self.ranked_labels(found.sets, found.scores)

@@ -145,7 +145,7 @@ class Predictor:
         offsets = np.array([0, lengths[0]], np.int64)
         self.reader.room(1)
         read = self.run(Documents(_ALONE, words, offsets, unknown))
-        values = zip(self.reader.columns(), self.reader.predict(read), strict=True)
+        values = zip(self.reader.predicted_columns(), self.reader.predict(read), strict=True)
         predicted = {name: list(column) for name, column in values}
         return DocumentTopics(["0"], shown_shares(self.model, read.theta), unknown, predicted, {}, self.model.called)
 

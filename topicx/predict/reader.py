@@ -88,7 +88,7 @@ class Reader(Protocol):
         """The documents' topics. Random numbers come from `streams` alone."""
         ...
 
-    def columns(self) -> dict[str, type]:
+    def predicted_columns(self) -> dict[str, type]:
         """What is predicted of documents beside θ: names → str, int, float or list (of strings)."""
         ...
 
@@ -225,7 +225,7 @@ class Admixture:
 
     # -- what follows --------------------------------------------------------------------------------------------
 
-    def columns(self) -> dict[str, type]:
+    def predicted_columns(self) -> dict[str, type]:
         return {}
 
     def predict(self, read: Read) -> Sequence[Sequence[Any]]:

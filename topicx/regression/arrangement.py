@@ -63,7 +63,7 @@ class Arranged:
 
     def basis(self) -> Basis:
         """Orthogonal columns for the design's."""
-        return Basis.of(self.rows, by_number(self.cells.rows, self.cells.totals(), len(self.rows)))
+        return Basis.of(self.rows, by_number(self.cells.rows, self.cells.weight_sums(), len(self.rows)))
 
 
 def arrange_documents(

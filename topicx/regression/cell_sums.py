@@ -62,7 +62,7 @@ class Cells:
     def documents(self) -> int:
         return len(self.of_document)
 
-    def totals(self, power: int = 1) -> Floats:
+    def weight_sums(self, power: int = 1) -> Floats:
         """Σ w or Σ w² of each cell."""
         return by_number(self.of_document, self.weights**power, len(self))
 

@@ -99,7 +99,7 @@ class Regressions:
         """`draw` gives the sums of a draw, as often as it is called."""
         parts = list(draw())
         again: Callable[[], Iterable[Sums]] = draw if len(parts) > 1 else lambda: parts
-        z, total = self.basis.rows[self.cells.rows], self.cells.totals()
+        z, total = self.basis.rows[self.cells.rows], self.cells.weight_sums()
         score = sum(summed(z[part.begin : part.begin + len(part.mean)], part.mean) for part in parts)
         if len(parts) > 1:
             parts.clear()
@@ -152,7 +152,7 @@ class Regressions:
         self, draw: Callable[[], Iterable[Sums]], coefficients: Floats, z: Floats, total: Floats
     ) -> tuple[Floats, Floats]:
         """The variance of the score with other documents, and with other θ."""
-        twice = self.cells.totals(2)
+        twice = self.cells.weight_sums(2)
         meat: Floats = np.zeros((1, 1, 1))
         within: Floats = np.zeros((1, 1, 1))
         pending: Floats = np.zeros((0, coefficients.shape[0], z.shape[1]))

@@ -56,6 +56,8 @@ class TopicChain:
     seed: int
     learns: bool = True
     """Whether the prior is drawn; else it is the model's own, which knows nothing of the documents."""
+    every: int = 1
+    """Sweeps between draws of the prior, which is as right and slower: for priors that cost more than sweeps."""
     accepted: list[float] = field(default_factory=list)
     """The share of proposals of λ that were accepted, draw after draw."""
 
@@ -76,7 +78,7 @@ class TopicChain:
     def step(self) -> None:
         """A sweep over all words, and a draw of λ."""
         self._sweep()
-        if self.learns:
+        if self.learns and (self.steps + 1) % self.every == 0:
             self._draw_prior()
         self.steps += 1
 

@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
-from topicx.corpus.table import SNIPPET, Column, Numbers, Table, Texts, Times
+from topicx.corpus.table import SNIPPET, Table, Texts
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate import theta_rows
 from topicx.estimate.topic_edits import follow_model_edits
 from topicx.model import Model
+from topicx.report.report_groups import GroupedShares, plan_groups
 from topicx.state import State
 from topicx.strings import Strings
 from topicx.tables.theta_reader import read_theta
-from topicx.views.group_mixtures import Mixtures
-from topicx.views.topics_by_column import Groups, MixtureSums, groups_of, inferred_rows
+from topicx.views.topics_by_column import inferred_rows
 
 GivenShares = tuple[Strings, Table, NDArray[np.float32]]
 """Documents' names, what they carry, and their shares, from another program's table."""
@@ -34,19 +34,6 @@ LEVELS = (0.1, 0.5)
 """Shares from which on documents are counted."""
 TYPICAL = 20
 """Typical documents a topic."""
-FEW_GROUPS = 30
-"""Values up to which a column of documents is shown though nobody asked for it."""
-MOST_GROUPS = 500
-"""Groups or spans that a report shows at most."""
-
-
-@dataclass
-class GroupedShares:
-    """Topics by one column of the documents."""
-
-    column: str
-    groups: Groups
-    found: Mixtures
 
 
 @dataclass
@@ -72,6 +59,8 @@ class CollectedDocuments:
     by: list[GroupedShares] = field(default_factory=list)
     state: State | None = None
     """The state, where every word's topic is known."""
+    bag: Corpus | State | None = None
+    """The documents' words, where they are known."""
     whole: bool = True
     """Whether all shares of the documents were known, not the largest alone."""
     counted: bool = True
@@ -120,7 +109,7 @@ class _Shares:
         self.total += rows.sum(axis=0, dtype=np.float64)
         self.counted += int((lengths > 0).sum())
 
-    def into(self, documents: CollectedDocuments) -> None:
+    def give_to(self, documents: CollectedDocuments) -> None:
         documents.indptr = np.cumsum(np.concatenate(self.lengths))
         documents.topics = np.concatenate([np.zeros(0, np.uint16), *self.topics])
         documents.shares = np.concatenate([np.zeros(0, np.float32), *self.shares])
@@ -130,10 +119,10 @@ class _Shares:
 def collected_documents(
     model: Model, *, state: str | os.PathLike[str] | State | None = None,
     corpus: str | os.PathLike[str] | Corpus | None = None, doc_topics: str | os.PathLike[str] | None = None,
-    shares: GivenShares | None = None, by: Sequence[str] = (), unit: str | None = None, seed: int = 1,
-    threads: int | Engine = 0,
+    shares: GivenShares | None = None, by: Sequence[str] = (), unit: str | None = None, way: str | None = None,
+    seed: int = 1, threads: int | Engine = 0,
 ) -> CollectedDocuments | None:  # fmt: skip
-    """The documents of the one source that is given; None: of none."""
+    """The documents of the one source that is given; None: of none. way: how shares of groups are found, of SHARES."""
     if sum(one is not None for one in (state, corpus, doc_topics)) > 1:
         raise InputError("the documents are those of --state, of --corpus or of --doc-topics, not of several")
     if state is not None:
@@ -151,15 +140,15 @@ def collected_documents(
         if by:
             raise InputError("--by: needs documents: --state, --corpus or --doc-topics")
         return None
-    groups = _choose_groups(documents.columns, by, unit)
+    plan = plan_groups(documents.columns, by, unit, way, model, documents.bag, documents.lengths)
+    plan.begin(documents.lengths)
     gathered = _Shares(model.n_topics, LEAST)
-    sums = [MixtureSums(one, documents.lengths) for _, one in groups]
     for begin, rows in theta:
         gathered.add(rows, documents.lengths[begin : begin + len(rows)])
-        for one in sums:
+        for one in plan.sums:
             one.add(begin, rows)
-    gathered.into(documents)
-    documents.by = [GroupedShares(name, one, each.result()) for (name, one), each in zip(groups, sums, strict=True)]
+    gathered.give_to(documents)
+    documents.by = plan.result(model, documents.bag, seed, threads)
     return documents
 
 
@@ -174,7 +163,7 @@ def _of_state(
         raise InputError(f"--state: it is not of the model's run: {why}")
     held = follow_model_edits(held, model)
     columns, texts = _split_snippets(held.table)
-    documents = CollectedDocuments("state", held.ids, columns, held.lengths, texts, state=held)
+    documents = CollectedDocuments("state", held.ids, columns, held.lengths, texts, state=held, bag=held)
     return documents, theta_rows(held, threads=threads)
 
 
@@ -184,7 +173,7 @@ def _of_corpus(
     held = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
     columns, texts = _split_snippets(held.table)
     theta, lengths = inferred_rows(model, held, seed, threads)
-    return CollectedDocuments("corpus", held.ids, columns, lengths, texts), theta
+    return CollectedDocuments("corpus", held.ids, columns, lengths, texts, bag=held), theta
 
 
 def _of_table(model: Model, path: str) -> tuple[CollectedDocuments, Batches]:
@@ -198,36 +187,3 @@ def _split_snippets(table: Table) -> tuple[Table, Strings]:
     """What documents carry, and apart from it the beginnings of their texts."""
     texts = table.get(SNIPPET)
     return table.without(SNIPPET), texts.strings if isinstance(texts, Texts) else Strings.of([])
-
-
-def _choose_groups(columns: Table, by: Sequence[str], unit: str | None) -> list[tuple[str, Groups]]:
-    """The columns that are asked for; if none is: time, collection and label, where they have few values."""
-    found: list[tuple[str, Groups]] = []
-    for name in dict.fromkeys(by):
-        found.append((name, _group_column(columns, name, unit)))
-    if by:
-        return found
-    if "time" in columns and _has_values(columns["time"]):
-        found.append(("time", _group_column(columns, "time", unit)))
-    for name in ("collection", "label"):
-        if name in columns and _has_values(columns[name]):
-            one = groups_of(columns, name)
-            if 1 < len(one.names) <= FEW_GROUPS:
-                found.append((name, one))
-    return found
-
-
-def _group_column(columns: Table, name: str, unit: str | None) -> Groups:
-    """Spans of a column of times or of many numbers, each value of another."""
-    spans = unit if name in columns and (name == "time" or isinstance(columns[name], Numbers)) else None
-    found = groups_of(columns, name, spans)
-    if len(found.names) > MOST_GROUPS:
-        raise InputError(f"--by {name}: {len(found.names):,} groups are too many for a report: --bins makes them wider")
-    return found
-
-
-def _has_values(column: Column) -> bool:
-    """Whether any document has a value there."""
-    if isinstance(column, Numbers | Times):
-        return bool(np.isfinite(column.values).any())
-    return any(value not in (None, []) for value in column.told())

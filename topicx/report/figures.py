@@ -23,6 +23,11 @@ def format_count(number: float) -> str:
     return f"{round(number):,}".replace(",", NARROW)
 
 
+def format_size(size: int) -> str:
+    """Bytes as people say them."""
+    return f"{size / 1e6:.3g} MB" if size >= 1e6 else f"{size / 1e3:.3g} kB"
+
+
 def listed_words(items: list[str], last: str = "and") -> str:
     """Words in a sentence: a; a and b; a, b and c."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}" if items else ""

@@ -8,10 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from topicx.report.figures import as_percent
+from topicx.report.figures import as_percent, plural_unit
+from topicx.report.packed_arrays import cut_text
 from topicx.report.report_contents import ReportContents, size_sentence
 from topicx.report.trend_sentences import Sentence
 
+SHORT = {
+    "rests on few": "small", "is small": "small", "comes from few": "few texts", "stands in few": "few texts",
+    "its words meet": "scattered", "shares most": "shared words", "says almost": "duplicate",
+    "does not come again": "not again", "comes again": "not always again",
+}  # fmt: skip
+"""Beginnings of reasons for care, and what each is called in short."""
+LONGEST = 120
+"""Characters of a word that the table shows."""
 BAR, LINE, TALL = 58, 256, 30
 """Widths of bars and of lines over time, and the height of a line."""
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -40,14 +49,25 @@ def front_page(contents: ReportContents) -> str:
     """Headline, size, and the table of all topics."""
     head = f'<h1 tabindex="-1">{sentence_html(contents, contents.headline)}</h1>'
     sub = f'<p class="sub">{text_of(size_sentence(contents))}</p>'
-    return f'{head}{sub}<div id="front-tools"></div>{_table_of_topics(contents)}<div id="front-more"></div>'
+    table = f'<div id="front-tools"></div>{_table_of_topics(contents)}<div id="front-more"></div>'
+    return f"{head}{sub}{table}{_explain_topics(contents)}"
+
+
+def _explain_topics(contents: ReportContents) -> str:
+    """What a topic is, for those who were sent the page."""
+    unit = plural_unit(contents.options.unit)
+    return (
+        f'<p class="note what">A topic is a set of words that often stand in the same {text_of(unit)}. '
+        "It was found by counting. Names, where there are any, were given by people; others are called by their three "
+        "most frequent words.</p>"
+    )
 
 
 def _table_of_topics(contents: ReportContents) -> str:
     time, most = contents.time, max(float(contents.weights.max()), 1e-12)
     columns = [
         '<th scope="col" class="number">No.</th>', '<th scope="col">Topic</th>',
-        '<th scope="col">Most frequent words</th>', '<th scope="col" class="share">Share of words</th>',
+        '<th scope="col">Most frequent words</th>', '<th scope="col" class="share">' + contents.share_heading + "</th>",
     ]  # fmt: skip
     if time:
         known = [name for name in time.names if name != "(none)"]
@@ -72,6 +92,7 @@ def _row_of_topic(contents: ReportContents, topic: int, most: float) -> str:
     if care:
         why = text_of("; ".join(contents.told(one) for one in care))
         ring = f'<span class="ring" title="{why}"><span class="hidden"> Read with care: {why}.</span></span>'
+        ring += f'<span class="why" aria-hidden="true">{text_of(", ".join(_short_reasons(care)))}</span>'
     away = "" if shown else ' <span class="tag">hidden</span>'
     link = f'<a href="#/topic/{topic}" dir="auto">{text_of(contents.called(topic))}</a>'
     if named:
@@ -94,9 +115,15 @@ def _row_of_topic(contents: ReportContents, topic: int, most: float) -> str:
     return f'<tr data-topic="{topic}" class="{kinds}">{"".join(cells)}</tr>'
 
 
+def _short_reasons(care: list[Sentence]) -> list[str]:
+    """Reasons for care in a word or two each, where there is room beside a name."""
+    found = [next((short for begin, short in SHORT.items() if str(one[0]).startswith(begin)), "") for one in care]
+    return list(dict.fromkeys(filter(None, found)))
+
+
 def _isolate_words(words: list[str]) -> str:
     """Words side by side, each in its own direction."""
-    return " ".join(f"<bdi>{text_of(word)}</bdi>" for word in words)
+    return " ".join(f"<bdi>{text_of(cut_text(word, LONGEST))}</bdi>" for word in words)
 
 
 def _share_bar(part: float) -> str:

@@ -1,5 +1,5 @@
-"""Tables that other programs made, for a report: effects of a regression, a search for a number of topics, and anyone's
-topics (shares of documents, words of topics)."""
+"""Tables that other programs made, for a report: a search for a number of topics, and anyone's topics (shares of
+documents, words of topics)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from topicx.errors import InputError
 from topicx.model import Model
 from topicx.strings import Strings
 
-EFFECTS = ("topic", "term", "estimate", "std_error", "statistic", "p_value", "conf_low", "conf_high")
-"""Columns that a table of effects has; `p_adjusted` may be there."""
 WEIGHTS = ("weight", "probability", "score", "beta", "prob", "value")
 """What the third column of a table of words may be called."""
 
@@ -50,27 +48,6 @@ def table_rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _quoting(delimiter: str) -> Any:
     return csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
-
-
-def read_effects(path: str, topics: int) -> list[dict[str, Any]]:
-    """Coefficients of a regression of topics' shares, as `topicx effects` writes them."""
-    found: list[dict[str, Any]] = []
-    for number, row in table_rows(path):
-        missing = [name for name in EFFECTS if name not in row]
-        if missing:
-            raise InputError(f"{path}: has no column {missing[0]}; effects have {', '.join(EFFECTS)}")
-        try:
-            one: dict[str, Any] = {name: float(row[name]) for name in EFFECTS[2:]} | {"term": str(row["term"])}
-            one["topic"] = int(row["topic"])
-            if row.get("p_adjusted") not in (None, ""):
-                one["p_adjusted"] = float(row["p_adjusted"])
-        except (TypeError, ValueError):
-            raise InputError(f"{path}:{number}: a number of it is not a number") from None
-        if not 0 <= one["topic"] < topics:
-            raise InputError(f"{path}:{number}: there is no topic {one['topic']}; there are 0 to {topics - 1}")
-        if all(math.isfinite(value) for value in one.values() if isinstance(value, float)):
-            found.append(one)
-    return found
 
 
 def read_search(path: str) -> list[dict[str, Any]]:
@@ -174,11 +151,9 @@ def foreign_model(words: list[dict[str, float]], names: list[str], theta: NDArra
     indptr = np.cumsum([0, *map(len, entries)]).astype(np.int64)
     flat = [entry for row in entries for entry in row]
     topics = len(words)
-    named = (
-        []
-        if all(name.lstrip("-").isdecimal() for name in names) and names == [str(k) for k in range(topics)]
-        else names
-    )
+    numbers = all(name.lstrip("-").isdecimal() for name in names)
+    named = [f"topic {name}" for name in names] if numbers else names
+    named = [] if names == [str(k) for k in range(topics)] else named
     return Model(
         vocabulary=Strings.of(vocabulary), alpha=np.full((1, topics), 0.1), beta=np.full(len(vocabulary), 1e-9),
         indptr=indptr, topics=np.array([k for k, _ in flat], np.uint16), values=np.array([v for _, v in flat]),

@@ -11,7 +11,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from topicx.report.figures import format_count
+from topicx.errors import InputError
+from topicx.report.figures import format_count, format_size, plural_unit
 from topicx.report.front_table import front_page, text_of
 from topicx.report.packed_arrays import PackedPart
 from topicx.report.page import page_script, page_style
@@ -37,8 +38,9 @@ def html_report(contents: ReportContents) -> bytes:
     for limits in smaller_limits(contents.options.snippets == "full"):
         page = _make_page(contents, limits, made)
         if len(page) <= contents.options.max_size:
-            break
-    return page
+            return page
+    most = contents.options.max_size
+    raise InputError(f"--max-size: the smallest page of these inputs has {len(page):,} bytes, more than {most:,}")
 
 
 def _make_page(contents: ReportContents, limits: SizeLimits, made: dict[tuple[Any, ...], list[PackedPart]]) -> bytes:
@@ -52,13 +54,21 @@ def _make_page(contents: ReportContents, limits: SizeLimits, made: dict[tuple[An
             made[key] = make()
         return made[key]
 
-    parts = [about_part(contents, "; ".join(limits.said) or _nothing_left_out(contents))]
+    parts = [about_part(contents, _left_out(contents, limits, kept))]
     parts += once("core", lambda: [core_part(contents, limits, kept)], limits.passages, limits.passage)
     if documents and kept is not None:
         parts += once("docs", lambda: [documents_part(contents, limits, kept)], limits.title, limits.share)
         if contents.options.snippets == "full" and limits.text:
             parts += once("texts", lambda: text_parts(contents, limits, kept), limits.text)
     return _assemble_page(contents, parts, kept)
+
+
+def _left_out(contents: ReportContents, limits: SizeLimits, kept: KeptDocuments | None) -> str:
+    number = len(contents.documents) if contents.documents else 0
+    here = number if kept is None else len(kept.rows)
+    options = contents.options
+    told = limits.left_out(here, number, plural_unit(options.unit), options.snippets == "full")
+    return f"{'; '.join(told)}, to stay below {format_size(options.max_size)}" if told else _nothing_left_out(contents)
 
 
 def _nothing_left_out(contents: ReportContents) -> str:

@@ -23,8 +23,8 @@ def json_report(contents: ReportContents) -> dict[str, Any]:
         for own in (slice(words.starts[k], words.starts[k + 1]) for k in range(contents.model.n_topics))
     ]  # fmt: skip
     for facts, view in zip(found["by"], contents.columns, strict=True):
-        low, high = view.shares.found.intervals()
-        facts["mean"] = [round_for_json(row) for row in view.shares.found.mean]
+        low, high = view.shares.intervals()
+        facts["mean"] = [round_for_json(row) for row in view.shares.mean]
         facts["low"], facts["high"] = [round_for_json(row) for row in low], [round_for_json(row) for row in high]
     found["typical"] = _typical_documents(contents)
     return found

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
-from numpy.typing import NDArray
 
 from topicx.report.figures import as_percent, format_count, plural_unit
-from topicx.report.report_contents import ReportContents, families_sentence, quality_sentence, size_sentence
-from topicx.strings import one_line
+from topicx.report.markdown_groups import group_sections
+from topicx.report.markdown_texts import escape_markdown, spark_blocks
+from topicx.report.report_contents import ReportContents, families_sentence, size_sentence
+from topicx.report.topic_recurrence import search_sentence
 
-BLOCKS = "▁▂▃▄▅▆▇█"
 WORDS = 20
 """Words of a topic's section."""
 PASSAGES = 5
@@ -31,38 +29,28 @@ def markdown_report(contents: ReportContents) -> str:
     for k in contents.order():
         if contents.model.shown[k]:
             lines += _topic_section(contents, k)
+    lines += group_sections(contents)
     lines += _family_lines(contents)
     lines += [
         "## Quality",
         "",
-        escape_markdown(quality_sentence(contents.quality, contents.settled, int(contents.model.shown.sum()))) + ".",
+        escape_markdown(contents.quality_sentence()) + ".",
         "",
     ]
     lines += [
         f"- {k} {escape_markdown(contents.called(k))}: {'; '.join(escape_markdown(contents.told(one)) for one in why)}"
         for k, why in contents.quality.care.items()
     ]
+    searched = search_sentence(contents.search, contents.model.n_topics)
+    lines += ["", escape_markdown(searched)] if searched else []
     lines += ["", "## How this was made", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {escape_markdown(value)} |" for name, value in contents.about]
     return "\n".join(lines) + "\n"
 
 
-def escape_markdown(text: str) -> str:
-    """A text on one line whose characters mean nothing to Markdown or HTML."""
-    text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", text)
-
-
-def spark_blocks(values: NDArray[np.float64]) -> str:
-    """A line of blocks, to its own peak."""
-    known = np.nan_to_num(values)
-    top = float(known.max()) if len(known) else 0.0
-    return "".join(BLOCKS[min(int(8 * value / top), 7)] if top > 0 else BLOCKS[0] for value in known.tolist())
-
-
 def _table_of_topics(contents: ReportContents) -> list[str]:
     time = contents.time
-    heads = ["No.", "Topic", "Share of words", *(["Over time", "Most in"] if time else [])]
+    heads = ["No.", "Topic", contents.share_heading, *(["Over time", "Most in"] if time else [])]
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for k in contents.order():
         away = "" if contents.model.shown[k] else " (hidden)"
@@ -77,7 +65,7 @@ def _table_of_topics(contents: ReportContents) -> list[str]:
             known = np.isfinite(time.shares.found.times)
             at = time.most[k]
             cells += [
-                spark_blocks(time.shares.found.mean[known, k]),
+                spark_blocks(time.shares.mean[known, k]),
                 escape_markdown(time.names[at]) if at >= 0 else "",
             ]
         lines.append(f"| {' | '.join(cells)} |")
@@ -96,6 +84,9 @@ def _topic_section(contents: ReportContents, topic: int) -> list[str]:
         lines += [escape_markdown(contents.notes[topic]), ""]
     if contents.making[topic]:
         lines += [escape_markdown(" ".join(contents.making[topic])), ""]
+    for table in contents.tables:
+        told = "; ".join(", ".join(str(cell) for cell in row if cell != "") for row in table.rows[topic])
+        lines += [f"{table.title}: {escape_markdown(told)}", ""] if told else []
     if contents.phrases and contents.phrases[topic]:
         lines += ["Phrases: " + ", ".join(escape_markdown(text) for text, _ in contents.phrases[topic]), ""]
     if documents and contents.typical[topic]:

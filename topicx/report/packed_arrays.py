@@ -84,5 +84,15 @@ def square_root_bytes(shares: NDArray[np.float32]) -> NDArray[np.uint8]:
 
 
 def shorten_texts(texts: Iterable[str], length: int) -> Strings:
-    """Texts cut to so many characters."""
-    return Strings.of(text if len(text) <= length else text[: length - 1].rstrip() + "…" for text in texts)
+    """Texts cut to so many characters, where it can be after a word."""
+    return Strings.of(cut_text(text, length) for text in texts)
+
+
+def cut_text(text: str, length: int) -> str:
+    """The text, or its beginning and a mark; a word that would be cut is left out, unless it is long."""
+    if len(text) <= length:
+        return text
+    begin = text[: length - 2]
+    last = begin.rfind(" ")
+    whole = text[length - 2] == " " or last < length * 3 // 4
+    return (begin if whole else begin[:last]).rstrip() + " …"

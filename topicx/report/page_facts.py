@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.report.figures import plural_unit, singular_unit
-from topicx.report.report_contents import ColumnView, ReportContents, families_sentence, quality_sentence, size_sentence
+from topicx.report.report_contents import ColumnView, ReportContents, families_sentence, size_sentence
+from topicx.report.topic_phrases import phrase_step
+from topicx.report.topic_recurrence import search_sentence
 
 Facts = dict[str, Any]
 
@@ -25,6 +27,7 @@ def page_facts(contents: ReportContents) -> Facts:
     facts: Facts = {
         "version": 1,
         "title": options.title,
+        "share_of": contents.whole,
         "language": options.language,
         "unit": [singular_unit(options.unit), plural_unit(options.unit)],
         "topics": model.n_topics,
@@ -50,6 +53,7 @@ def page_facts(contents: ReportContents) -> Facts:
         "by": [_column_facts(one, model.n_topics) for one in contents.columns],
         "about_text": options.about,
         "effects": contents.effects,
+        "tables": [one.facts() for one in contents.tables],
         "search": contents.search,
         "digest": model.digest,
     }  # fmt: skip
@@ -57,6 +61,7 @@ def page_facts(contents: ReportContents) -> Facts:
         facts |= {
             "mean": round_for_json(documents.mean, 8), "tenth": documents.above[0].tolist(),
             "half": documents.above[1].tolist(), "beside": contents.beside, "phrases": contents.phrases,
+            "phrases_every": phrase_step(documents.state) if documents.state is not None else 1,
             "source": documents.source, "whole": documents.whole, "counted": documents.counted,
         }  # fmt: skip
     return facts
@@ -84,12 +89,12 @@ def _family_facts(contents: ReportContents) -> Facts:
 
 
 def _quality_facts(contents: ReportContents) -> Facts:
-    quality, settled, model = contents.quality, contents.settled, contents.model
+    quality, settled, model, again = contents.quality, contents.settled, contents.model, contents.again
     score = model.trace.get("score", np.zeros(0))
     sweep = model.trace.get("sweep", np.arange(len(score)))
     step = max(1, -(-len(score) // 400))  # a long trace is thinned: a picture has no more points
     return {
-        "sentence": quality_sentence(quality, settled, int(model.shown.sum())),
+        "sentence": contents.quality_sentence(),
         "exclusivity": round_for_json(quality.exclusivity), "words": round_for_json(quality.effective_words, 1),
         "corpus_words": round(quality.corpus_words, 1), "coherence": round_for_json(quality.coherence, 3),
         "leads": round_for_json(quality.leads, 4), "every": quality.every,
@@ -98,6 +103,11 @@ def _quality_facts(contents: ReportContents) -> Facts:
             "known": settled.known, "settled": settled.settled, "change": round(settled.change, 6),
             "sweeps": settled.sweeps, "of": settled.of,
         },
+        "searched": search_sentence(contents.search, model.n_topics),
+        "again": None if again is None else {
+            "runs": again.runs, "sentence": again.sentence(model.shown),
+            "overlap": round_for_json(again.overlap.mean(axis=0), 4), "times": again.came.sum(axis=0).tolist(),
+        },
     }  # fmt: skip
 
 
@@ -105,12 +115,14 @@ def _column_facts(view: ColumnView, topics: int) -> Facts:
     found = view.shares.found
     facts: Facts = {
         "column": view.shares.column, "label": view.label, "ordered": view.ordered, "names": view.names,
-        "raw": list(view.shares.groups.names),
+        "raw": list(view.shares.found.names),
         "documents": found.documents.tolist(), "tokens": found.tokens.tolist(), "share": found.share,
+        "way": "predicted" if view.shares.predicted else view.shares.way, "note": view.shares.note,
+        "headline": view.headline,
     }  # fmt: skip
     if view.spans:
         facts |= {
-            "kind": view.spans.kind, "headline": view.headline, "leaders": view.leaders, "trends": view.trends,
+            "kind": view.spans.kind, "leaders": view.leaders, "trends": view.trends,
             "most": view.most, "order": view.order, "times": round_for_json(found.times, 4), "partial": view.partial,
         }  # fmt: skip
     return facts

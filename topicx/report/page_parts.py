@@ -13,7 +13,7 @@ from topicx.corpus.table import Column, Numbers, Times
 from topicx.model import Model
 from topicx.report.collected_documents import CollectedDocuments
 from topicx.report.marked_texts import Marks, TextMarker, counted_words
-from topicx.report.packed_arrays import PackedPart, shorten_texts, square_root_bytes
+from topicx.report.packed_arrays import PackedPart, cut_text, shorten_texts, square_root_bytes
 from topicx.report.page_facts import page_facts
 from topicx.report.report_contents import ReportContents
 from topicx.report.report_options import SizeLimits
@@ -69,8 +69,8 @@ def core_part(contents: ReportContents, limits: SizeLimits, kept: KeptDocuments 
     part.add("topics.words", words.chosen.astype(np.uint32))
     part.add("topics.uses", words.used.astype(np.float32))
     for number, view in enumerate(contents.columns):
-        low, high = view.shares.found.intervals()
-        part.add_scaled(f"by{number}.mean", view.shares.found.mean)
+        low, high = view.shares.intervals()
+        part.add_scaled(f"by{number}.mean", view.shares.mean)
         part.add_scaled(f"by{number}.low", low)
         part.add_scaled(f"by{number}.high", high)
     if contents.model.n_topics <= HEATMAP:
@@ -116,8 +116,8 @@ def _add_examples(part: PackedPart, model: Model, snippets: str, limits: SizeLim
     part.add("typical.counts", np.bincount(topic, minlength=model.n_topics).astype(np.uint8))
     part.add("typical.shares", square_root_bytes(model.example_weights.ravel()[there].astype(np.float32)))
     part.add_strings("examples.ids", model.example_ids.take(there))
-    if len(model.example_columns):
-        part.add_strings("examples.columns", model.example_columns.take(there))
+    if model.example_columns:
+        part.add_strings("examples.columns", Strings.of(model.example_columns.objects(there)))
     if snippets != "none" and len(model.example_snippets):
         part.add_strings(
             "examples.texts", shorten_texts((model.example_snippets[int(i)] for i in there), limits.passage)
@@ -223,7 +223,7 @@ def text_parts(contents: ReportContents, limits: SizeLimits, kept: KeptDocuments
     for place, document in enumerate(kept.rows.tolist()):
         if len(documents.texts):
             text = documents.texts[document]
-            text = text if len(text) <= limits.text else text[: limits.text - 1].rstrip() + "…"
+            text = cut_text(text, limits.text)
             marked = marker.marks(document, text) if marker else Marks([], [], [])
         else:
             assert state is not None

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from topicx.corpus.table import Numbers, Times
 from topicx.model import Model
-from topicx.report.collected_documents import CollectedDocuments, GroupedShares
+from topicx.report.collected_documents import CollectedDocuments
 from topicx.report.figures import as_percent, bin_name, format_count, plural_unit, singular_unit
+from topicx.report.group_sentences import groups_sentence
+from topicx.report.model_tables import ModelTable, model_tables
+from topicx.report.report_groups import GroupedShares
 from topicx.report.report_options import ReportOptions
 from topicx.report.topic_phrases import topic_phrases
 from topicx.report.topic_quality import (
@@ -24,6 +27,7 @@ from topicx.report.topic_quality import (
     quality_sentence,
     topic_quality,
 )
+from topicx.report.topic_recurrence import TopicRecurrence
 from topicx.report.topic_relations import Families, nearest_topics, topic_families, topics_together, word_overlap
 from topicx.report.topic_words import ReportWords, report_words, topic_rows
 from topicx.report.trend_sentences import (
@@ -92,6 +96,31 @@ class ReportContents:
     about: list[tuple[str, str]] = field(default_factory=list)
     effects: list[dict[str, Any]] = field(default_factory=list)
     search: list[dict[str, Any]] = field(default_factory=list)
+    tables: list[ModelTable] = field(default_factory=list)
+    """What the model knows of its topics beside words and shares."""
+    again: TopicRecurrence | None = None
+    """Whether other runs find the same topics."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether words were counted; else topics' sizes are their shares of the documents."""
+        return self.documents.counted if self.documents else True
+
+    @property
+    def whole(self) -> str:
+        """What shares of topics are shares of."""
+        return "the words" if self.counted else f"the average {singular_unit(self.options.unit)}"
+
+    @property
+    def share_heading(self) -> str:
+        """The heading of a column of such shares."""
+        return "Share of words" if self.counted else "Mean share"
+
+    def quality_sentence(self) -> str:
+        """Whether the model may be relied on."""
+        shown = self.model.shown
+        told = [quality_sentence(self.quality, self.settled, int(shown.sum()))]
+        return "; ".join(told + ([self.again.sentence(shown)] if self.again else []))
 
     @property
     def time(self) -> ColumnView | None:
@@ -120,7 +149,8 @@ class ReportContents:
 
 
 def report_contents(
-    model: Model, options: ReportOptions, documents: CollectedDocuments | None, notes: Mapping[int, str]
+    model: Model, options: ReportOptions, documents: CollectedDocuments | None, notes: Mapping[int, str],
+    again: TopicRecurrence | None = None,
 ) -> ReportContents:  # fmt: skip
     """Everything that the reports of these inputs say."""
     rows = topic_rows(model)
@@ -128,7 +158,12 @@ def report_contents(
     weights = np.nan_to_num(model.topic_weights)
     state = documents.state if documents else None
     above = documents.above if documents else np.zeros((0, 0), np.int64)
-    quality = topic_quality(model, rows, words, state, above, options.unit)
+    counted = documents.counted if documents else True
+    quality = topic_quality(model, rows, words, state, above, options.unit, counted)
+    for k, why in (again.doubtful() if again else {}).items():
+        if model.shown[k]:
+            quality.care.setdefault(k, []).append(why)
+    quality.care = dict(sorted(quality.care.items()))
     settled = judge_settling(model)
     overlap = word_overlap(rows)
     totals = np.asarray(rows.sum(axis=1)).ravel()
@@ -138,9 +173,13 @@ def report_contents(
         [interpret_topic(k, quality, words, totals, options.unit) for k in range(model.n_topics)],
         [_own_words(words, k) for k in range(model.n_topics)], [],
     )  # fmt: skip
+    contents.again, contents.tables = again, model_tables(model)
+    if again:
+        for k, told in enumerate(contents.making):
+            told.append(again.of_topic(k))
     if documents:
         contents.documents = documents
-        contents.columns = [_column_view(one, documents, model) for one in documents.by]
+        contents.columns = [_column_view(one, documents, model, singular_unit(options.unit)) for one in documents.by]
         contents.beside = topics_together(
             documents.indptr, documents.topics, documents.shares, model.n_topics, model.shown
         )
@@ -162,14 +201,20 @@ def _own_words(words: ReportWords, topic: int) -> str:
     return f"More than half of all uses of {', '.join(said[:-1])} and {said[-1]} are here"
 
 
-def _column_view(shares: GroupedShares, documents: CollectedDocuments, model: Model) -> ColumnView:
+def _column_view(shares: GroupedShares, documents: CollectedDocuments, model: Model, unit: str) -> ColumnView:
     groups = shares.groups
-    names = [bin_name(name) if groups.ordered else name for name in groups.names]
+    names = [bin_name(name) if groups.ordered else name for name in shares.found.names]
     label = {"time": "time", "label": "label", "collection": "collection"}.get(shares.column, shares.column)
     view = ColumnView(shares, names, label, groups.ordered)
+    if not groups.ordered:
+        low, high = shares.intervals()
+        view.headline = groups_sentence(names, shares.found.documents, shares.mean, low, high, model.shown)
     if groups.ordered:
         spans = view.spans = spans_of(shares.found)
         view.headline, view.leaders = leaders_sentence(spans, model.shown)
+        if not view.headline:
+            view.headline = change_sentence(spans, model.shown, unit)
+            view.leaders = list(dict.fromkeys(part for part in view.headline if isinstance(part, int)))
         view.trends = [trend_sentence(spans, k) for k in range(model.n_topics)]
         view.most = [most_in(spans, k) for k in range(model.n_topics)]
         middle = [centre_of(spans, k) for k in range(model.n_topics)]
@@ -206,15 +251,16 @@ def _headline_sentence(contents: ReportContents) -> Sentence:
     if not order:
         return ["All topics are hidden"]
     if len(order) == 1:
-        return ["One topic holds all the words: ", order[0]]
+        return ["One topic holds all the words: " if contents.counted else "There is one topic: ", order[0]]
     if len(order) <= 12:
         least = order[-1]
         return [
-            f"The largest of {len(order)} topics is ", order[0], f", {as_percent(weights[order[0]])} of the words; the "
-            "smallest is ", least, f", {as_percent(weights[least])}",
+            f"The largest of {len(order)} topics is ", order[0],
+            f", {as_percent(weights[order[0]])} of {contents.whole}; the smallest is ", least,
+            f", {as_percent(weights[least])}",
         ]  # fmt: skip
     ten = as_percent(float(weights[order[:10]].sum()))
-    return [f"The ten largest of {len(order)} topics hold {ten} of the words; the largest is ", order[0]]
+    return [f"The ten largest of {len(order)} topics hold {ten} of {contents.whole}; the largest is ", order[0]]
 
 
 def size_sentence(contents: ReportContents) -> str:
@@ -253,8 +299,8 @@ def families_sentence(contents: ReportContents, number: int) -> list[Any]:
     words = ", ".join(vocabulary[w] for w in families.words[number][largest])
     return [
         f"The {len(families.order)} topics fall into {number} families; the largest, around ", {"w": words},
-        f", holds {as_percent(held[largest])} of the words",
+        f", holds {as_percent(held[largest])} of {contents.whole}",
     ]  # fmt: skip
 
 
-__all__ = ["ColumnView", "ReportContents", "families_sentence", "quality_sentence", "report_contents", "size_sentence"]
+__all__ = ["ColumnView", "ReportContents", "families_sentence", "report_contents", "size_sentence"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,22 @@ from topicx.files.atomic_output import atomic_output
 from topicx.model import Model
 from topicx.report.collected_documents import CollectedDocuments, GivenShares, collected_documents
 from topicx.report.figures import format_count, plural_unit
-from topicx.report.given_tables import foreign_model, read_effects, read_search, read_shares, read_word_weights
+from topicx.report.given_effects import read_effects, use_predictions
+from topicx.report.given_tables import foreign_model, read_search, read_shares, read_word_weights
 from topicx.report.html_page import html_report
 from topicx.report.name_edits import read_name_edits
 from topicx.report.report_contents import ReportContents, report_contents
 from topicx.report.report_options import ReportOptions
+from topicx.report.topic_recurrence import Runs, read_runs, topic_recurrence
 from topicx.state import State
 
 Source = str | os.PathLike[str]
+MODEL_NAMES = {
+    "lda": "LDA", "hdp": "HDP", "dmr": "DMR", "medlda": "MedLDA", "labeled": "Labeled LDA", "compound": "Compound LDA",
+    "mixture": "a mixture (one topic a document)", "keyword": "LDA with keywords", "prior": "Prior-LDA",
+    "dependency": "Dependency-LDA",
+}  # fmt: skip
+"""What models are called; others by the name that they are trained by."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +44,11 @@ class ReportInputs:
     doc_topics: Source | None = None
     shares: GivenShares | None = None
     edits: Source | None = None
-    effects: Source | None = None
+    effects: Source | Sequence[Source] | None = None
+    """Tables of coefficients, or of predicted shares."""
     search: Source | None = None
+    again: Runs = ()
+    """Other runs of the same documents."""
     threads: int | Engine = 0
 
 
@@ -50,7 +62,7 @@ def gathered_contents(model: Model, options: ReportOptions, inputs: ReportInputs
         model.digest = digest
     documents = collected_documents(
         model, state=inputs.state, corpus=inputs.corpus, doc_topics=inputs.doc_topics, shares=inputs.shares,
-        by=options.by, unit=options.bins, seed=options.seed, threads=inputs.threads,
+        by=options.by, unit=options.bins, way=options.shares, seed=options.seed, threads=inputs.threads,
     )  # fmt: skip
     if options.titles:
         if documents is None:
@@ -58,10 +70,14 @@ def gathered_contents(model: Model, options: ReportOptions, inputs: ReportInputs
         if options.titles not in documents.columns:
             known = ", ".join(documents.columns) or "nothing beside their words"
             raise InputError(f"--titles {options.titles}: no such column. Columns: {known}")
-    contents = report_contents(model, options, documents, notes)
+    effects = inputs.effects or ()
+    tables = [effects] if isinstance(effects, str | os.PathLike) else effects
+    given = read_effects([os.fspath(one) for one in tables], model.n_topics)
+    use_predictions(given, documents.by if documents else ())
+    runs = read_runs(inputs.again, model, inputs.threads)
+    contents = report_contents(model, options, documents, notes, topic_recurrence(model, runs) if runs else None)
     contents.about = about_rows(model, options, documents)
-    if inputs.effects is not None:
-        contents.effects = read_effects(os.fspath(inputs.effects), model.n_topics)
+    contents.effects = given.coefficients
     if inputs.search is not None:
         contents.search = read_search(os.fspath(inputs.search))
     return contents
@@ -110,7 +126,8 @@ def about_rows(model: Model, options: ReportOptions, documents: CollectedDocumen
     if options.command:
         rows.append(("Command", options.command))
     kind = str(meta.get("model", "lda"))
-    made = [kind if " " in kind else kind.upper().replace("MEDLDA", "MedLDA"), f"{model.n_topics} topics"]
+    topics = f"{model.n_topics} topic{'s' if model.n_topics != 1 else ''}"
+    made = [MODEL_NAMES.get(kind, kind), topics]
     sampler = f" by {meta['sampler']}" if "sampler" in meta else ""
     made += [f"{meta['iterations']} iterations{sampler}"] if "iterations" in meta else []
     made += [f"seed {meta['seed']}"] if "seed" in meta else []
@@ -122,6 +139,8 @@ def about_rows(model: Model, options: ReportOptions, documents: CollectedDocumen
     if documents and not documents.whole:
         rows.append(("Shares", "The table has the largest shares of each document alone: the others count as nothing."))
     rows.append(("Made with", f"topicx {_package_version()}"))
+    cited = f"{options.title or 'Topics'}. Topics by topicx {_package_version()}"
+    rows.append(("Cite as", f"{cited}, model {model.digest[:12]}." if model.digest else f"{cited}."))
     rows.append(("Digest of the model", model.digest or "it was not read from a file"))
     rows.append(("Digest of the corpus", model.parents.get("corpus", "not known")))
     return rows
@@ -156,7 +175,9 @@ def _package_version() -> str:
 def default_title(path: Source) -> str:
     """A report's title where nobody gives one: the model's file name."""
     name = Path(os.fspath(path)).name
-    return name.removesuffix(".model") or "Topics"
+    for ending in (".gz", ".model", ".state", ".csv", ".tsv", ".jsonl", ".bin"):
+        name = name.removesuffix(ending)
+    return name or "Topics"
 
 
 def with_title(options: ReportOptions, path: Source) -> ReportOptions:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from typing import Any
+
+from topicx.report.figures import format_count
 
 SNIPPETS = ("none", "short", "full")
+SHARES = ("effects", "plug-in")
 FORMATS = ("html", "md", "json")
 
 
@@ -17,6 +21,8 @@ class ReportOptions:
     """What one document is called; a comma parts an irregular plural (story,stories)."""
     by: tuple[str, ...] = ()
     bins: str | None = None
+    shares: str | None = None
+    """How shares of groups are found: effects or plug-in; None: effects, unless that takes long."""
     snippets: str = "short"
     titles: str | None = None
     """The column that holds the documents' titles (None: `title`, if there is one)."""
@@ -45,26 +51,32 @@ class SizeLimits:
     """The least share of a document that is kept."""
     documents: float = 1.0
     """The part of the documents that is kept."""
-    said: tuple[str, ...] = field(default=())
-    """What was left out, in words."""
+
+    def left_out(self, kept: int, documents: int, unit: str, full: bool) -> list[str]:
+        """What is left out, in words, of a page that keeps so many of the documents. full: texts were asked for."""
+        usual, told = SizeLimits(), list[str]()
+        if full and self.text < usual.text:
+            told.append(f"texts are cut at {self.text} characters" if self.text else "whole texts are left out")
+        if self.passage < usual.passage:
+            told.append(f"passages are cut at {self.passage} characters")
+        if self.title < usual.title:
+            told.append(f"titles are cut at {self.title} characters")
+        if self.share > usual.share:
+            told.append(f"shares of {unit} begin at {self.share:.0%}")
+        if self.passages < usual.passages:
+            told.append(f"topics have {self.passages} passages at most")
+        if kept < documents:
+            here = f"{format_count(kept)} of {format_count(documents)} {unit} are here"
+            told.append(f"{here}, the typical ones and a sample of the others")
+        return told
 
 
 def smaller_limits(full: bool) -> list[SizeLimits]:
     """Limits by falling size: what a page loses first."""
-    steps: list[SizeLimits] = [SizeLimits()]
-
-    def step(said: str, **changes: float) -> None:
-        fields = {name: getattr(steps[-1], name) for name in SizeLimits.__dataclass_fields__} | changes
-        fields["said"] = (*steps[-1].said, said)
-        steps.append(SizeLimits(**fields))
-
-    if full:
-        for length in (4000, 1500, 600, 0):
-            step(f"texts are cut at {length} characters" if length else "whole texts are left out", text=length)
-    step("passages are cut at 200 characters", passage=200)
-    step("titles are cut at 40 characters", title=40)
-    step("shares of documents begin at 2%", share=0.02)
-    step("topics have 8 passages at most", passages=8)
-    for part in (0.5, 0.25, 0.1, 0.05, 0.02, 0.01):
-        step(f"{part:.0%} of the documents are here, the typical ones and a sample of the others", documents=part)
+    changes: list[dict[str, Any]] = [{"text": length} for length in (4000, 1500, 600, 0)] if full else []
+    changes += [{"passage": 200}, {"title": 40}, {"share": 0.02}, {"passages": 8}]
+    changes += [{"documents": part} for part in (0.5, 0.25, 0.1, 0.05, 0.02, 0.01)]
+    steps = [SizeLimits()]
+    for change in changes:
+        steps.append(replace(steps[-1], **change))
     return steps

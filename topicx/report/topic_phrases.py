@@ -5,25 +5,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.report.topic_quality import sample_documents
 from topicx.state import State
 
 LEAST = 4
 """Times that a phrase must occur."""
 NUMBER = 10
 """Phrases a topic."""
-TOKENS = 20_000_000
-"""Words that are looked at: those of the first documents."""
+TOKENS = 6_000_000
+"""Words that are looked at; of a larger state every n-th document is taken."""
+
+
+def phrase_step(state: State) -> int:
+    """Every so manieth document is looked at."""
+    return max(1, -(-state.n_tokens // TOKENS))
 
 
 def topic_phrases(state: State) -> list[list[tuple[str, int]]]:
     """Each topic's phrases and how often they occur, by the log-likelihood ratio of their words (Dunning 1993). Words
     that were left out at import may have stood in between."""
-    documents = int(np.searchsorted(state.offsets, TOKENS, side="right")) - 1 if state.n_tokens > TOKENS else 0
-    last = int(state.offsets[documents]) if documents else state.n_tokens
-    z, words = state.z[:last].astype(np.int64), state.words[:last].astype(np.int64)
-    ends = np.zeros(last, bool)
-    inner = state.offsets[1:-1]
-    ends[inner[inner < last] - 1] = True
+    state = sample_documents(state, phrase_step(state)) if phrase_step(state) > 1 else state
+    last = state.n_tokens
+    z, words = state.z[:last].astype(np.int64), state.words.astype(np.int64)
+    ends = np.zeros(last + 1, bool)
+    ends[state.offsets[1:]] = True
+    ends = ends[1:]
     pairs = np.flatnonzero((z[:-1] == z[1:]) & (z[:-1] < state.n_topics) & ~ends[:-1] & (words[:-1] != words[1:]))
     key = (z[pairs] * state.n_words + words[pairs]) * state.n_words + words[pairs + 1]
     found, counts = np.unique(key, return_counts=True)

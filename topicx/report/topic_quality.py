@@ -46,7 +46,7 @@ class TopicQuality:
 
 def topic_quality(
     model: Model, rows: scipy.sparse.csr_array, words: ReportWords, state: State | None, above: NDArray[np.int64],
-    unit: str,
+    unit: str, counted: bool = True,
 ) -> TopicQuality:  # fmt: skip
     """What the model alone tells, and what the state adds."""
     totals = np.maximum(np.asarray(rows.sum(axis=1)).ravel(), 1e-300)
@@ -65,7 +65,7 @@ def topic_quality(
     found = TopicQuality(exclusivity, np.divide(1, squares, out=np.zeros(len(squares)), where=squares > 0), corpus)
     if state is not None and state.placed:
         _add_diagnostics(found, model, state)
-    _add_care(found, model, rows, above, unit)
+    _add_care(found, model, rows, above, unit, "rests on few words" if counted else "is small")
     return found
 
 
@@ -73,14 +73,14 @@ def _add_diagnostics(found: TopicQuality, model: Model, state: State) -> None:
     """Coherence, and how often topics lead."""
     found.every = max(1, -(-state.n_tokens * state.paths // SAMPLED_TOKENS))
     if found.every > 1:
-        state = _sample_documents(state, found.every)
+        state = sample_documents(state, found.every)
     told: list[dict[str, Any]] = topic_diagnostics(model, state, TOP)
     found.coherence = np.array([row["coherence"] for row in told])
     found.leads = np.array([row["rank_1_docs"] for row in told])
     found.effective_documents = np.exp([row["document_entropy"] for row in told])
 
 
-def _sample_documents(state: State, every: int) -> State:
+def sample_documents(state: State, every: int) -> State:
     """Every n-th document of a state."""
     from dataclasses import replace
 
@@ -99,7 +99,7 @@ def _sample_documents(state: State, every: int) -> State:
 
 
 def _add_care(
-    found: TopicQuality, model: Model, rows: scipy.sparse.csr_array, above: NDArray[np.int64], unit: str
+    found: TopicQuality, model: Model, rows: scipy.sparse.csr_array, above: NDArray[np.int64], unit: str, small: str
 ) -> None:  # fmt: skip
     """Why a topic is to be read with care."""
     weights, shown = model.topic_weights, model.shown
@@ -110,7 +110,7 @@ def _add_care(
     for k in np.flatnonzero(shown).tolist():
         why: list[Sentence] = []
         if weights[k] * topics < 0.35 and topics >= 5:
-            why.append([f"rests on few words ({as_percent(weights[k])})"])
+            why.append([f"{small} ({as_percent(weights[k])})"])
         if len(found.effective_documents) and 0 < found.effective_documents[k] < 5:
             why.append([f"comes from few {plural_unit(unit)} (about {max(round(found.effective_documents[k]), 1)})"])
         elif above.size and 0 < above[0, k] < 10 and above[0].max() > 100:

@@ -142,7 +142,7 @@ def topic_families(rows: scipy.sparse.csr_array, weights: Floats) -> Families:
     """Families of the topics: about √K + 3 of them, and three other numbers to choose."""
     topics = rows.shape[0]
     merges, order = family_tree(rows, weights)
-    usual = max(min(round(topics**0.5) + 3, topics), 1)
+    usual = max(min(round(topics**0.5) + 3, topics // 2), 1)
     numbers = sorted({n for n in (round(usual * 0.45), round(usual * 0.67), usual, round(usual * 1.55)) if n > 1})
     numbers = [n for n in numbers if n <= topics] or [usual]
     cuts = {n: _cut_families(merges, topics, n, order) for n in numbers}

@@ -148,16 +148,19 @@ def leaders_sentence(spans: Spans, shown: NDArray[np.bool_]) -> tuple[Sentence, 
     chosen += between[:1]
     if len(runs) > 1:
         chosen.append(runs[-1])
-    if len(chosen) == 1 or len({topic for topic, _, _ in runs}) == 1:
-        whole = len(runs) == 1
-        return [runs[0][0], " is the largest topic " + ("throughout" if whole else "most of the time")], [runs[0][0]]
+    if len(chosen) == 1:
+        sure = sum(_sure_largest(spans, shown, j) is not None for j in spans.known.tolist()) == len(spans.known)
+        return [runs[0][0], f" is the largest topic {'throughout' if sure else 'where one stands out'}"], [runs[0][0]]
+    ends = int(spans.known[0]), int(spans.known[-1])
     told: Sentence = []
     for number, (topic, begin, end) in enumerate(chosen):
         first, last = of_bin(spans.names[begin]), of_bin(spans.names[end])
         if number == 0:
-            told += [topic, " is the largest topic " + (f"until {last}" if begin != end else f"in {first}")]
+            when = f"until {last}" if begin == ends[0] else f"from {first} to {last}"
+            told += [topic, " is the largest topic " + (when if begin != end else f"in {first}")]
         elif number == len(chosen) - 1:
-            told += [", ", topic, f" since {first}" if begin != end else f" in {first}"]
+            when = f" since {first}" if end == ends[1] else f" from {first} to {last}"
+            told += [", ", topic, when if begin != end else f" in {first}"]
         else:
             told += [", ", topic, f" from {first} to {last}" if begin != end else f" in {first}"]
     return told, list(dict.fromkeys(topic for topic, _, _ in chosen))
@@ -167,16 +170,22 @@ def _runs_of_largest(spans: Spans, shown: NDArray[np.bool_]) -> list[tuple[int, 
     """Topic, first and last span of each run of the largest topic."""
     runs: list[tuple[int, int, int]] = []
     for j in spans.known.tolist():
-        mean = np.where(shown, spans.mean[j], -1)
-        top = int(np.argmax(mean))
-        second = np.max(np.delete(mean, top)) if len(mean) > 1 else -1
-        if spans.low[j, top] <= second:
+        top = _sure_largest(spans, shown, j)
+        if top is None:
             continue
         if runs and runs[-1][0] == top:
             runs[-1] = (top, runs[-1][1], j)
         else:
             runs.append((top, j, j))
     return runs
+
+
+def _sure_largest(spans: Spans, shown: NDArray[np.bool_], span: int) -> int | None:
+    """The largest topic of a span, if its interval is above the mean of the second."""
+    mean = np.where(shown, spans.mean[span], -1)
+    top = int(np.argmax(mean))
+    second = np.max(np.delete(mean, top)) if len(mean) > 1 else -1
+    return top if spans.low[span, top] > second else None
 
 
 def most_in(spans: Spans, topic: int) -> int:

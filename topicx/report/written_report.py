@@ -13,7 +13,7 @@ from topicx.errors import InputError
 from topicx.files.atomic_output import atomic_output
 from topicx.model import Model
 from topicx.report.report_making import ReportInputs, gathered_contents, render_report
-from topicx.report.report_options import SNIPPETS, ReportOptions
+from topicx.report.report_options import SHARES, SNIPPETS, ReportOptions
 
 SHOWN = 2_000_000
 """The largest page that a notebook shows within itself."""
@@ -54,6 +54,8 @@ def made_report(model: Model, path: str | os.PathLike[str] | None = None, **aske
         raise InputError(f"{wrong[0]}: is no option of a report; there are {', '.join([*INPUTS, *sorted(known)])}")
     if asked.get("snippets", "short") not in SNIPPETS:
         raise InputError(f"snippets: {asked['snippets']!r} is none of {', '.join(SNIPPETS)}")
+    if asked.get("shares") not in (None, *SHARES):
+        raise InputError(f"shares: {asked['shares']!r} is none of {', '.join(SHARES)}")
     by = asked.get("by", ())
     asked["by"] = (by,) if isinstance(by, str) else tuple(by)
     size = asked.get("max_size", ReportOptions.max_size)

@@ -21,6 +21,7 @@ from topicx.files.schema import Inconsistent, require_consistent
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.memory_needed import fitting_memory
 from topicx.sampling.method import Method, Update
+from topicx.sampling.run_length import ENOUGH, ENOUGH_FROM_RANDOM, RunLength
 from topicx.sampling.run_options import Options
 from topicx.sampling.starts import choose_start, hot_beta, hot_sweeps, soft_method, soft_sweeps
 from topicx.sampling.sweep_loop import Step, Trace, Training
@@ -35,15 +36,17 @@ BEFORE = ("grow", "soft", "hot")
 """Steps before the first sweep over the whole corpus."""
 
 
-def plan_steps(options: Options, start: str, soft: int = 0, hot: int = 0) -> list[Step]:
-    """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: those of a start."""
+def plan_steps(options: Options, start: str, soft: int = 0, hot: int = 0, sweeps: int | None = None) -> list[Step]:
+    """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: those of a start; sweeps:
+    how many there are, where not the options but the run itself says so."""
+    sweeps = int(options.iterations) if sweeps is None else sweeps
     steps: list[Step] = [Step("soft", 1.0, 0)] * soft + [Step("hot", 1.0, 0)] * hot
     if start == "growing":
         steps += [Step("grow", share, 0) for share, sweeps in GROWTH for _ in range(sweeps)]
     if start in ("growing", "progressive"):
         steps.append(Step("grow", 1.0, 0))
-    steps += [Step("sweep", 1.0, number + 1) for number in range(options.iterations)]
-    steps += [Step("icm", 1.0, options.iterations + number + 1) for number in range(options.icm)]
+    steps += [Step("sweep", 1.0, number + 1) for number in range(sweeps)]
+    steps += [Step("icm", 1.0, sweeps + number + 1) for number in range(options.icm)]
     return steps
 
 
@@ -89,11 +92,15 @@ class Chain(Training):
         options.check_sampler(self.sampler)
         self.start = choose_start(state, options, self.sampler, needs)
         self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
-        self.soft = soft_sweeps(state) if self.start == "soft" else 0
+        self.soft = soft_sweeps(state, options) if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them."""
         self.hot = hot_sweeps(state, options, self.start)
         """Sweeps with a larger β after them."""
-        self.steps = plan_steps(options, self.start, self.soft, self.hot)
+        self.learns_hot = options.ends_itself
+        """Whether priors are learnt in them already."""
+        self.length = _length_of(options, self.start)
+        """Where the run ends, if it says so itself."""
+        self.steps = self._plan()
         self.trace = Trace()
         self.figures: dict[str, float] = {}
         """What the updates said last."""
@@ -109,6 +116,21 @@ class Chain(Training):
     @property
     def state(self) -> State:
         return self.method.state
+
+    def _plan(self) -> list[Step]:
+        """The steps, as far as they are known."""
+        sweeps = self.length.planned if self.length else None
+        return plan_steps(self.options, self.start, self.soft, self.hot, sweeps)
+
+    @property
+    def sweeps(self) -> int:
+        """How many sweeps over the whole corpus the run makes, as far as it is known."""
+        return self.length.planned if self.length else int(self.options.iterations)
+
+    @property
+    def work(self) -> float:
+        """What the whole run costs, in sweeps over the whole corpus, as far as it is known."""
+        return sum(step.share for step in self.steps)
 
     def _method_of(self, state: State) -> Method:
         """The method of the steps from the present position on."""
@@ -145,8 +167,11 @@ class Chain(Training):
         else:
             figures = self.method.sweep(position, step.share)
         if step.kind == "sweep":
-            self._update(step, position)
-            if step.sweep in self.options.sample_sweeps():
+            self._update(step.sweep + (self.hot if self.learns_hot else 0), position)
+            if self.length and self.length.due(step.sweep):
+                self.length.look(step.sweep, self.method.score())
+                self.steps = self._plan()
+            if step.sweep in self.options.sample_sweeps(self.sweeps):
                 self.samples[step.sweep] = _copy_state(self.method.sync())
         self.position = position + 1
         if step.kind == "soft" and self.position == self.soft:
@@ -156,11 +181,13 @@ class Chain(Training):
         return step, figures | self.figures
 
     def _sweep_hot(self, position: int) -> dict[str, float]:
-        """A sweep with a larger β, which is its own again afterwards."""
-        alpha, beta = self.state.alpha, self.state.beta
-        self.method.set_priors(alpha, hot_beta(self.state, position - self.soft, self.hot))
+        """A sweep with a larger β, which is its own again afterwards. A run that ends by itself learns its priors."""
+        alpha, beta, number = self.state.alpha, self.state.beta, position - self.soft
+        self.method.set_priors(alpha, hot_beta(self.state, number, self.hot))
         figures = self.method.sweep(position)
         self.method.set_priors(alpha, beta)
+        if self.learns_hot:
+            self._update(number + 1, position)
         return figures
 
     def _unrecorded_end(self) -> bool:
@@ -168,9 +195,9 @@ class Chain(Training):
         step = self.steps[-1]
         return self.position == self.total and step.kind == "sweep" and self.trace.last != step.sweep
 
-    def _update(self, step: Step, position: int) -> None:
+    def _update(self, sweep: int, position: int) -> None:
         for number, update in enumerate(self.updates):
-            if update.due(step.sweep):
+            if update.due(sweep):
                 key = random_streams.stream_key(
                     self.options.seed, self.options.chain, random_streams.UPDATE, position, number
                 )
@@ -217,6 +244,8 @@ class Chain(Training):
             "steps": len(self.steps),
             "seconds": round(self.seconds, 3),
             "figures": self.figures,
+            **({"learns_hot": True} if self.learns_hot else {}),
+            **({"length": self.length.to_meta()} if self.length else {}),
             "trace": list(self.trace.columns),  # in their order, which arrays of a file do not have
             "notes": self.notes,
             "state": state.meta,
@@ -228,7 +257,7 @@ class Chain(Training):
         cls,
         path: str | os.PathLike[str],
         engine: Engine,
-        iterations: int | None = None,
+        iterations: int | str | None = None,
         model_of: Callable[[Options], Trained | None] = lambda options: None,
     ) -> Chain:
         """Continue from a checkpoint, perhaps to another number of sweeps. `model_of` knows the options' model."""
@@ -242,8 +271,9 @@ class Chain(Training):
 
     @classmethod
     def _restored(
-        cls, file: container.File, engine: Engine, iterations: int | None, model_of: Callable[[Options], Trained | None]
-    ) -> Chain:
+        cls, file: container.File, engine: Engine, iterations: int | str | None,
+        model_of: Callable[[Options], Trained | None],
+    ) -> Chain:  # fmt: skip
         meta = file.meta
         try:
             options = Options.from_meta(meta["options"] | {"sampler": meta["sampler"]})
@@ -251,7 +281,8 @@ class Chain(Training):
             raise InputError(f"{file.path}: the checkpoint's options: {error}") from None
         position, start, named = meta["position"], meta["start"], meta["options"]["sampler"]
         soft, hot = meta.get("soft", 0), meta.get("hot", 0)
-        steps = plan_steps(options, start, soft, hot)
+        length = _restored_length(options, meta)
+        steps = plan_steps(options, start, soft, hot, length.planned if length else None)
         require_consistent(position <= len(steps), f"position {position}, beyond the end of its plan")
         state = State.from_file(replace(file, meta=meta["state"]))
         grown = any(step.kind != "grow" for step in steps[:position])
@@ -261,11 +292,12 @@ class Chain(Training):
         )
         if iterations is not None and iterations != options.iterations:
             _check_more(file.path, options, steps[:position], iterations)
-            options = replace(options, iterations=iterations)
+            options, length = replace(options, iterations=iterations), None
         chain = cls(state, options, engine, model_of(options))
         chain.options = chain.method.options = replace(options, sampler=named)
-        chain.start, chain.soft, chain.hot, chain.position = start, soft, hot, position
-        chain.steps = plan_steps(options, start, soft, hot)
+        chain.start, chain.soft, chain.hot, chain.position, chain.length = start, soft, hot, position, length
+        chain.learns_hot = meta.get("learns_hot") is True
+        chain.steps = chain._plan()
         if position < soft:
             chain.method = chain._method_of(state)
         chain.seconds = float(meta["seconds"])
@@ -288,7 +320,7 @@ class Chain(Training):
         """The samples that the file has, or the last state, if it is one now."""
         options, state = self.options, self.state
         done = max((step.sweep for step in self.steps[: self.position]), default=0)
-        for sweep in options.sample_sweeps():
+        for sweep in options.sample_sweeps(self.sweeps):
             if f"sample.{sweep}.z" in file.arrays:
                 kept = _arrays_under_prefix(f"sample.{sweep}.", file.arrays)
                 side = _arrays_under_prefix(f"side_sample.{sweep}.", file.arrays)
@@ -314,10 +346,28 @@ def _copy_state(state: State) -> State:
     return replace(state, z=state.z.copy(), alpha=state.alpha.copy(), beta=state.beta.copy(), side=side)
 
 
-def _check_more(path: str, options: Options, past: Sequence[Step], iterations: int) -> None:
+def _length_of(options: Options, start: str) -> RunLength | None:
+    """Where a run with this start ends, if it says so itself."""
+    if not options.ends_itself:
+        return None
+    enough = ENOUGH if start in ("soft", "hot") else ENOUGH_FROM_RANDOM
+    return RunLength((options.samples - 1) * options.lag, enough)
+
+
+def _restored_length(options: Options, meta: Mapping[str, Any]) -> RunLength | None:
+    """What a run that ends by itself knew of its end when it was saved."""
+    length = _length_of(options, str(meta["start"]))
+    if length:
+        length.restore(meta["length"])
+    return length
+
+
+def _check_more(path: str, options: Options, past: Sequence[Step], iterations: int | str) -> None:
     """InputError unless a run that has made these steps can have this number of iterations."""
+    if isinstance(iterations, str):
+        raise InputError(f"iterations: a run of a given number of sweeps can't become one that ends by itself ({path})")
     done = len([step for step in past if step.kind not in BEFORE])
-    if options.icm and done > options.iterations:
+    if options.icm and done > int(options.iterations):
         raise InputError(f"{path}: the run has reached its last phase (icm) and cannot get more iterations")
     if done > iterations:
         raise InputError(f"{path}: has {done} iterations already, more than the {iterations} asked for")

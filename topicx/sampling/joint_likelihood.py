@@ -26,13 +26,13 @@ def joint_log_likelihood(
     engine: Engine | None = None,
 ) -> float:
     """Per placed token. `word_topics` and `totals` include the seeds' pseudo-counts, which belong to the prior."""
-    total, tokens = _documents_log_likelihood(z, offsets, alpha, groups, engine or Threads(1))
+    total, tokens = documents_log_likelihood(z, offsets, alpha, groups, engine or Threads(1))
     if tokens == 0:
         return 0.0
     return (total + words_log_likelihood(word_topics, totals, beta, seeds)) / tokens
 
 
-def _documents_log_likelihood(
+def documents_log_likelihood(
     z: NDArray[np.uint16], offsets: NDArray[np.int64], alpha: NDArray[np.float64], groups: NDArray[np.uint32],
     engine: Engine,
 ) -> tuple[float, int]:  # fmt: skip

@@ -14,7 +14,7 @@ from topicx._kernels.gibbs import first_topics
 from topicx.splitmix import GOLDEN, MASK, mix_bits
 
 # What a stream is for: the first word mixed in, so that no two uses share a stream.
-CELL, SHUFFLE, START, UPDATE, WARP_WORD, WARP_DOCUMENT, PHI, SPLIT, CHAIN, HARDEN = range(1, 11)
+CELL, SHUFFLE, START, UPDATE, WARP_WORD, WARP_DOCUMENT, PHI, SPLIT, _, HARDEN = range(1, 11)
 
 PIECE = 1 << 24
 """Tokens whose first topics come from one stream."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx import model_registry
 from topicx.declare import (
+    AUTO,
     check_all,
     check_positive,
     choice_option,
@@ -22,6 +24,7 @@ from topicx.declare import (
 )
 from topicx.errors import InputError
 from topicx.sampling import sampler_registry
+from topicx.sampling.run_length import AUTO_BURN_IN, AUTO_INTERVAL, AUTO_LAG, AUTO_SAMPLES, MOST_SWEEPS
 from topicx.sampling.sampler_registry import GROWS, MODES, PARTITIONS, PATHS, SAMPLES, SOFTENS
 from topicx.state import MAX_TOPICS
 
@@ -29,6 +32,20 @@ STARTS = ("auto", "growing", "hot", "progressive", "random", "soft")
 START_NEEDS = {"auto": "", "random": "", "soft": SOFTENS, "hot": SAMPLES}
 """What a sampler must be able to do for a start (others: GROWS)."""
 LEARNABLE = ("alpha", "symmetric-alpha", "beta")
+USUAL: dict[str, Any] = {
+    "iterations": 1000, "beta": 0.01, "optimize_interval": 0, "optimize_burn_in": 50, "optimize": "alpha+beta",
+    "samples": 1, "lag": 10,
+}  # fmt: skip
+"""Values that a run of a given number of sweeps has where nothing was said; `iterations`, where auto can't be."""
+OF_AUTO: dict[str, Any] = USUAL | {
+    "optimize_interval": AUTO_INTERVAL, "optimize_burn_in": AUTO_BURN_IN, "samples": AUTO_SAMPLES, "lag": AUTO_LAG,
+}  # fmt: skip
+"""The values that a run has which ends by itself."""
+
+
+def usual_value(name: str, default: Any) -> Any:
+    """The value that an option has where nothing was said, and the run has a given number of sweeps."""
+    return USUAL.get(name, default)
 
 
 def _check_alpha(name: str, value: Any) -> None:
@@ -63,7 +80,13 @@ class Options:
         + ". auto is sparse, the fastest exact one in our benchmarks at every number of topics, or the first that the "
         "model can use.",
     )  # fmt: skip
-    iterations: int = whole_option(1000, 0, 1_000_000, help="Sweeps over the whole corpus.")
+    iterations: int | str = whole_option(
+        AUTO, 0, 1_000_000, auto=True, metavar="N|auto",
+        help=f"Sweeps over the whole corpus. auto: priors are learnt on the way, the run ends when the likelihood says "
+        f"that more sweeps would hardly change it (after {MOST_SWEEPS} at the latest), and {AUTO_SAMPLES} states are "
+        "averaged. Where that is not known (variational samplers, models other than lda, --icm, --paths): 1000, "
+        "unless the model says another number.",
+    )  # fmt: skip
     start: str = choice_option(
         "auto", STARTS, capability=GROWS,
         help="soft: sweeps of cvb0, then every token's topic drawn from what they found, and (short documents) sweeps "
@@ -78,13 +101,18 @@ class Options:
     alpha_sum: float | None = positive_option(
         None, optional=True, help="Σα over all topics, spread evenly (MALLET's --alpha)."
     )
-    beta: float = positive_option(0.01, help="β of each word.")
+    beta: float = positive_option(None, optional=True, shown="0.01", help="β of each word.")
     optimize_interval: int = whole_option(
-        0, 0, help="Re-estimate the priors every N sweeps (0: never). MALLET users often take 10."
-    )
-    optimize_burn_in: int = whole_option(50, 0, help="Sweeps before the first re-estimation.")
+        None, 0, optional=True, shown=f"{AUTO_INTERVAL} with --iterations auto, else 0",
+        help="Re-estimate the priors every N sweeps (0: never). MALLET users often take 10.",
+    )  # fmt: skip
+    optimize_burn_in: int = whole_option(
+        None, 0, optional=True, shown=f"{AUTO_BURN_IN} with --iterations auto, else 50",
+        help="Sweeps before the first re-estimation.",
+    )  # fmt: skip
     optimize: str = declare_option(
-        "alpha+beta", str, check=_check_optimize, metavar="WHAT",
+        None, str, optional=True, check=_check_optimize, metavar="WHAT",
+        shown="alpha+beta; with --iterations auto without what is given",
         help="What is re-estimated, joined by +: alpha (a weight a topic), symmetric-alpha, beta.",
     )  # fmt: skip
     mh_steps: int = whole_option(
@@ -113,10 +141,13 @@ class Options:
         "better topics more often, and each costs a sweep and two bytes a token.",
     )  # fmt: skip
     samples: int = whole_option(
-        1, 1, 1000, capability=SAMPLES,
+        None, 1, 1000, optional=True, shown=f"{AUTO_SAMPLES} with --iterations auto, else 1", capability=SAMPLES,
         help="Average the model (and --doc-topics) over so many states at the end of the chain.",
     )  # fmt: skip
-    lag: int = whole_option(10, 1, capability=SAMPLES, help="Sweeps from one of these states to the next.")
+    lag: int = whole_option(
+        None, 1, optional=True, shown=f"{AUTO_LAG} with --iterations auto, else 10", capability=SAMPLES,
+        help="Sweeps from one of these states to the next.",
+    )  # fmt: skip
     trace_interval: int = whole_option(10, 1, help="Sweeps between records of the likelihood.")
     seed: int = whole_option(1, 0, 2**63 - 1, help="Seed of every random choice.")
     chain: int = whole_option(0, 0, hidden=True, help="Which of several chains with the same seed.")
@@ -129,7 +160,8 @@ class Options:
         if isinstance(self.alpha, Sequence | np.ndarray) and not isinstance(self.alpha, str):
             object.__setattr__(self, "alpha", tuple(float(a) for a in self.alpha))
         check_all(self)
-        if self.samples > 1 and (self.samples - 1) * self.lag >= self.iterations:
+        self._fill_in()
+        if not self.ends_itself and self.samples > 1 and (self.samples - 1) * self.lag >= int(self.iterations):
             raise InputError(
                 f"{self.samples} samples {self.lag} sweeps apart need more than {(self.samples - 1) * self.lag} "
                 f"iterations, not {self.iterations}"
@@ -142,14 +174,49 @@ class Options:
             raise InputError(f"alpha has {len(self.alpha)} values for {self.topics} topics")
         check_positive("alpha", float(self.alpha_vector().min()))
 
-    def sample_sweeps(self) -> list[int]:
-        """The sweeps after which the samples but the last are taken."""
-        return [self.iterations - back * self.lag for back in range(self.samples - 1, 0, -1)]
+    @property
+    def ends_itself(self) -> bool:
+        """Whether the run's own trace says when it ends (`topicx.sampling.run_length`)."""
+        return self.iterations == AUTO
+
+    def _fill_in(self) -> None:
+        """Options that nothing was said of get their values: those of a run that ends by itself, where it can."""
+        if self.ends_itself and not self._can_end_itself():
+            object.__setattr__(self, "iterations", USUAL["iterations"])
+        if self.ends_itself and self.optimize_interval is None and self.optimize is None:  # what is given stays fixed
+            free = {"alpha": self.alpha is None and self.alpha_sum is None, "beta": self.beta is None}
+            learnt = [name for name, is_free in free.items() if is_free]
+            object.__setattr__(self, "optimize", "+".join(learnt) or None)
+            object.__setattr__(self, "optimize_interval", None if learnt else 0)
+        for name, value in (OF_AUTO if self.ends_itself else USUAL).items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+
+    def _can_end_itself(self) -> bool:
+        """Whether it is known what the end of such a run is worth: LDA, one path, states that are samples."""
+        samples = self.sampler == "auto" or SAMPLES in sampler_registry.find_sampler(self.sampler).capabilities
+        return samples and self.paths == 1 and not self.icm and model_registry.find_definition(self.model).ends_itself
+
+    def of_given_sweeps(self) -> Options:
+        """These options for what can't end by itself: where that was left to the run, it has the usual sweeps."""
+        return replace(self, **USUAL | {"beta": self.beta}) if self.ends_itself else self
+
+    def with_given_beta(self) -> Options:
+        """These options where β of single words is given: a run that ends by itself leaves it as it is."""
+        if not self.ends_itself:
+            return self
+        learnt = [name for name in self.optimize.split("+") if name != "beta"]
+        return replace(self, optimize="+".join(learnt)) if learnt else replace(self, optimize_interval=0)
+
+    def sample_sweeps(self, last: int | None = None) -> list[int]:
+        """The sweeps after which the samples but the last are taken, of a run with so many sweeps."""
+        last = int(self.iterations) if last is None else last
+        return [last - back * self.lag for back in range(self.samples - 1, 0, -1)]
 
     def check_sampler(self, entry: sampler_registry.Entry, given: Sequence[str] = ()) -> None:
         """InputError if an option was set that the sampler lacks: by another value than the default, or `given`."""
         for name, (declared, default) in declared_options(self).items():
-            if name not in given and getattr(self, name) == default:
+            if name not in given and getattr(self, name) in (default, usual_value(name, default)):
                 continue
             if declared.samplers and entry.name not in declared.samplers:
                 raise InputError(f"{name} is for the sampler {' or '.join(declared.samplers)}, not for {entry.name}")

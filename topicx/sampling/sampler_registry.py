@@ -18,7 +18,7 @@ GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NE
     "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "proposals", "new-topics",
     "bound", "softens",
 )  # fmt: skip
-WHOLE, KEYWORDS = "whole", "keywords"
+WHOLE, KEYWORDS, SLICED = "whole", "keywords", "sliced"
 LACKS = {
     GROUPS: "knows one α for all documents",
     GROWS: "starts at random: it cannot begin with a part of the documents",
@@ -34,6 +34,7 @@ LACKS = {
     SOFTENS: "cannot begin with the assignments of cvb0",
     WHOLE: "gives every token a topic of its own",
     KEYWORDS: "knows no keywords of topics",
+    SLICED: "gives topics the same words everywhere",
 }
 """The capabilities, and what is said of a sampler without one.
 
@@ -43,7 +44,8 @@ decide how much can run at once. paths: several assignments of the corpus share 
 have some of the topics only. factor: f_d(k) in the token's distribution. proposals: of several kinds. new-topics: K can
 change between sweeps. bound: the proportions of collections are in its bound. softens: can begin with topics drawn from
 soft assignments. whole: all tokens of a document have one topic.
-keywords: topics have a second distribution, over their keywords.
+keywords: topics have a second distribution, over their keywords. sliced: a prior of each word and topic, and totals by
+slice.
 """
 
 
@@ -123,6 +125,9 @@ VARIANTS += [
           "topicx.sampling.samplers.supervised:LightSupervised", _FACTOR | {PROPOSALS}),
     Entry("dense", EXACT, "every topic of every token, and its keywords",
           "topicx.sampling.samplers.keyword_topics:KeywordTopics", frozenset({GROUPS, SAMPLES, KEYWORDS})),
+    Entry("dense", EXACT, "every topic of every token, whose slice has words of its own",
+          "topicx.sampling.samplers.sliced_topics:SlicedTopics",
+          frozenset({GROUPS, SAMPLES, PARTITIONS, SOFTENS, SLICED})),
     Entry("dense", EXACT, "every topic of every document, all its words together",
           "topicx.sampling.samplers.whole_documents:WholeDocuments", frozenset({SAMPLES, WHOLE})),
 ]  # fmt: skip

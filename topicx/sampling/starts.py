@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from topicx.errors import InputError
 from topicx.sampling import sampler_registry
 from topicx.sampling.method import Method
+from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_SOFT_SWEEPS
 from topicx.sampling.run_options import Options
 from topicx.sampling.special_functions import exp, log
 from topicx.state import State
@@ -84,21 +85,26 @@ def soft_topics(topics: int) -> int:
     return topics if topics <= SOFT_TOPICS else FEW_TOPICS
 
 
-def soft_sweeps(state: State) -> int:
+def soft_sweeps(state: State, options: Options) -> int:
     """How many there are."""
     if state.n_topics > SOFT_TOPICS:
         return FEW_SWEEPS
-    return LONG_SWEEPS if _has_long_documents(state) else SOFT_SWEEPS
+    if _has_long_documents(state):
+        return LONG_SWEEPS
+    return AUTO_SOFT_SWEEPS if options.ends_itself else SOFT_SWEEPS
 
 
 def hot_sweeps(state: State, options: Options, start: str) -> int:
     """How many hot ones this start has."""
     if start not in ("soft", "hot") or _first_heat(state) <= 1 or (start == "soft" and _has_long_documents(state)):
         return 0
+    if options.ends_itself:
+        return AUTO_HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
+    iterations = int(options.iterations)
     least = HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
     if start == "hot":
-        least = min(HOT_FROM_RANDOM, options.iterations)
-    return max(least, min(options.iterations // SWEEPS_A_HOT, MOST_HOT_SWEEPS))
+        least = min(HOT_FROM_RANDOM, iterations)
+    return max(least, min(iterations // SWEEPS_A_HOT, MOST_HOT_SWEEPS))
 
 
 def hot_beta(state: State, number: int, sweeps: int) -> NDArray[np.float64]:
@@ -125,7 +131,8 @@ def check_soft(state: State, needs: Iterable[str], model: str) -> None:
 
 def hot_pays(state: State, options: Options) -> bool:
     """Whether a hot start gives the better topics at the end; and a soft one, which has hot sweeps, too."""
-    if state.n_tokens < SOFT_FROM or (options.iterations > MANY_SWEEPS and state.n_topics < SCANT_TOPICS):
+    many = not options.ends_itself and int(options.iterations) > MANY_SWEEPS
+    if state.n_tokens < SOFT_FROM or (many and state.n_topics < SCANT_TOPICS):
         return False
     return state.n_topics <= SOFT_TOPICS or not _has_long_documents(state)
 

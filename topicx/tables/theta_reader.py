@@ -44,12 +44,10 @@ class ThetaTable:
 
 def read_theta(path: str, called: Sequence[str]) -> ThetaTable:
     """The table of this file, whose topics are these (their names; a number is known as topic_k, or as it is)."""
-    format = format_of(path, None)
-    if format == "feather":
-        raise InputError(f"{path}: a table of topics is read from parquet, not from feather")
-    read = {"tsv": _read_tsv, "csv": _read_csv, "jsonl": _read_jsonl, "npz": _read_npz, "parquet": _read_parquet}[
-        format
-    ]
+    read = {
+        "tsv": _read_tsv, "csv": _read_csv, "jsonl": _read_jsonl, "npz": _read_npz, "parquet": _read_parquet,
+        "feather": _read_feather,
+    }[format_of(path, None)]  # fmt: skip
     topics = Topics(path, called)
     try:
         names, whole, rows = read(path, topics)
@@ -220,16 +218,36 @@ def _read_parquet(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[
     except ImportError:
         raise InputError(f"{path}: Parquet needs pyarrow: pip install 'topicx[parquet]'") from None
     file = pyarrow.parquet.ParquetFile(path)
-    there = file.schema_arrow.names
-    whole = "theta" in there
-    if not {*LEADING, "theta" if whole else "shares"} <= set(there):
+    return _rows_of_batches(file.schema_arrow.names, file.iter_batches(BATCH), topics)
+
+
+def _read_feather(path: str, topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
+    try:
+        import pyarrow
+    except ImportError:
+        raise InputError(f"{path}: Feather needs pyarrow: pip install 'topicx[parquet]'") from None
+    file = pyarrow.ipc.open_file(path)
+    return _rows_of_batches(file.schema.names, (file.get_batch(i) for i in range(file.num_record_batches)), topics)
+
+
+def _rows_of_batches(there: list[str], batches: Iterable[Any], topics: Topics) -> tuple[list[str], bool, Iterator[Row]]:
+    """The rows of Arrow's batches: θ as a list, as a column a topic, or the largest shares."""
+    whole, wide = "theta" in there, False
+    if not whole and "shares" not in there:
+        begin = topics.begin(there)
+        whole = wide = begin is not None
+    if not {*LEADING, "theta" if whole else "shares"} <= {*there, *["theta"] * wide}:
         raise topics.strange(f"its columns are {', '.join(there[:6])}")
-    names = [name for name in there if name not in (*LEADING, "theta", "topics", "shares")]
+    shown = there[len(there) - topics.number :] if wide else ["theta", "topics", "shares"]
+    names = [name for name in there if name not in (*LEADING, *shown)]
 
     def rows() -> Iterator[Row]:
-        for batch in file.iter_batches(BATCH):
+        for batch in batches:
             for row in batch.to_pylist():
-                shares = row["theta"] if whole else list(zip(row["topics"], row["shares"], strict=True))
+                if wide:
+                    shares = [row[name] for name in shown]
+                else:
+                    shares = row["theta"] if whole else list(zip(row["topics"], row["shares"], strict=True))
                 yield str(row["id"]), [row[name] for name in names], int(row["tokens"]), shares
 
     return names, whole, rows()

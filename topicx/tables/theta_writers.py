@@ -62,10 +62,11 @@ FORMULA_MARKS = ("=", "+", "-", "@")
 
 
 class Selection:
-    """Which shares are written: all (dense), those from a threshold on, the largest few."""
+    """Which shares are written: all (dense; if `wide`, Parquet and Feather with a column a topic), those from a
+    threshold on, the largest few."""
 
-    def __init__(self, threshold: float = 0.0, top: int = 0, escape_formulas: bool = False) -> None:
-        self.threshold, self.top, self.escape_formulas = threshold, top, escape_formulas
+    def __init__(self, threshold: float = 0.0, top: int = 0, escape_formulas: bool = False, wide: bool = False) -> None:
+        self.threshold, self.top, self.escape_formulas, self.wide = threshold, top, escape_formulas, wide
         self.names: list[str] = []
         """What the topics are called; empty: they are numbers."""
         self.key = "topics"
@@ -261,9 +262,12 @@ class _Parquet:
 
         self.pa, self.topics, self.selection = pa, topics, selection
         shares: list[tuple[str, Any]] = [("theta", pa.list_(pa.float32(), topics))]
+        if selection.wide:
+            called = [_printable_name(name) for name in selection.names] or [f"topic_{k}" for k in range(topics)]
+            shares = [(name, pa.float32()) for name in called]
         if not selection.dense:
-            called = pa.list_(pa.string() if selection.names else pa.int32())
-            shares = [(selection.key, called), ("shares", pa.list_(pa.float32()))]
+            chosen = pa.list_(pa.string() if selection.names else pa.int32())
+            shares = [(selection.key, chosen), ("shares", pa.list_(pa.float32()))]
         kinds = {str: pa.string(), int: pa.int64(), list: pa.list_(pa.string())}
         self.further = [(name, kinds.get(kind, pa.float64())) for name, kind in columns.items()]
         self.schema = pa.schema(
@@ -284,7 +288,9 @@ class _Parquet:
             pa.array(unknown),
             *(pa.array(_plain_numbers(column), kind) for column, (_, kind) in zip(values, self.further, strict=True)),
         ]
-        if self.selection.dense:
+        if self.selection.wide:
+            columns.extend(pa.array(np.ascontiguousarray(share)) for share in theta.T)
+        elif self.selection.dense:
             columns.append(pa.FixedSizeListArray.from_arrays(pa.array(theta.reshape(-1)), self.topics))
         else:
             offsets, topics, shares = self.selection.of(theta)

@@ -28,7 +28,7 @@ def warm_start(
     """`take` gets the assignments of all pairs, some documents at a time: padded rows, which of them come one after the
     other in the schedule's order of pairs (of this `schedule`), and the number of the first. Minibatches use `room` in
     between. Returns memory for the words' counts, whatever is in it."""
-    small = replace(options, batch_documents=min(WARM_BATCH, options.batch_documents))
+    small = replace(options, batch_documents=min(WARM_BATCH, options.batch_documents), optimize_interval=0)
     first = Scvb0(state, small, engine)
     first.start(random=True)
     first.learner.use_room(room)

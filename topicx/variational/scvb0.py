@@ -33,7 +33,7 @@ from topicx.files.schema import Array, require_consistent
 from topicx.model import Model
 from topicx.sampling import random_streams
 from topicx.sampling.method import Method
-from topicx.sampling.run_options import Options
+from topicx.sampling.run_options import USUAL, Options
 from topicx.sampling.sweep_loop import Interrupted, Step, Stop, Trace, Training, never_stop
 from topicx.sampling.updates import prior_fixed_points
 from topicx.sampling.updates.prior_fixed_points import DocumentStatistics
@@ -148,7 +148,7 @@ class Passes(Training):
 
     @property
     def total(self) -> int:
-        return self.options.iterations
+        return int(self.options.iterations)
 
     def begin(self) -> None:
         pass  # the learner has begun
@@ -206,6 +206,7 @@ def train_file(
     Model
         The trained model.
     """
+    options = options.of_given_sweeps()
     with StoredCorpus.open(path) as corpus:
         passes = Passes(corpus, options, engine or Threads(), each)
         try:
@@ -222,7 +223,7 @@ def train_file(
             "tokenizer": corpus.meta.get("tokenizer"),
             "estimator": {"theta": "cgsp", "phi": "expected counts"},
         }
-        if passes.position < options.iterations:
+        if passes.position < passes.total:
             model.meta["stopped_after"] = passes.position
         model.parents = {"corpus": corpus.digest}
         return model
@@ -288,7 +289,7 @@ class StochasticLDA:
         seed: int = 1,
         threads: int = 0,
     ) -> None:
-        options = Options(topics=topics, alpha=alpha, beta=beta, seed=seed)
+        options = Options(topics=topics, iterations=USUAL["iterations"], alpha=alpha, beta=beta, seed=seed)
         if tokens is not None:
             check_positive("tokens", tokens)
         self.vocabulary = Strings.of(vocabulary)

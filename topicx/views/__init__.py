@@ -13,17 +13,27 @@ if TYPE_CHECKING:
     from topicx.views.group_mixtures import describe_mixtures as describe_mixtures
     from topicx.views.group_mixtures import mixtures_of_model as mixtures_of_model
     from topicx.views.group_mixtures import plot_mixtures as plot_mixtures
+    from topicx.views.slice_figures import plot_slices as plot_slices
+    from topicx.views.slice_tables import describe_slices as describe_slices
+    from topicx.views.slice_tables import describe_word as describe_word
+    from topicx.views.slice_tables import slice_rows as slice_rows
+    from topicx.views.slice_tables import slices_of_model as slices_of_model
     from topicx.views.time_concentration_view import plot_concentration as plot_concentration
     from topicx.views.topics_by_column import by_documents as by_documents
 
 _HOMES = {
     "Mixtures": "topicx.views.group_mixtures",
     "by_documents": "topicx.views.topics_by_column",
+    "describe_slices": "topicx.views.slice_tables",
+    "describe_word": "topicx.views.slice_tables",
     "contrast_words": "topicx.views.group_mixtures",
     "describe_mixtures": "topicx.views.group_mixtures",
     "mixtures_of_model": "topicx.views.group_mixtures",
     "plot_concentration": "topicx.views.time_concentration_view",
     "plot_mixtures": "topicx.views.group_mixtures",
+    "plot_slices": "topicx.views.slice_figures",
+    "slice_rows": "topicx.views.slice_tables",
+    "slices_of_model": "topicx.views.slice_tables",
     "strongest_topics": "topicx.views.class_weights",
 }
 
@@ -32,9 +42,14 @@ __all__ = [
     "by_documents",
     "contrast_words",
     "describe_mixtures",
+    "describe_slices",
+    "describe_word",
     "mixtures_of_model",
     "plot_concentration",
     "plot_mixtures",
+    "plot_slices",
+    "slice_rows",
+    "slices_of_model",
     "strongest_topics",
 ]
 

@@ -171,7 +171,7 @@ cdef inline void weigh(Word *s, int64_t k) noexcept nogil:
     s.leaf[k] = s.most[k] * s.c[k]
 
 
-cdef void renew(Word *s, int64_t topics, bint all_of_them) noexcept nogil:
+cdef void renew_tree_sums(Word *s, int64_t topics, bint all_of_them) noexcept nogil:
     """The sums, after the leaves of the touched topics (or of all) have changed."""
     cdef int64_t j
     if all_of_them or s.touched_size * 16 > topics:
@@ -201,7 +201,7 @@ cdef void enter(Word *s, Cell cell, int64_t w) noexcept nogil:
             s.touched_size += 1
             s.is_touched[k] = 1
             weigh(s, k)
-    renew(s, (K + 15) // 16 * 16, cell.row_len[w] == DENSE)
+    renew_tree_sums(s, (K + 15) // 16 * 16, cell.row_len[w] == DENSE)
 
 
 cdef void leave(Word *s, Cell cell, int64_t w) noexcept nogil:
@@ -224,7 +224,7 @@ cdef void leave(Word *s, Cell cell, int64_t w) noexcept nogil:
         for j in range(size, cell.row_len[w]):
             s.row[j] = 0
         cell.row_len[w] = <int32_t> size
-    renew(s, (K + 15) // 16 * 16, s.counts == s.row)
+    renew_tree_sums(s, (K + 15) // 16 * 16, s.counts == s.row)
 
 
 cdef inline void list_move(Lists *s, int64_t i, int64_t old, int64_t new) noexcept nogil:

@@ -14,7 +14,7 @@ Likelihoods leave out the rows' divisors: the caller adds their logarithms.
 """
 
 cimport cython
-from libc.math cimport exp, frexp, log
+from libc.math cimport INFINITY, exp, frexp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -23,18 +23,37 @@ from topicx._kernels.base.portable cimport tx_prefetch
 from topicx._kernels.base.rng cimport tx_mix, tx_rng, tx_rng_double, tx_rng_seed
 
 cdef extern from "infer.h" nogil:
+    enum:
+        TX_AHEAD
+        TX_UNPLACED
+        TX_WALKS
+
+    ctypedef struct tx_sampling:
+        const uint32_t *words
+        const int64_t *offsets
+        const uint64_t *keys
+        const float *rows
+        const float *alphas
+        const uint32_t *groups
+        int64_t documents, topics, width, burn_in, samples, lag, step
+        bint soft
+        float *theta
+        uint16_t *z
+
+    ctypedef struct tx_walk:
+        int32_t *counts
+        float *alpha
+        float *q
+        float *sums
+        double *theta
+
     ctypedef struct tx_infer:
         int64_t (*draw)(const float *q, const float *row, int64_t chunks, int64_t old, float q_old, double u,
                         float *scratch) noexcept nogil
-        void (*soft)(const float *q, const float *row, int64_t chunks, int64_t old, float q_old, float *scratch,
-                     float *soft) noexcept nogil
+        void (*sample)(const tx_sampling *job, tx_walk *walks, int64_t number, float *weights,
+                       float *soft) noexcept nogil
 
     const tx_infer *tx_infer_choose() noexcept
-
-cdef enum:
-    NONE = 0xFFFF
-    AHEAD = 4  # tokens between the prefetch of a row and its use
-    FLUSH = 256  # tokens whose probabilities are summed in float32 before the sum moves on to double
 
 cdef double LN2 = 0.693147180559945309417
 cdef const tx_infer *lanes = tx_infer_choose()
@@ -59,13 +78,11 @@ cdef class Walk:
     cdef int64_t length
     """its words and how many there are,"""
     cdef tx_rng rng
-    """its random numbers, and beside its counts: α, q = n + α, and room for a draw and for sums."""
+    """its random numbers, and beside its counts: α, q = n + α, and room for a draw."""
     cdef int32_t *counts
     cdef float *alpha
     cdef float *q
     cdef float *sums
-    cdef float *soft
-    cdef double *theta
 
     def __init__(self, words, offsets, keys, const float[:, ::1] rows, alpha, groups):
         cdef int64_t d
@@ -77,8 +94,7 @@ cdef class Walk:
             self.longest = max(self.longest, self.offsets[d + 1] - self.offsets[d])
         self.arena = Arena()
         self.alpha, self.q = self.arena.floats(self.width), self.arena.floats(self.width)
-        self.sums, self.soft = self.arena.floats(self.width), self.arena.floats(self.width)
-        self.theta, self.counts = self.arena.doubles(self.width), self.arena.ints(self.width)
+        self.sums, self.counts = self.arena.floats(self.width), self.arena.ints(self.width)
 
     cdef uint16_t *path(self) except NULL:
         """Room for the topics of any of the documents."""
@@ -119,11 +135,11 @@ cdef class Walk:
         cdef const float *row
         for j in range(length):
             i = j if forward else length - 1 - j
-            if forward and i + AHEAD < length:
-                row = rows + words[i + AHEAD] * width
+            if forward and i + TX_AHEAD < length:
+                row = rows + words[i + TX_AHEAD] * width
                 for new in range(lines):
                     tx_prefetch(row + 16 * new)
-            if z[i] == NONE:
+            if z[i] == TX_UNPLACED:
                 old = -1
                 new = lanes.draw(q, rows + words[i] * width, chunks, -1, 0, tx_rng_double(&self.rng), self.sums)
             else:
@@ -137,20 +153,6 @@ cdef class Walk:
                 counts[new] += 1
                 q[new] = alpha[new] + <float> counts[new]
                 z[i] = <uint16_t> new
-
-    cdef void add_soft(self, const uint16_t *z) noexcept nogil:
-        """theta += the Gibbs probabilities of every token given the state of all others (eq. 33)."""
-        cdef int64_t i = 0, j, k, end, old
-        while i < self.length:
-            end = min(i + FLUSH, self.length)
-            memset(self.soft, 0, self.width * 4)
-            for j in range(i, end):
-                old = z[j]
-                lanes.soft(self.q, self.row(j), self.width // 16, old,
-                           self.alpha[old] + <float> (self.counts[old] - 1), self.sums, self.soft)
-            for k in range(self.width):
-                self.theta[k] += <double> self.soft[k]
-            i = end
 
     cdef double joint(self, const uint16_t *z) noexcept nogil:
         """log p(w, z), token by token: the Pólya urn of z and the rows."""
@@ -194,31 +196,29 @@ def sample_theta(const uint32_t[::1] words, const int64_t[::1] offsets, const ui
 
     words are numbers of rows; z is written (the last state). theta_dk = (mean n_dk + alpha_k) / (N_d + sum alpha).
     """
-    cdef int64_t k, sample, i
-    cdef Walk at = Walk(words, offsets, keys, rows, alpha, groups)
-    cdef double norm
-    cdef uint16_t *topic
+    cdef tx_sampling job
+    cdef tx_walk walks[TX_WALKS]
+    cdef Arena arena = Arena()
+    cdef int64_t i, k, number = min(<int64_t> TX_WALKS, keys.shape[0])
+    cdef float *weights
+    cdef float *summed
+    job.documents, job.topics, job.width = keys.shape[0], alpha.shape[1], rows.shape[1]
+    job.step = <int64_t> sqrt(job.width // 16) + 1
+    job.burn_in, job.samples, job.lag, job.soft = burn_in, samples, lag, soft
+    if job.documents == 0:
+        return
+    job.words, job.z = &words[0] if words.shape[0] else NULL, &z[0] if z.shape[0] else NULL
+    job.offsets, job.keys, job.rows = &offsets[0], &keys[0], &rows[0, 0] if rows.shape[0] else NULL
+    job.alphas, job.groups, job.theta = &alpha[0, 0], &groups[0], &theta[0, 0]
+    for i in range(number):
+        walks[i].counts, walks[i].theta = arena.ints(job.width), arena.doubles(job.width)
+        walks[i].alpha, walks[i].q = arena.floats(job.width), arena.floats(job.width)
+        walks[i].sums = arena.floats(job.width + 16 * job.step)
+        for k in range(job.width, job.width + 16 * job.step):
+            walks[i].sums[k] = INFINITY
+    weights, summed = arena.floats(4 * job.width), arena.floats(job.width)
     with nogil:
-        while at.next():
-            memset(at.theta, 0, at.width * sizeof(double))
-            if at.length > 0:
-                topic = &z[at.offsets[at.d]]
-                for i in range(at.length):
-                    topic[i] = NONE
-                for sample in range(samples):
-                    for i in range(lag if sample > 0 else burn_in):
-                        at.sweep(topic, at.length, True)
-                    if soft:
-                        at.add_soft(topic)
-                    else:
-                        for k in range(at.topics):
-                            at.theta[k] += at.counts[k]
-            norm = 0
-            for k in range(at.topics):
-                at.theta[k] = at.theta[k] / samples + <double> at.alpha[k]
-                norm += at.theta[k]
-            for k in range(at.topics):
-                theta[at.d, k] = <float> (at.theta[k] / norm)
+        lanes.sample(&job, walks, number, weights, summed)
 
 
 def advance(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_t[::1] keys, const float[:, ::1] rows,
@@ -233,7 +233,7 @@ def advance(const uint32_t[::1] words, const int64_t[::1] offsets, const uint64_
                 topic = &z[at.offsets[at.d]]
                 if anew:
                     for i in range(at.length):
-                        topic[i] = NONE
+                        topic[i] = TX_UNPLACED
                 else:
                     at.restore(topic)
                 for i in range(sweeps):
@@ -387,7 +387,7 @@ def chib_likelihoods(const uint32_t[::1] words, const int64_t[::1] offsets, cons
             if at.length == 0:
                 continue
             for i in range(at.length):
-                z[i] = NONE
+                z[i] = TX_UNPLACED
             for t in range(burn_in):
                 at.sweep(z, at.length, True)
             climb(at, z)

@@ -190,7 +190,9 @@ class DocumentReader:
                 chosen, why = (one.format, one.why) if one.format else self._format(one.name, source)
                 self._note(source.shown, chosen, why)
                 module = import_module(f"topicx.corpus.formats.{FORMATS[chosen][0]}")
-                yield from module.read(source, self._options(chosen, source))
+                options = self._options(chosen, source)
+                options.faults.note_encoding(source.shown, self.options.encoding, options.encoding)
+                yield from module.read(source, options)
                 self._done += source.consumed
                 self._source = None
 
@@ -334,7 +336,7 @@ def detect_format(name: str, start: bytes, options: ReadOptions) -> tuple[str, s
     if filled and all("\t" in line for line in filled):
         return "lines", "by its tabs"
     if suffix in (".txt", ".text") or name == "-" or not suffix:
-        return "text", "by its content; the format 'lines' takes a name and a label from each line"
+        return "text", "by its content; the format 'files' takes it whole, 'lines' a name and a label from each line"
     return "text", "nothing says otherwise; see --format"
 
 

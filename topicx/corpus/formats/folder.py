@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import regex
 
 from topicx.corpus.formats.compressed import unpacked_name
 from topicx.corpus.formats.document_reader import Batch, ReadOptions
-from topicx.corpus.formats.input_bytes import BLOCK, LONG_LINE, InputSource, _after_space
+from topicx.corpus.formats.input_bytes import BLOCK, LONG_LINE, InputSource, UndecodableError, _after_space, codec_of
 from topicx.errors import InputError
 
 TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".ldac", ".svm", ".svmlight", ".libsvm", ".arff")
@@ -31,16 +32,45 @@ def read(root: str, options: ReadOptions, say: Callable[[str], None] = lambda _:
     found = list(walk_folder(root, options.follow_links, say))
     if not found:
         raise InputError(f"{root}: has no files in it")
-    yield from read_file_documents(
-        ((str(path), inside, _label_of_folder(inside)) for path, inside in found), root, options
-    )
+    named = [(str(path), inside, _label_of_folder(inside)) for path, inside in found]
+    yield from _telling_of_all([name for name, *_ in named], options, read_file_documents(named, root, options))
 
 
 def read_named_files(names: list[str], options: ReadOptions) -> Iterator[tuple[Batch, int]]:
     """Documents of files that are named; their folders are their labels where they differ."""
     parents = {Path(name).parent.as_posix() for name in names}
     labels = (lambda name: _label_of_folder(Path(name).as_posix())) if len(parents) > 1 else (lambda _: ())
-    yield from read_file_documents(((name, Path(name).as_posix(), labels(name)) for name in names), "files", options)
+    documents = read_file_documents(((name, Path(name).as_posix(), labels(name)) for name in names), "files", options)
+    yield from _telling_of_all(names, options, documents)
+
+
+def _telling_of_all(
+    names: list[str], options: ReadOptions, batches: Iterator[tuple[Batch, int]]
+) -> Iterator[tuple[Batch, int]]:
+    """The batches; where a file is of another encoding, how many are, and which option reads them."""
+    try:
+        yield from batches
+    except UndecodableError as error:
+        if "," in options.encoding or codec_of(options.encoding) != "utf-8-sig":
+            raise
+        others = sum(not _is_text(name, options) for name in names) - 1
+        also = ""
+        if others > 0:
+            also = f", nor {'is 1 other' if others == 1 else f'are {others:,} others'} of {len(names):,} files"
+        raise UndecodableError(
+            f"{error.found}{also}",
+            "--encoding utf-8,latin-1 reads what is not utf-8 as latin-1, --bad-documents skip leaves it out",
+        ) from None
+
+
+def _is_text(name: str, options: ReadOptions) -> bool:
+    try:
+        with InputSource(name) as source:
+            if options.skip_header:
+                source.skip_head(options.encoding)
+            return source.is_text_in(options.encoding)
+    except InputError:  # it is told of where it is reached
+        return True
 
 
 def _label_of_folder(inside: str) -> tuple[str, ...]:
@@ -91,7 +121,11 @@ def _times_from_names(options: ReadOptions) -> Callable[[list[Any]], list[str | 
 def _read_text_pieces(source: InputSource, options: ReadOptions) -> Iterator[tuple[str, bool]]:
     """The text of a file, and whether more of it comes; nothing where the file is to be left out."""
     held, first = "", True
-    for text in source.texts(options.encoding, options.encoding_errors, options.faults):
+    if options.skip_header and source.skip_head(options.encoding):
+        options = replace(options, skip_header=False)  # done: bytes of a head need not be text
+    encoding = source.encoding(options.encoding)
+    options.faults.note_encoding(source.shown, options.encoding, encoding)
+    for text in source.texts(encoding, options.encoding_errors, options.faults):
         held += text
         while len(held) > LONG_LINE:
             end = _after_space(held, LONG_LINE)

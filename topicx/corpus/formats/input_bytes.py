@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -40,6 +41,13 @@ class Faults:
     skipped: int = 0
     repaired: int = 0
     first: list[str] = field(default_factory=list)
+    read_as: dict[str, list[str]] = field(default_factory=dict)
+    """Files that are not of the first of several encodings, by the one that they were read in."""
+
+    def note_encoding(self, shown: str, asked: str, chosen: str) -> None:
+        """A file that was not of the first of the encodings that were asked for."""
+        if chosen in asked.split(",")[1:]:
+            self.read_as.setdefault(chosen, []).append(shown)
 
     def meet(self, message: str, *, mended: bool = False, call: bool = False) -> None:
         """A fault of one document, `mended` if it can be; or (`call`) of the options more likely."""
@@ -62,6 +70,14 @@ class Faults:
         return text.replace(MARK, "\ufffd").replace("\0", " ") if mended else None
 
 
+class UndecodableError(InputError):
+    """Bytes that are not text in the encoding."""
+
+    def __init__(self, found: str, advice: str = "see --encoding and --bad-documents") -> None:
+        super().__init__(f"{found}; {advice}")
+        self.found = found
+
+
 @dataclass
 class Stretch:
     """Lines that follow one another. A long line comes in pieces: the first line `continues` the one before, the last
@@ -71,6 +87,9 @@ class Stretch:
     lines: list[str]
     continues: bool = False
     open: bool = False
+
+
+_BLANK_LINE = re.compile(rb"\r?\n[ \t]*\r?\n")
 
 
 class InputSource:
@@ -112,6 +131,9 @@ class InputSource:
         self._held = b""
         self._ends = 0
         """Ends of lines in the texts so far."""
+        self._head = 0
+        """Ends of lines in a head that was left out."""
+        self._chosen: str | None = None
 
     @property
     def compressed(self) -> bool:
@@ -159,13 +181,53 @@ class InputSource:
             yield data
 
     def encoding(self, asked: str) -> str:
-        """The encoding to read with: UTF-16 or UTF-32 where the first bytes are their mark and UTF-8 was to be."""
+        """The encoding to read with: UTF-16 or UTF-32 where the first bytes are their mark and UTF-8 was to be; of
+        several the first that all bytes are text in, or the last."""
+        if "," in asked:
+            self._chosen = self._chosen or self._first_that_fits(asked.split(","))
+            asked = self._chosen
         if codec_of(asked) != "utf-8-sig":
             return asked
         start = self.peek(4)[:4]
         if start.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
             return "utf-32"
         return "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else asked
+
+    def _first_that_fits(self, encodings: list[str]) -> str:
+        for encoding in encodings:
+            codec_of(encoding)
+        if self.size is None:
+            raise InputError(f"--encoding: several are for files, which can be read twice; not for {self.shown}")
+        for encoding in encodings[:-1]:
+            with InputSource(self.name) as again:
+                if self._head:
+                    again.skip_head(encoding)
+                if again.is_text_in(encoding):
+                    return encoding
+        return encodings[-1]
+
+    def is_text_in(self, encoding: str) -> bool:
+        """Whether all that is left is text in this encoding."""
+        decoder = codecs.getincrementaldecoder(codec_of(self.encoding(encoding)))("strict")
+        try:
+            for data in self.blocks():
+                decoder.decode(data)
+            decoder.decode(b"", True)
+        except UnicodeError:
+            return False
+        return True
+
+    def skip_head(self, encoding: str) -> bool:
+        """Leave out what stands before the first blank line, whatever its bytes; nothing where no line is blank. False
+        where characters are wider than bytes."""
+        start = self.peek(BLOCK)
+        if any(codec_of(self.encoding(one)).startswith(("utf-16", "utf-32")) for one in encoding.split(",")):
+            return False
+        found = _BLANK_LINE.search(start)
+        if found:
+            self._head = start.count(b"\n", 0, found.end())
+            self._held = start[found.end() :]
+        return True
 
     def texts(self, encoding: str, errors: str, faults: Faults | None = None) -> Iterator[str]:
         """Decoded blocks. A byte order mark is not part of the text. With `faults` that do not stop, bytes that are not
@@ -175,7 +237,7 @@ class InputSource:
         codec = codec_of(encoding)
         decoder = codecs.getincrementaldecoder(codec)(_MARKING if lenient and errors == "strict" else errors)
         plain = not codec.startswith(("utf-16", "utf-32"))
-        self._ends = 0
+        self._ends = self._head
         for data in self.blocks():
             if plain and not lenient and (at := data.find(b"\0")) >= 0:
                 line = self._ends + data.count(b"\n", 0, at) + 1
@@ -200,7 +262,7 @@ class InputSource:
             good = error.object[: error.start]
             lines += good.count(b"\n")
             what = f"byte 0x{error.object[error.start]:02x}, {error.reason}"
-        return InputError(f"{self.shown}:{lines + 1}: is not {encoding} ({what}); see --encoding and --bad-documents")
+        return UndecodableError(f"{self.shown}:{lines + 1}: is not {encoding} ({what})")
 
     def runs(
         self, encoding: str, errors: str, faults: Faults | None = None, long: int | None = LONG_LINE

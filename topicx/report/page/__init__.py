@@ -6,7 +6,7 @@ from pathlib import Path
 
 SCRIPTS = (
     "decode", "figures", "elements", "topics_known", "colours", "axes", "line_chart", "interval_chart", "scatter",
-    "family_tree", "downloads", "view_topics", "view_topic", "view_documents", "view_document", "view_word",
+    "dot_row", "family_tree", "downloads", "view_topics", "view_topic", "view_documents", "view_document", "view_word",
     "view_time", "view_groups", "view_families", "view_quality", "view_about", "edits", "find", "keyboard", "router",
 )  # fmt: skip
 STYLES = ("tokens", "text", "layout", "tables", "charts", "views", "print")

@@ -25,8 +25,14 @@ function labelled(names, room) {
   return names.map((_, i) => i).filter(i => i % every === 0);
 }
 
+// The same, and the first span, for which a label too near to it makes room.
+function labelledFromFirst(names, room) {
+  const found = labelled(names, room), least = names.length / room / 2;
+  return found[0] ? [0, ...found.filter(i => i >= least)] : found;
+}
+
 function spanTicks(names, x, base, room) {
-  return labelled(names, room).map(i => [
+  return labelledFromFirst(names, room).map(i => [
     s("line", {class: "tick", x1: x(i), x2: x(i), y1: base, y2: base + 5}),
     s("text", {x: x(i), y: base + 18, "text-anchor": i === 0 ? "start" : "middle"}, names[i]),
   ]);

@@ -1,6 +1,6 @@
 // Names, notes, hiding: in this window until they are saved as a file that topicx reads.
 function editTools(k) {
-  return h("span", {class: "tools"}, button(named(k) ? "Rename" : "Name", () => renameField(k), {id: "rename"}), button(away(k) ? "Show" : "Hide", () => change("hidden", k, !away(k)), {id: "hide"}), button("Note", () => noteField(k), {id: "note"}));
+  return h("span", {class: "tools"}, button(named(k) ? "Rename" : "Name", () => renameField(k), {id: "rename", "aria-label": `${named(k) ? "Rename" : "Name"} this topic`}), button(away(k) ? "Show" : "Hide", () => change("hidden", k, !away(k)), {id: "hide", "aria-label": `${away(k) ? "Show" : "Hide"} this topic`}), button("Note", () => noteField(k), {id: "note", "aria-label": "Note on this topic"}));
 }
 
 function change(what, k, value) {

@@ -14,6 +14,9 @@ function put(element, attributes, children) {
 function h(tag, attributes, ...children) { return put(document.createElement(tag), attributes, children); }
 function s(tag, attributes, ...children) { return put(document.createElementNS(SVG, tag), attributes, children); }
 
+// What is drawn in a picture: those who do not see it read its title, its description and its table.
+function innards(nodes) { return s("g", {"aria-hidden": "true"}, nodes.flat(6)); }
+
 function add(element, ...children) { return put(element, {}, children); }
 
 function button(text, act, attributes) { return h("button", {type: "button", onclick: act, ...attributes}, text); }
@@ -50,7 +53,7 @@ function heading(...children) { return h("h1", {tabindex: "-1"}, children); }
 
 function dataTable(caption, columns, rows, attributes) {
   const headRow = h("tr", {}, columns.map(one => h("th", {scope: "col", class: one.figure ? "figure" : null}, one.name || h("span", {class: "hidden"}, "as a bar"))));
-  const body = rows.map(row => h("tr", {}, row.map((cell, i) => h(i ? "td" : "th", {scope: i ? null : "row", class: columns[i].figure ? "figure" : null, dir: columns[i].figure ? null : "auto"}, shownCell(cell, columns[i])))));
+  const body = rows.map(row => h("tr", {}, row.map((cell, i) => h(i ? "td" : "th", {scope: i ? null : "row", class: [columns[i].figure ? "figure" : "", columns[i].kind || ""].join(" ").trim() || null, dir: columns[i].figure ? null : "auto"}, shownCell(cell, columns[i])))));
   return h("table", attributes, h("caption", {class: "hidden"}, caption), h("thead", {}, headRow), h("tbody", {}, body));
 }
 

@@ -31,7 +31,7 @@ function listed(items) {
 
 // Steps of 1, 2 or 5 times a power of ten, from 0 to below the largest value: about so many.
 function steps(most, about = 4) {
-  const rough = most / (about + .8), power = 10 ** Math.floor(Math.log10(rough || 1));
+  const rough = most / (about + 1.2), power = 10 ** Math.floor(Math.log10(rough || 1));
   const step = [1, 2, 5, 10].map(digit => digit * power).find(one => one >= rough * .999), found = [];
   for (let i = 0; i * step <= most * 1.0001; i++) found.push(+(i * step).toPrecision(12));
   return found;

@@ -42,7 +42,9 @@ async function foundDocuments(wanted) {
   const known = await readDocuments(), found = [];
   for (let d = 0; d < known.length && found.length < 6; d++) if (known.title(d).toLowerCase().includes(wanted) || known.ids.at(d).toLowerCase().includes(wanted)) found.push(d);
   const links = found.map(d => h("a", {href: address(["document", known.ids.at(d)])}, h("bdi", {}, known.title(d)), h("span", {class: "note"}, "  " + known.ids.at(d))));
-  return links.length === 6 ? [...links, h("a", {href: address(["documents"], {q: wanted})}, `All with “${wanted}” →`)] : links;
+  if (head.blocks) links.push(h("a", {href: address(["documents"], {q: wanted})}, `${cap(facts.unit[1])} that say “${wanted}” →`));
+  else if (links.length === 6) links.push(h("a", {href: address(["documents"], {q: wanted})}, `All with “${wanted}” →`));
+  return links;
 }
 
 function findKeys(event, field, results) {

@@ -11,7 +11,7 @@ function lineChart(width, {names, series, ghosts = [], counts, countWord, height
   nodes.push(several ? endLabels(series, names, x, y, width, right, bottom, phone) : series.length ? peakLabels(series[0], names, x, y, width - right) : []);
   if (counts) nodes.push(countStrip(counts, countWord, names, x, bottom + 32, width - right - left, left));
   const svg = s("svg", {width, height: total, viewBox: `0 0 ${width} ${total}`, role: "img", tabindex: "0"},
-    s("title", {}, label), s("desc", {}, describe || ""), nodes.flat(4));
+    s("title", {}, label), s("desc", {}, [describe, choose ? "Left and Right read the values one by one" : ""].filter(Boolean).join(". ")), innards(nodes));
   if (choose) crosshair(svg, x, names.length, 10, bottom, choose);
   return svg;
 }
@@ -105,11 +105,11 @@ function smallChart(width, values, top, names, slot, withScale, label) {
   const height = 104, bottom = 84, right = withScale ? 34 : 8, x = linear(0, Math.max(names.length - 1, 1), 2, width - right), all = steps(top, 3);
   const y = linear(0, top * 1.02, bottom, 8), peak = largest(values), years = labelled(names, 3);
   const kind = slot == null ? "curve" : "coloured " + slotClass(slot);
-  return s("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label},
+  return s("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label}, innards([
     all.slice(1).map(value => s("line", {class: "grid", x1: 0, x2: width - right, y1: y(value), y2: y(value)})),
     withScale ? all.slice(1).map(value => s("text", {class: "small", x: width, y: y(value) + 4, "text-anchor": "end"}, stepLabel(value, true))) : [],
     s("line", {class: "zero", x1: 0, x2: width - right, y1: bottom + .5, y2: bottom + .5}),
     s("path", {class: kind, d: pathOf(values, x, y)}),
     peak < 0 ? [] : s("circle", {class: slot == null ? "dot" : "coloured-dot " + slotClass(slot), cx: x(peak), cy: y(values[peak]), r: 3}),
-    years.map(i => s("text", {class: "small", x: x(i), y: bottom + 15, "text-anchor": x(i) < 14 ? "start" : x(i) > width - right - 14 ? "end" : "middle"}, names[i].replace(/^(\d{3}0)s$/, "$1"))));
+    years.map(i => s("text", {class: "small", x: x(i), y: bottom + 15, "text-anchor": x(i) < 14 ? "start" : x(i) > width - right - 14 ? "end" : "middle"}, names[i].replace(/^(\d{3}0)s$/, "$1")))]));
 }

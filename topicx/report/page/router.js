@@ -45,6 +45,7 @@ async function render() {
   if (found.order) lastOrder = found.order;
   lastView = name;
   document.title = found.title === facts.title ? facts.title : `${found.title} · ${facts.title}`;
+  document.body.dataset.foot = `${document.title} · model ${facts.digest.slice(0, 12)}`;
   markViews(path);
   if (within) restoreFocus(focused);
   else if (started) found.heading?.focus({preventScroll: true});
@@ -97,6 +98,7 @@ async function begin() {
   addEventListener("hashchange", render);
   addEventListener("scroll", () => scrolled.set(location.hash, scrollY), {passive: true});
   addEventListener("keydown", onKey);
+  addEventListener("beforeprint", () => document.querySelectorAll(".figure-table").forEach(one => one.fill()));
   document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); document.getElementById("content").focus(); });
   await render();
   document.documentElement.dataset.ready = "yes";

@@ -3,15 +3,15 @@ function scatterChart(width, {points, xLabel, yLabel, ends, label, describe, dig
   const phone = width < 560, height = phone ? 300 : 400, left = 52, right = phone ? 12 : 24, bottom = height - 44;
   const span = key => padded(points.map(point => point[key])), xs = span("x"), ys = span("y");
   const x = linear(xs[0], xs[1], left, width - right), y = linear(ys[0], ys[1], bottom, 12), nodes = [];
-  for (const value of between(xs, 5)) nodes.push(s("line", {class: "grid", x1: x(value), x2: x(value), y1: 8, y2: bottom}), s("text", {x: x(value), y: bottom + 18, "text-anchor": "middle"}, signed(value, digits[0])));
-  for (const value of between(ys, 4)) nodes.push(s("line", {class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value)}), s("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, signed(value, digits[1])));
+  for (const value of between(xs, 5)) nodes.push(s("line", {class: "grid", x1: x(value), x2: x(value), y1: 8, y2: bottom}), s("text", {x: x(value), y: bottom + 18, "text-anchor": "middle"}, signed(value, fitting(xs, 5, digits[0]))));
+  for (const value of between(ys, 4)) nodes.push(s("line", {class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value)}), s("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, signed(value, fitting(ys, 4, digits[1]))));
   nodes.push(s("text", {x: left, y: height - 6}, "← " + ends[0]), s("text", {x: width - right, y: height - 6, "text-anchor": "end"}, ends[1] + " →"));
   const most = Math.max(...points.map(point => point.size)), taken = [];
   const dots = points.map(point => ({...point, px: x(point.x), py: y(point.y), r: Math.max(3, 9 * Math.sqrt(point.size / most))}));
   for (const dot of dots) taken.push([dot.px - dot.r, dot.py - dot.r, dot.px + dot.r, dot.py + dot.r]);
   for (const dot of dots) nodes.push(s("circle", {class: dot.care ? "care" : "dot", cx: dot.px, cy: dot.py, r: dot.r}));
   for (const dot of [...dots].sort((a, b) => b.care - a.care || b.size - a.size)) nodes.push(placedLabel(dot, taken, width - right, height - 60, phone));
-  return s("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img"}, s("title", {}, label), s("desc", {}, describe), nodes.flat(3));
+  return s("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img"}, s("title", {}, label), s("desc", {}, describe), innards(nodes));
 }
 
 function padded(values) {
@@ -23,6 +23,11 @@ function between([low, high], about) {
   const all = steps(high - low, about), step = all[1], found = [];
   for (let value = Math.ceil(low / step) * step; value <= high; value += step) found.push(+value.toPrecision(10));
   return found;
+}
+
+// Digits after the point that tell steps apart.
+function fitting([low, high], about, least) {
+  return Math.max(least, -Math.floor(Math.log10(steps(high - low, about)[1]) + 1e-9));
 }
 
 function placedLabel(dot, taken, right, bottom, phone) {
@@ -43,10 +48,10 @@ function placedLabel(dot, taken, right, bottom, phone) {
 function traceChart(width, sweeps, scores, label) {
   const height = 220, left = 56, right = 56, bottom = 184, tall = padded(scores), x = linear(sweeps[0], sweeps[sweeps.length - 1], left, width - right), y = linear(tall[0], tall[1], bottom, 10);
   const last = scores.length - 1, digits = Math.max(0, Math.min(4, 1 - Math.floor(Math.log10((tall[1] - tall[0]) / 3))));
-  return s("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img"}, s("title", {}, label),
+  return s("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img"}, s("title", {}, label), innards([
     between(tall, 4).map(value => [s("line", {class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value)}), s("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, signed(value, digits))]),
     between([sweeps[0], sweeps[last]], 3).map(value => s("text", {x: x(value), y: bottom + 20, "text-anchor": "middle"}, count(value))),
     s("path", {class: "curve", d: scores.map((value, i) => (i ? "L" : "M") + x(sweeps[i]).toFixed(1) + " " + y(value).toFixed(1)).join("")}),
     s("circle", {class: "dot", cx: x(sweeps[last]), cy: y(scores[last]), r: 3}),
-    s("text", {class: "strong", x: x(sweeps[last]) + 8, y: y(scores[last]) + 4}, signed(scores[last], digits)));
+    s("text", {class: "strong", x: x(sweeps[last]) + 8, y: y(scores[last]) + 4}, signed(scores[last], digits))]));
 }

@@ -98,6 +98,17 @@ async function documentText(d) {
   return {text: block.texts.at(place), marks: marksOf(block, place)};
 }
 
+// The documents whose texts have this in them, small or capital.
+async function documentsSaying(text) {
+  const found = new Set();
+  for (let b = 0; b < head.blocks; b++) {
+    const block = await part("texts" + b), first = block.array("first")[0];
+    block.texts ??= block.strings("texts");
+    for (let i = 0; i < block.texts.length; i++) if (block.texts.at(i).toLowerCase().includes(text)) found.add(first + i);
+  }
+  return found;
+}
+
 function marksOf(block, place) {
   const gaps = block.array("marks.gaps"), sizes = block.array("marks.sizes"), topics = block.markTopics ??= block.planes("marks.topics");
   const found = [];

@@ -86,7 +86,7 @@ function likeThis(known, d, topics) {
     }
   }
   if (!best.length) return null;
-  const list = h("ol", {class: "passages"});
+  const list = h("ol", {class: "passages alike"});
   best.forEach(([value, e]) => {
     const id = known.ids.at(e), row = h("li", {}, h("div", {class: "head"}, h("a", {href: address(["document", id]), dir: "auto"}, h("b", {}, known.title(e))), known.titles ? [" · ", h("bdi", {}, id)] : null), h("div", {class: "part"}, value.toFixed(2)));
     documentText(e).then(found => { if (found) row.append(h("p", {dir: "auto", lang: textLanguage}, clipped(found.text, 150))); });

@@ -12,7 +12,7 @@ function viewFamilies(root, _, query) {
 
 function family(members, named_) {
   const share = members.reduce((sum, k) => sum + facts.share[k], 0);
-  return h("section", {class: "family"}, h("h2", {}, h("bdi", {}, named_.join(", ")), h("span", {}, `${members.length} topic${members.length > 1 ? "s" : ""}, ${percent(share)} of words`)),
+  return h("section", {class: "family"}, h("h2", {}, h("bdi", {}, named_.join(", ")), " ", h("span", {}, `${members.length} topic${members.length > 1 ? "s" : ""}, ${percent(share)} of ${facts.share_of}`)),
     h("ul", {}, members.map(k => h("li", {"data-topic": k}, h("span", {class: "no"}, k), h("span", {class: "name" + (named(k) ? "" : " unnamed")}, topicLink(k, "")), h("span", {class: "words", dir: "auto"}, facts.top[k].join(" ")), h("span", {class: "part"}, percent(facts.share[k]))))));
 }
 

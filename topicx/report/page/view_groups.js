@@ -10,20 +10,28 @@ function viewGroups(root, by, query) {
   const at = (name, other) => { const g = by.raw.indexOf(query[name] ?? "\0"); return g >= 0 ? g : other; };
   const a = at("a", order[0]), b = at("b", order.find(g => g !== a)), third = at("c", -1), groups = [a, b, third].filter((g, i, all) => g >= 0 && all.indexOf(g) === i);
   const title = heading(groupsHeadline(by, a, b)), level = Math.round(100 * by.share);
-  add(root, title, h("p", {class: "sub"}, `Mean share in the ${facts.unit[1]} of each ${by.label}; bars are ${level}% intervals.`, overlapWarning(by)));
+  add(root, title, h("p", {class: "sub"}, sharesNote(by, `bars are ${level}% intervals`), by.way === "predicted" ? null : overlapWarning()));
   if (groups.length < 2) {
     add(root, h("p", {class: "reading block"}, "There is one group alone, so nothing can be compared."));
     return {title: `By ${by.label}`, heading: title};
   }
   add(root, groupChips(by, groups, known, query), groupFigure(by, groups));
   if (facts.effects.length) add(root, h("section", {class: "block"}, h("h2", {}, "Effects"), h("p", {class: "note"}, "From the regression that was given with the report, which takes other columns into account; the largest first."),
-    h("div", {class: "wide"}, effectsOverview())));
+    h("div", {class: "wide"}, effectsOverview(by))));
   return {title: `By ${by.label}`, heading: title};
 }
 
 function shareOf(by, g, k) {
   const i = g * facts.topics + k;
   return {mean: by.mean[i], low: by.low[i], high: by.high[i]};
+}
+
+// What shares are, and how they were found.
+function sharesNote(by, intervals) {
+  const each = by.ordered ? singularKind(by) : by.label;
+  if (by.way === "predicted") return `What the regression predicts for each ${each}, with all else that it knows held as it is; bars are its intervals.`;
+  const told = `Mean share of each ${each}’s ${facts.unit[1]}; ${intervals}.`;
+  return by.note ? `${told} ${by.note}` : told;
 }
 
 // The largest difference each way whose intervals do not touch.
@@ -41,7 +49,7 @@ function groupsHeadline(by, a, b) {
   return up ? told(by.names[a], {lead: " has more of ", of: up}) : told(by.names[b], {lead: " has more of ", of: down});
 }
 
-function overlapWarning(by) {
+function overlapWarning() {
   const time = timeView();
   return time ? [" Groups of different times differ because their times do: compare within times under ", h("a", {href: address(["over", time.column])}, "Over time"), " before you explain."] : null;
 }
@@ -63,8 +71,10 @@ function groupFigure(by, groups) {
     figure({name: `by-${by.column}`, title: `Topics by ${by.label}: ${names.join(", ")}`, draw: width => intervalChart(width, {rows, groups: names, unitLabel: "first : second", label: `Shares of topics in ${listed(names)}`, describe: "Points are mean shares, bars intervals; the table has all topics and groups."}), table}));
 }
 
-function effectsOverview() {
-  const rows = [...facts.effects].sort((a, b) => Math.abs(b.statistic) - Math.abs(a.statistic)).slice(0, 40), number = value => signed(value, 4);
+// Coefficients of terms with this column; if there are none, all but the intercept.
+function effectsOverview(by) {
+  const all = facts.effects.filter(row => row.term !== "Intercept"), own = all.filter(row => row.term.includes(by.column));
+  const rows = [...(own.length ? own : all)].sort((a, b) => Math.abs(b.statistic) - Math.abs(a.statistic)).slice(0, 40), number = value => signed(value, 4);
   const columns = [{name: "topic"}, {name: "term"}, {name: "estimate", figure: true, show: number}, {name: "interval", figure: true}, {name: "p, adjusted", figure: true, show: value => value < .001 ? "<0.001" : value.toFixed(3)}];
   return dataTable("Effects", columns, rows.map(row => [topicLink(row.topic), row.term, row.estimate, `${number(row.conf_low)} to ${number(row.conf_high)}`, row.p_adjusted ?? row.p_value]), {class: "relation lists"});
 }

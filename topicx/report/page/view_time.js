@@ -6,7 +6,7 @@ function viewTime(root, by, query) {
   const pins = query.pins == null ? by.leaders.filter(k => !away(k)).slice(0, 6) : query.pins.split(",").filter(Boolean).map(Number).filter(k => k < facts.topics).slice(0, PINS);
   const start = pins.length ? pins : all.sort((a, b) => facts.share[b] - facts.share[a]).slice(0, 4), change = list => go(["over", by.column], {...query, pins: list.join(",") || "none"}, true);
   const many = all.length > 60, level = Math.round(100 * by.share);
-  add(root, title, h("p", {class: "sub"}, `Mean share of each ${singularKind(by)}’s ${facts.unit[1]}; bands are ${level}% intervals from them.` + (many ? "" : " Grey: the other topics.") + (by.partial ? ` The last ${singularKind(by)} is not complete: ${by.partial}.` : "")),
+  add(root, title, h("p", {class: "sub"}, sharesNote(by, `bands are ${level}% intervals`) + (many ? "" : " Grey: the other topics.") + (by.partial ? ` The last ${singularKind(by)} is not complete: ${by.partial}.` : "")),
     pinChips(start, change, query), timeFigure(by, names, start, many ? [] : all), multiples(by, names, start, change));
   return {title: `Over ${by.label}`, heading: title};
 }
@@ -14,7 +14,7 @@ function viewTime(root, by, query) {
 function pinChips(pins, change) {
   const choose = put(h("select", {"aria-label": "Add a topic", onchange: event => event.target.value && change([...pins, +event.target.value])}), {},
     [h("option", {value: ""}, "Add a topic"), ...shownTopics().filter(k => !pins.includes(k)).map(k => h("option", {value: k}, `${k} ${clipped(called(k), 40)}`))]);
-  return h("div", {class: "chips"}, pins.map((k, slot) => h("span", {class: "chip " + slotClass(slot)}, lineSample(slot), topicLink(k, "named-link"), h("span", {class: "note"}, k),
+  return h("div", {class: "chips", role: "group", "aria-label": "Topics that are drawn"}, pins.map((k, slot) => h("span", {class: "chip " + slotClass(slot)}, lineSample(slot), topicLink(k, "named-link"), h("span", {class: "note"}, k),
     button("×", () => change(pins.filter(one => one !== k)), {"aria-label": `Remove ${called(k)}`}))), pins.length < PINS ? choose : null);
 }
 
@@ -23,7 +23,7 @@ function timeFigure(by, names, pins, all) {
   const ghosts = all.filter(k => !pins.includes(k)).map(k => timed(by, by.shares(k))), documents = timed(by, by.documents);
   const told = all.length ? all : pins;
   return figure({
-    name: `over-${by.column}`, title: by.headline.length ? plainSentence(by.headline) : `Topics over ${by.label}`,
+    name: `over-${by.column}`, title: by.headline.length ? plainSentence(by.headline) : `Topics over ${by.label}`, label: `Topics over ${by.label}`,
     draw: (width, tell) => lineChart(width, {
       names, series, ghosts, height: width < 560 ? 190 : 340, counts: documents, countWord: `${cap(facts.unit[1])} per ${singularKind(by)}`, label: `Shares of ${pins.length} topics over ${by.label}`, describe: plainSentence(by.headline),
       choose: i => tell(i < 0 ? "" : `${names[i]}: ` + series.map(one => `${one.mark} ${percent(one.values[i])}${interval(one.low[i], one.high[i])}`).join("; ") + `; ${count(documents[i])} ${unit(documents[i])}`),
@@ -38,7 +38,7 @@ function multiples(by, names, pins, change) {
   const list = h("ul", {class: "multiples"}, some.map(k => {
     const values = timed(by, by.shares(k)), peak = largest(values), slot = pins.indexOf(k), label = peak < 0 ? "" : `${percent(values[peak])} in ${ofBin(names[peak])}`;
     return h("li", {class: slot >= 0 ? "chosen" : ""}, h("button", {type: "button", "aria-pressed": String(slot >= 0), onclick: () => change(slot >= 0 ? pins.filter(one => one !== k) : [...pins, k].slice(-PINS))},
-      h("span", {class: "no"}, k), h("span", {class: named(k) ? "" : "serif", dir: "auto"}, clipped(called(k), 34)), h("div", {class: "at"}, label)),
+      h("span", {class: "no"}, k), " ", h("span", {class: named(k) ? "" : "serif", dir: "auto"}, clipped(called(k), 34)), " ", h("div", {class: "at"}, label)),
     drawn(width => smallChart(width, values, top, names, slot < 0 ? null : slot, width > 150, `${called(k)}: highest, ${label}`)));
   }));
   return h("section", {class: "block"}, h("h2", {}, some.length < 12 ? "All topics" : "The twelve topics that change most"), h("p", {class: "note"}, `In the order of their time; one scale for all. Dots mark the highest ${singularKind(by)}. Choose one to draw it above.`), list);

@@ -13,7 +13,7 @@ async function viewTopic(root, [number], query) {
     h("div", {class: "top-row"}, title, turns(k)),
     said ? h("p", {class: "lead"}, said + ".") : null,
     h("p", {class: "meta"},
-      h("span", {}, h("b", {}, percent(facts.share[k])), ` of all words, ${ordinal(place)} of ${facts.topics}`), " ",
+      h("span", {}, h("b", {}, percent(facts.share[k])), ` of ${facts.share_of}, ${ordinal(place)} of ${facts.topics}`), " ",
       facts.half ? h("span", {}, "at least half of ", h("b", {}, count(facts.half[k])), ` ${unit(facts.half[k])}, a tenth of `, h("b", {}, count(facts.tenth[k]))) : null, " ",
       careOf(k).length ? h("span", {}, h("span", {class: "ring", "aria-hidden": "true"}), " Read with care: ", careOf(k).map((one, i) => [i ? "; " : "", sentence(one)])) : null,
       h("span", {}, editTools(k))),
@@ -25,7 +25,7 @@ async function viewTopic(root, [number], query) {
     h("div", {class: "two even"}, relations("Says similar things", "Overlap of the two topics’ words, 0 to 1.", facts.near[k].map(([j, value]) => [j, value.toFixed(2)])),
       facts.beside ? relations("Stands beside", `In one ${unit(1)} with this topic more often than by chance.`, facts.beside[k].map(([j, times, n]) => [j, `${times.toFixed(1)} × · ${count(n)} ${unit(n)}`])) : null),
     facts.by.map((by, i) => by.ordered ? null : groupsOf(by, i, k)),
-    effectsOf(k));
+    facts.tables.map(table => modelTable(table, k)), effectsOf(k));
   add(root, railed(k, page));
   await fillPassages(passages, k, ratio);
   return {title: `${k} ${called(k)}`, heading: title};
@@ -69,7 +69,7 @@ function trendFigure(by, k) {
       choose: i => tell(i < 0 ? "" : `${names[i]}: ${percent(series.values[i])}${interval(series.low[i], series.high[i])}, ${count(documents[i])} ${unit(documents[i])}` + (facts.counted ? `, ${count(counts[i])} words` : "")),
     }),
     table: () => ({columns, rows: names.map((name, i) => [name, series.values[i], series.low[i], series.high[i], documents[i], ...(facts.counted ? [counts[i]] : [])])}),
-    note: `Mean share of the ${singularKind(by)}’s ${facts.unit[1]}; the band is a ${level}% interval from them.` + (by.partial ? ` The last ${singularKind(by)} is not complete: ${by.partial}.` : ""),
+    note: `Mean share of the ${singularKind(by)}’s ${facts.unit[1]}; the band is a ${level}% interval.` + (by.partial ? ` The last ${singularKind(by)} is not complete: ${by.partial}.` : ""),
     extra: h("a", {href: address(["documents"], {topic: k, min: .1})}, `${facts.unit[1]} of it`),
   });
 }
@@ -77,10 +77,11 @@ function trendFigure(by, k) {
 function singularKind(by) { return by.kind === "centuries" ? "century" : by.kind.replace(/s$/, ""); }
 
 function wordsOf(k, ratio, query) {
-  const slider = h("input", {type: "range", min: 0, max: 1, step: .1, value: ratio, "aria-label": "λ: 1 the most frequent words, 0 those that occur nowhere else"});
+  const slider = h("input", {type: "range", min: 0, max: 1, step: .1, value: ratio, "aria-valuetext": ratio.toFixed(1), "aria-label": "λ: 1 the most frequent words, 0 those that occur nowhere else"});
   const shownRatio = h("span", {}, "λ " + ratio.toFixed(1)), holder = h("div", {});
   const fill = value => {
     shownRatio.textContent = "λ " + value.toFixed(1);
+    slider.setAttribute("aria-valuetext", value.toFixed(1));
     holder.replaceChildren(wordBars(topicWords(k, value)));
   };
   slider.addEventListener("input", () => fill(+slider.value));
@@ -113,7 +114,7 @@ function makingOf(k) {
 
 function phrasesOf(k) {
   const found = facts.phrases?.[k] || [];
-  return found.length ? h("div", {class: "block"}, h("h2", {}, "Phrases"), h("p", {class: "note"}, "Two counted words side by side, both of this topic, more often than by chance."),
+  return found.length ? h("div", {class: "block"}, h("h2", {}, "Phrases"), h("p", {class: "note"}, "Two counted words side by side, both of this topic, more often than by chance." + (facts.phrases_every > 1 ? ` Counted in every ${ordinal(facts.phrases_every)} ${facts.unit[0]}.` : "")),
     h("p", {class: "reading"}, found.map(([text, n], i) => [i ? ", " : "", h("bdi", {}, text), h("span", {class: "note"}, " " + count(n))]))) : null;
 }
 
@@ -127,8 +128,15 @@ function groupsOf(by, i, k) {
   if (rows.length < 2) return null;
   const most = Math.max(...rows.map(row => row[3] || row[1]));
   const bars = rows.map(row => [row[0], s("svg", {class: "bar", width: 160, height: 8, "aria-hidden": "true", focusable: "false"}, s("rect", {width: Math.max(160 * row[1] / most, .5), height: 8})), percent(row[1]) + interval(row[2], row[3]), count(row[4])]);
-  return h("section", {class: "block"}, h("h2", {}, `By ${by.label}`), h("p", {class: "note"}, `Mean share of the ${facts.unit[1]} of each; ${Math.round(100 * by.share)}% intervals. `, h("a", {class: "plain", href: address(["over", by.column])}, "All topics")),
+  return h("section", {class: "block"}, h("h2", {}, `By ${by.label}`), h("p", {class: "note"}, by.way === "predicted" ? "What the regression predicts, and its intervals. " : `Mean share of the ${facts.unit[1]} of each; ${Math.round(100 * by.share)}% intervals. `, h("a", {class: "plain", href: address(["over", by.column])}, "All topics")),
     h("div", {class: "wide"}, dataTable(`Share by ${by.label}`, [{name: by.label}, {name: ""}, {name: "share", figure: true}, {name: facts.unit[1], figure: true}], bars, {class: "relation lists"})));
+}
+
+// What this kind of model knows of the topic beside its words.
+function modelTable({title, note, columns, rows}, k) {
+  if (!rows[k].length) return null;
+  const shown = columns.map((name, i) => ({name, figure: typeof rows[k][0][i] === "number", show: value => typeof value === "number" ? signed(value, 3) : value}));
+  return h("section", {class: "block"}, h("h2", {}, title), h("p", {class: "note"}, note), h("div", {class: "wide"}, dataTable(title, shown, rows[k], {class: "relation lists"})));
 }
 
 function effectsOf(k) {

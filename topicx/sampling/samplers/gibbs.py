@@ -28,7 +28,7 @@ from topicx.state import Csr, State, document_topics, over_paths, topic_totals, 
 class Gibbs(Method):
     """Word rows, topics, totals, and the loop over epochs. Subclasses name their kernel."""
 
-    kernel: ClassVar[str]
+    kernel_name: ClassVar[str]
     """The module of `topicx._kernels` whose `sweep` renews a cell (see `cell.pxd`)."""
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
@@ -133,7 +133,7 @@ class Gibbs(Method):
 
     def _sweeper(self, maximise: bool) -> Callable[..., int]:
         """The kernel's `sweep`; a kernel that draws only leaves the modes to another."""
-        return import_module(f"topicx._kernels.gibbs.{self.kernel}").sweep
+        return import_module(f"topicx._kernels.gibbs.{self.kernel_name}").sweep
 
     def _arrays(self) -> dict[str, Any]:
         """What all cells have in common, as `cell.pxd` names it."""
@@ -199,10 +199,10 @@ class Gibbs(Method):
 class Dense(Gibbs):
     """Every topic of every token, sixteen at a time. It knows a document's factor (`cell.pxd`)."""
 
-    kernel = "dense"
+    kernel_name = "dense"
 
 
 class Sparse(Gibbs):
     """SparseLDA's three buckets (Yao, Mimno & McCallum 2009), sixteen topics of a word at a time."""
 
-    kernel = "sparse"
+    kernel_name = "sparse"

@@ -22,7 +22,7 @@ class Proposing(Gibbs):
     growing start), and for iterated conditional modes, the exact sparse sampler does the sweep.
     """
 
-    kernel = "sparse"
+    kernel_name = "sparse"
     proposer: ClassVar[ModuleType]
     """The kernel that proposes."""
     tallied: tuple[str, ...] = ()

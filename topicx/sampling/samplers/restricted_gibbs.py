@@ -35,7 +35,7 @@ from topicx.topic_sets import (
 class Restricted(Gibbs):
     """Every topic that the document may have, exactly; a token costs as many steps as there are of them."""
 
-    kernel = "restricted"
+    kernel_name = "restricted"
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         self.allowed = allowed_of(state)

@@ -11,7 +11,7 @@ from topicx.sampling.samplers.gibbs import Gibbs
 class Tree(Gibbs):
     """O(K_d + log K) a token. Iterated conditional modes look at every topic anyway: the sparse kernel does them."""
 
-    kernel = "tree"
+    kernel_name = "tree"
 
     def _sweeper(self, maximise: bool) -> Callable[..., int]:
         return sparse.sweep if maximise else super()._sweeper(maximise)

@@ -182,6 +182,27 @@ def mean_loss(tasks: Tasks, score: NDArray[np.float64], target: NDArray[np.float
     return float(np.maximum(0, np.abs(target - score) - tasks.epsilon).sum())
 
 
+def loss_of_constants(tasks: Tasks, task: str) -> float:
+    """The mean loss of scores that are the same for all documents: 0, or what is best.
+
+    Of numbers that is the median: where half of all ratings are the highest, a run may rest there, with a loss that is
+    less than that of zeros. Of classes it is the side that most documents are on. Scores of labels are compared with
+    zeros alone, since it is their order that counts.
+    """
+    known = tasks.supervised > 0
+    targets = tasks.targets[known]
+    if not targets.size:
+        return 0.0
+    best = np.zeros(tasks.number)
+    if tasks.loss == "epsilon":
+        best = np.median(targets, axis=0)
+    elif task != "multilabel":
+        share = np.clip((targets > 0).mean(axis=0), 1e-9, 1 - 1e-9)
+        best = np.log(share / (1 - share)) if tasks.loss == "logistic" else np.where(share > 0.5, 1.0, -1.0)
+    each = (mean_loss(tasks, np.broadcast_to(one, targets.shape), targets) for one in (np.zeros(tasks.number), best))
+    return min(each) / targets.size
+
+
 def documents_by_topic(
     indptr: NDArray[np.int64], topics: NDArray[np.uint16], shares: NDArray[np.float32], number: int, bias: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]:

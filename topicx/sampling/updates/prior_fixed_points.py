@@ -171,6 +171,20 @@ def learn_beta(statistics: WordStatistics, beta: NDArray[np.float64], seeds: See
     return np.maximum(beta * factor, SMALLEST)
 
 
+MOST_TABLE = 1 << 23
+"""Whole numbers up to which they are counted in a table; larger ones are sorted."""
+
+
+def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct ones of numbers from 0 on, ascending, and how often each is there."""
+    whole = np.issubdtype(numbers.dtype, np.integer)  # expected counts are not
+    if not (whole and len(numbers)) or int(numbers.max()) >= min(MOST_TABLE, 16 * len(numbers) + 1024):
+        return np.unique(numbers, return_counts=True)
+    times = np.bincount(numbers)
+    found = np.flatnonzero(times)
+    return found.astype(numbers.dtype), times[found].astype(np.int64)
+
+
 # -- of sampled counts -----------------------------------------------------------------------------------------
 
 
@@ -189,8 +203,8 @@ class CountedDocuments(DocumentStatistics):
             member = lengths > 0 if not len(groups) else (groups == group) & (lengths > 0)
             entries = np.repeat(member, per_document)
             pairs = topics[entries].astype(np.int64) * width + counts[entries]
-            pairs, times = np.unique(pairs, return_counts=True)
-            length, length_times = np.unique(lengths[member], return_counts=True)
+            pairs, times = distinct_numbers(pairs)
+            length, length_times = distinct_numbers(lengths[member])
             self.groups.append((pairs // width, pairs % width, times, length, length_times))
 
     def gain(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -219,8 +233,13 @@ class CountedWords(WordStatistics):
         indptr, columns, counts = word_topics
         weight = beta[np.repeat(np.arange(len(beta)), np.diff(indptr))]
         self.totals = np.bincount(columns, counts, topics)
-        pairs, self._times = np.unique(np.stack([weight, counts.astype(np.float64)]), axis=1, return_counts=True)
-        self._weight, self._count = pairs
+        if len(weight) and (beta == beta[0]).all():
+            whole, self._times = distinct_numbers(counts)
+            self._count = whole.astype(np.float64)
+            self._weight = np.full(len(whole), beta[0])
+        else:
+            pairs, self._times = np.unique(np.stack([weight, counts.astype(np.float64)]), axis=1, return_counts=True)
+            self._weight, self._count = pairs
 
     def gain(self, factor: float) -> float:
         weight = self._weight

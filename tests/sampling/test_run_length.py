@@ -1,0 +1,217 @@
+"""Runs that end by themselves: when, that they are the same however they are interrupted, and what is averaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import lda_corpus
+from topicx.datasets import make
+from topicx.engines.threads import Threads
+from topicx.errors import InputError
+from topicx.estimate import estimate
+from topicx.estimate.averaging import average_models
+from topicx.models.definition import Priors
+from topicx.run import Run
+from topicx.sampling.chain import Chain
+from topicx.sampling.run_length import ENOUGH, LOOKS, MOST_SWEEPS, RunLength
+from topicx.sampling.run_options import AUTO_SAMPLES, OF_AUTO, USUAL, Options
+from topicx.sampling.sweep_loop import Checkpoints, Interrupted
+
+CORPUS = make("zipf", 3, documents=300, tokens=60, words=400, topics=12)
+
+
+def run_of(threads: int = 1, **options: Any) -> Run:
+    return Run.start(CORPUS, Options(**{"topics": 12, "seed": 3} | options), Threads(threads))
+
+
+# -- the rule --------------------------------------------------------------------------------------------------------
+
+
+def after(likelihoods: list[float], tail: int = 20) -> RunLength:
+    length = RunLength(tail)
+    for sweep, likelihood in zip(LOOKS, likelihoods, strict=False):
+        assert length.due(sweep) and length.planned == sweep + tail
+        length.look(sweep, likelihood)
+    return length
+
+
+def test_a_run_ends_where_little_is_to_come() -> None:
+    doublings = np.log2(np.array(LOOKS) / LOOKS[0])
+    rising = after((1.01 * ENOUGH * doublings - 8).tolist())
+    assert not rising.settled and rising.planned == MOST_SWEEPS
+    for rise in (0.99 * ENOUGH, 0.0, -1.0):
+        length = after((rise * doublings[:2] - 8).tolist())
+        assert length.settled and length.planned == LOOKS[1] + 20 and not length.due(LOOKS[2])
+    falling_off = (0.5 * np.minimum(doublings, doublings[3]) - 8).tolist()[:5]
+    assert after(falling_off).planned == LOOKS[4] + 20
+
+
+def test_one_look_tells_nothing() -> None:
+    assert not after([-8.0]).settled
+    assert after([]).planned == LOOKS[0] + 20
+
+
+def test_a_run_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicx.sampling.chain.ENOUGH_FROM_RANDOM", -1e9)  # nothing is ever enough
+    monkeypatch.setattr("topicx.sampling.run_length.LOOKS", (4, 8))
+    monkeypatch.setattr("topicx.sampling.run_length.MOST_SWEEPS", 30)
+    chain = run_of().train().chain
+    assert chain.length is not None and not chain.length.settled
+    assert chain.sweeps == 30 and chain.steps[chain.position - 1].sweep == 30
+    assert sorted(chain.samples) == chain.options.sample_sweeps(30)
+
+
+def test_what_is_no_list_of_looks_is_refused(tmp_path: Path) -> None:
+    chain = run_of().chain
+    chain.begin()
+    for looks, settled in (None, False), ([[1]], False), ([], 1), ([[2, "x"]], True):
+        wrong = {"looks": looks, "settled": settled}
+        assert chain.length is not None
+        chain.length.to_meta = lambda wrong=wrong: wrong  # type: ignore[method-assign]
+        chain.save(tmp_path / "c")
+        with pytest.raises(InputError, match="the checkpoint is not consistent"):
+            Chain.load(tmp_path / "c", Threads(1))
+
+
+# -- what it is where it can't be -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"sampler": "cvb0"}, {"sampler": "scvb0"}, {"model": "hdp"}, {"model": "dmr"}, {"icm": 5}, {"paths": 2}],
+)
+def test_where_it_is_not_known_there_is_a_number(options: dict[str, Any]) -> None:
+    chosen = Options(**options)
+    assert not chosen.ends_itself and chosen.iterations == 1000
+    assert {name: getattr(chosen, name) for name in USUAL} == USUAL
+
+
+def test_a_number_of_iterations_is_what_it_was() -> None:
+    chosen = Options(iterations=50)
+    assert {name: getattr(chosen, name) for name in USUAL} == USUAL | {"iterations": 50}
+    assert Options.from_meta(chosen.to_meta()) == chosen
+    assert Options().of_given_sweeps() == Options(iterations=1000)
+
+
+def test_priors_that_are_given_stay() -> None:
+    plain = Options()
+    assert {name: getattr(plain, name) for name in OF_AUTO} == OF_AUTO | {"iterations": "auto"}
+    assert Options(alpha=0.1).optimize == Options(alpha_sum=5).optimize == "beta"
+    assert Options(beta=0.01).optimize == "alpha"
+    assert Options(alpha=0.1, beta=0.01).optimize_interval == 0
+    assert Options(alpha=0.1, beta=0.01, optimize_interval=7).optimize == "alpha+beta"  # asked for
+    assert Options(optimize_interval=0).optimize_interval == 0
+    run = run_of(alpha=0.3, beta=0.02).train()
+    assert np.all(run.chain.state.alpha == 0.3) and np.all(run.chain.state.beta == 0.02)
+    run = run_of().train()
+    assert np.ptp(run.chain.state.alpha) > 0 and run.chain.state.beta[0] != 0.01
+
+
+def test_priors_of_single_words_stay() -> None:
+    word = CORPUS.vocabulary[0]
+    run = Run.start(CORPUS, Options(topics=5), Threads(1), Priors(word_prior={word: 0.5})).train()
+    assert run.chain.state.beta[0] == 0.5 and np.all(run.chain.state.beta[1:] == 0.01)
+    assert np.ptp(run.chain.state.alpha) > 0
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+def bits(run: Run) -> list[Any]:
+    result = run.result()
+    state = result.state
+    return [state.z.tobytes(), state.alpha.tobytes(), state.beta.tobytes(), result.model.values.tobytes(),
+            result.model.alpha.tobytes(), run.chain.sweeps, result.model.meta["iterations"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("start", ["auto", "soft", "hot"])
+def test_a_run_that_is_killed_ends_in_the_same_bits(start: str, tmp_path: Path) -> None:
+    whole = run_of(start=start).train()
+    expected, total = bits(whole), whole.chain.total
+    assert whole.chain.length is not None and whole.chain.length.settled
+    for at in {1, total // 4, total // 2, total - 22, total - 8, total - 1}:
+        run, asked = run_of(start=start), iter(range(1, total))
+        with pytest.raises(Interrupted):
+            run.train(checkpoints=Checkpoints(str(tmp_path / "c")), stop=lambda asked=asked, at=at: next(asked) == at)
+        again = Run.resume(tmp_path / "c", Threads(2)).train()
+        assert bits(again) == expected, at
+
+
+def test_threads_do_not_matter() -> None:
+    one, two = (run_of(threads, partitions=3, start="soft").train() for threads in (1, 2))
+    assert bits(one) == bits(two)
+
+
+def test_the_model_is_the_average_of_the_last_states() -> None:
+    run = run_of()
+    kept = {}
+
+    def keep(event: Any) -> None:
+        kept[event.step.sweep] = (
+            run.chain.method.sync().z.copy(),
+            run.chain.state.alpha.copy(),
+            run.chain.state.beta.copy(),
+        )
+
+    run.train([keep])
+    last, lag = run.chain.sweeps, run.options.lag
+    state = run.chain.state
+    models = []
+    for sweep in range(last - (AUTO_SAMPLES - 1) * lag, last + 1, lag):
+        state.z, state.alpha, state.beta = kept[sweep]
+        models.append(estimate(state, theta="cgsp", phi="auto", examples=0))
+    mean = average_models(models, [np.arange(12)] * AUTO_SAMPLES)
+    theta = []
+    model = run.result(documents=lambda _, rows: theta.append(rows)).model
+    assert np.allclose(model.topic_word, mean.topic_word, rtol=1e-6)
+    assert np.allclose(model.alpha, mean.alpha)
+    assert np.concatenate(theta).sum(axis=1) == pytest.approx(1)
+
+
+def test_a_run_that_has_settled_goes_on_to_a_number(tmp_path: Path) -> None:
+    run = run_of()
+    run.train(checkpoints=Checkpoints(str(tmp_path / "c"), 1))
+    done = run.chain.sweeps
+    again = Run.resume(tmp_path / "c", Threads(1), done + 30).train()
+    assert again.chain.sweeps == done + 30 and again.options.iterations == done + 30
+    assert again.result().model.meta["iterations"] == done + 30
+    again.chain.save(tmp_path / "d")
+    with pytest.raises(InputError, match="iterations: a run of a given number of sweeps can't become one that ends"):
+        Run.resume(tmp_path / "d", Threads(1), "auto")
+
+
+@pytest.mark.parametrize("topics", [1, 2, 12])
+def test_tiny_corpora_end_soon(topics: int) -> None:
+    for corpus in (
+        lda_corpus(3, 2, 4),
+        lda_corpus(1, 30, 30),
+        make("zipf", 3, documents=40, tokens=20, words=60, topics=3),
+    ):
+        run = Run.start(corpus, Options(topics=topics), Threads(1)).train()
+        result = run.result()
+        assert run.chain.length is not None and run.chain.sweeps <= MOST_SWEEPS
+        assert np.isfinite(result.model.topic_word).all() and np.isfinite(result.model.alpha).all()
+        assert result.model.alpha.min() >= 9e-7 and result.model.alpha.max() < 1e6
+        if topics == 1:
+            assert run.chain.length.settled and run.chain.sweeps <= LOOKS[3] + 20
+
+
+def test_distinct_numbers_are_those_of_a_sort() -> None:
+    """By a table and by sorting: the same numbers, of the same kind, in the same order."""
+    from topicx.sampling.updates.prior_fixed_points import distinct_numbers
+
+    rng = np.random.default_rng(4)
+    for numbers in (
+        rng.integers(0, 50, 400),
+        rng.integers(0, 9, 30).astype(np.uint16),
+        rng.integers(0, 10**12, 50),  # too large for a table
+        np.zeros(0, np.int64),
+        rng.random(40),
+    ):
+        found, expected = distinct_numbers(numbers), np.unique(numbers, return_counts=True)
+        for ours, theirs in zip(found, expected, strict=True):
+            assert np.array_equal(ours, theirs) and ours.dtype == theirs.dtype

@@ -1,0 +1,83 @@
+"""How long a run is that ends by itself: decided at a few looks at its own likelihood, the same on every machine.
+
+After a start the joint log-likelihood rises about as the logarithm of the sweeps does. So a look tells what is still to
+come: the rise since the look before, for each doubling of the sweeps. Where that is little, the run ends,
+after so many more sweeps as the states that are averaged need. The likelihood of topics and tokens together rises by
+more than the perplexity of other documents falls (docs/explanation/performance.md has the measurement).
+
+A run is planned up to the next look; a look that finds too much still to come moves the end. So the plan is a list of
+steps at every time, and a checkpoint a place in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from topicx.files.schema import is_finite_number, is_whole_number, require_consistent
+
+AUTO_INTERVAL = 5
+"""Sweeps from one re-estimation of the priors to the next."""
+AUTO_BURN_IN = 20
+"""Sweeps, hot ones included, before the first."""
+AUTO_SAMPLES, AUTO_LAG = 5, 5
+"""States that are averaged at the end, and the sweeps between two of them."""
+AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS = 5, 40
+"""The sweeps of cvb0 with which such a run starts, and the hot ones after them (`topicx.sampling.starts`): fewer and
+more than others have, since priors are learnt in the hot ones already."""
+LOOKS = (20, 30, 45, 70, 100, 150, 225, 340, 500, 750)
+"""The sweeps after which a run is looked at; the first has nothing to compare with."""
+MOST_SWEEPS = 1000
+"""Where a run ends though it has not settled."""
+ENOUGH, ENOUGH_FROM_RANDOM = 0.04, 0.015
+"""The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled; and
+where it began without hot or soft sweeps: then as much of a rise is more of a gain in perplexity, by two or three."""
+
+
+class RunLength:
+    """Where a run that ends by itself is to end, as far as its looks have said."""
+
+    def __init__(self, tail: int, enough: float = ENOUGH) -> None:
+        """`tail`: the sweeps that the averaged states need after the last look; `enough`: the rise that ends it."""
+        self.tail, self.enough = tail, enough
+        self.looks: list[tuple[int, float]] = []
+        """Sweep and likelihood, look by look."""
+        self.settled = False
+        """Whether a look has found that there is little to come."""
+
+    @property
+    def planned(self) -> int:
+        """The sweeps of the plan, as it is now."""
+        sweep = self.looks[-1][0] if self.looks else 0
+        return min((sweep if self.settled else self._next_look(sweep)) + self.tail, MOST_SWEEPS)
+
+    @staticmethod
+    def _next_look(sweep: int) -> int:
+        return next((look for look in LOOKS if look > sweep), MOST_SWEEPS)
+
+    def due(self, sweep: int) -> bool:
+        """Whether there is to be a look after this sweep."""
+        return not self.settled and sweep in LOOKS
+
+    def look(self, sweep: int, likelihood: float) -> None:
+        """Take what a look has found, and decide."""
+        if self.looks:
+            before, known = self.looks[-1]
+            self.settled = (likelihood - known) / math.log2(sweep / before) < self.enough
+        self.looks.append((sweep, likelihood))
+
+    def to_meta(self) -> dict[str, Any]:
+        """What a checkpoint keeps."""
+        return {"looks": [list(one) for one in self.looks], "settled": self.settled}
+
+    def restore(self, meta: Mapping[str, Any]) -> None:
+        """Go on from what a checkpoint has kept."""
+        looks = meta.get("looks")
+        good = isinstance(looks, list) and all(
+            isinstance(one, list) and len(one) == 2 and is_whole_number(one[0], 1) and is_finite_number(one[1])
+            for one in looks
+        )
+        require_consistent(good and isinstance(meta.get("settled"), bool), "looks at its likelihood that are none")
+        self.looks = [(int(sweep), float(likelihood)) for sweep, likelihood in looks or ()]
+        self.settled = bool(meta["settled"])
