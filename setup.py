@@ -12,11 +12,8 @@ import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
-<<<<<<< HEAD
 from setuptools.command.bdist_wheel import bdist_wheel
-=======
 from setuptools.command.editable_wheel import editable_wheel
->>>>>>> main
 
 
 def stop(message: str) -> None:
@@ -91,7 +88,6 @@ packages = {
     for found in sorted(Path(place).rglob("__init__.py"))
 }
 
-<<<<<<< HEAD
 
 class WheelWithBill(bdist_wheel):
     """A wheel that says what is in it (PEP 770: a software bill of materials, in CycloneDX's form): our code alone, for
@@ -115,9 +111,6 @@ class WheelWithBill(bdist_wheel):
         Path(folder, f"{name}.cdx.json").write_text(json.dumps(bill, indent=2) + "\n", encoding="utf-8")
 
 
-setup(
-    cmdclass={"bdist_wheel": WheelWithBill},
-=======
 FIRST = """\
 import sys; sys.meta_path.sort(key=lambda one: not getattr(one, "__module__", "").startswith("__editable___topicx"))
 """
@@ -141,8 +134,7 @@ class EditableWheel(editable_wheel):
 
 
 setup(
-    cmdclass={"editable_wheel": EditableWheel},
->>>>>>> main
+    cmdclass={"bdist_wheel": WheelWithBill, "editable_wheel": EditableWheel},
     packages=list(packages),
     package_dir=packages,
     ext_modules=cythonize(
