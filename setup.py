@@ -4,6 +4,7 @@ TOPICX_DEBUG=1 builds the kernels with bounds checks, overflow checks and C asse
 TOPICX_CFLAGS are more flags for the compiler, after ours (those of CFLAGS come before).
 """
 
+import json
 import os
 import shutil
 import sys
@@ -11,6 +12,7 @@ import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.editable_wheel import editable_wheel
 
 
@@ -86,6 +88,29 @@ packages = {
     for found in sorted(Path(place).rglob("__init__.py"))
 }
 
+
+class WheelWithBill(bdist_wheel):
+    """A wheel that says what is in it (PEP 770: a software bill of materials, in CycloneDX's form): our code alone, for
+    nothing of others is copied into it. It has no date and no number of its own, so that builds are repeated."""
+
+    def write_wheelfile(self, wheelfile_base: str, *further: str, **named: str) -> None:
+        super().write_wheelfile(wheelfile_base, *further, **named)
+        about = self.distribution.metadata
+        name, version = str(about.name), str(about.version)
+        component = {
+            "type": "library", "bom-ref": f"pkg:pypi/{name}@{version}", "name": name, "version": version,
+            "purl": f"pkg:pypi/{name}@{version}", "licenses": [{"license": {"id": "MIT"}}],
+        }  # fmt: skip
+        needs = [{"ref": component["bom-ref"], "dependsOn": []}]
+        bill = {
+            "bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "metadata": {"component": component},
+            "components": [], "dependencies": needs,
+        }  # fmt: skip
+        folder = Path(wheelfile_base, "sboms")
+        folder.mkdir(exist_ok=True)
+        Path(folder, f"{name}.cdx.json").write_text(json.dumps(bill, indent=2) + "\n", encoding="utf-8")
+
+
 FIRST = """\
 import sys; sys.meta_path.sort(key=lambda one: not getattr(one, "__module__", "").startswith("__editable___topicx"))
 """
@@ -109,7 +134,7 @@ class EditableWheel(editable_wheel):
 
 
 setup(
-    cmdclass={"editable_wheel": EditableWheel},
+    cmdclass={"bdist_wheel": WheelWithBill, "editable_wheel": EditableWheel},
     packages=list(packages),
     package_dir=packages,
     ext_modules=cythonize(

@@ -1,4 +1,4 @@
-"""Build wheels of topicx for several platforms on one machine, with zig as the cross compiler.
+"""Build wheels of topicx for Linux, macOS and Windows on one machine, with zig as the cross compiler.
 
     python packaging/build_wheels.py -o dist [--only manylinux-x86_64 ...]
 
@@ -15,6 +15,7 @@ import argparse
 import concurrent.futures
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -54,6 +55,7 @@ PLATFORMS = {
     "macos-x86_64": Platform(
         "x86_64-macos.10.13", "macosx_10_13_x86_64", link_flags=("-shared", "-undefined", "dynamic_lookup")
     ),
+    "windows-amd64": Platform("x86_64-windows-gnu", "win_amd64", suffix=".pyd", compile_flags=("-DMS_WIN64",)),
 }
 
 
@@ -89,30 +91,69 @@ def plain_wheel(place: Path) -> Path:
     return next(place.glob("*.whl"))
 
 
-def header_flags() -> list[str]:
-    """The folders of headers: ours and CPython's."""
-    ours = [str(folder) for folder in sorted(KERNELS.iterdir()) if folder.is_dir()]
-    return [f"-I{folder}" for folder in (*ours, sysconfig.get_paths()["include"])]
+def header_flags(platform: Platform, place: Path) -> list[str]:
+    """The folders of headers: ours and CPython's, for Windows with what CPython has to know of it."""
+    ours = [folder for folder in sorted(KERNELS.iterdir()) if folder.is_dir()]
+    python = Path(sysconfig.get_paths()["include"])
+    if "windows" in platform.target:  # a header is first looked for beside the one that asks for it
+        copy = place / "headers"
+        if not copy.exists():
+            shutil.copytree(python, copy)
+            shutil.copy2(ROOT / "packaging" / "windows" / "pyconfig.h", copy)
+        python = copy
+    return [f"-I{folder}" for folder in (*ours, python)]
+
+
+def names_of_python(windows_object: Path) -> set[str]:
+    """Names of CPython's that an object file for Windows asks of a DLL, from its table of symbols (COFF)."""
+    data = windows_object.read_bytes()
+    begin, number = struct.unpack_from("<II", data, 8)
+    names = begin + 18 * number  # the texts of long names follow the table, after their length
+    found, at = set(), 0
+    while at < number:
+        entry = data[begin + 18 * at : begin + 18 * (at + 1)]
+        if entry[:4] == b"\0" * 4:
+            place = names + struct.unpack_from("<I", entry, 4)[0]
+            name = data[place : data.index(b"\0", place)]
+        else:
+            name = entry[:8].rstrip(b"\0")
+        elsewhere = struct.unpack_from("<h", entry, 12)[0] == 0  # in no section of this file
+        if elsewhere and name.removeprefix(b"__imp_").startswith((b"Py", b"_Py")):
+            found.add(name.decode().removeprefix("__imp_"))
+        at += 1 + entry[17]
+    return found
+
+
+def import_library(objects: list[Path], place: Path) -> Path:
+    """What a linker has to know of python3.dll: the names that our kernels use of it."""
+    names = sorted(set().union(*map(names_of_python, objects)))
+    definitions, library = place / "python3.def", place / "libpython3.a"
+    definitions.write_text("LIBRARY python3.dll\nEXPORTS\n" + "".join(f"    {name}\n" for name in names))
+    zig("dlltool", "-m", "i386:x86-64", "-d", definitions, "-l", library)
+    return library
 
 
 def compile_kernel(platform: Platform, source: Path, into: Path) -> Path:
     """The object file of one kernel."""
     target = into / source.parent.name / f"{source.stem}.o"
     target.parent.mkdir(parents=True, exist_ok=True)
-    flags = [*FLAGS, *platform.compile_flags, *header_flags()]
+    flags = [*FLAGS, *platform.compile_flags, *header_flags(platform, into)]
     zig("cc", "-target", platform.target, *flags, "-c", source, "-o", target)
     return target
 
 
 def build_kernels(platform: Platform, sources: list[Path], place: Path) -> dict[str, Path]:
     """The compiled kernels of a platform: where each stands in the wheel → the file."""
+    header_flags(platform, place)  # the copy that Windows needs is made before threads ask for it
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda source: compile_kernel(platform, source, place), sources))
+    libraries = [] if "macos" in platform.target else ["-lm"]
+    if "windows" in platform.target:
+        libraries = [str(import_library(objects, place))]
     found = {}
     for source, one in zip(sources, objects, strict=True):
         name = f"topicx/_kernels/{source.parent.name}/{source.stem}{platform.suffix}"
         target = one.with_suffix(platform.suffix)
-        libraries = [] if "macos" in platform.target else ["-lm"]
         zig("cc", "-target", platform.target, *platform.link_flags, one, *libraries, "-o", target)
         found[name] = target
     return found
