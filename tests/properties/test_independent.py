@@ -404,7 +404,7 @@ def test_evaluation_does_not_depend_on_threads(trained: Path, monkeypatch: pytes
     """Every method, to the last printed digit; and whatever the batches."""
     whole = [invoke("evaluate", *arguments, "--json", "-q", "--threads", 1) for arguments in EVALUATED]
     methods = {a for arguments in EVALUATED for b, a in itertools.pairwise(arguments) if b == "-m"}
-    assert methods == set(METHODS)
+    assert methods == set(METHODS) - {"keywords"}  # which asks for a model that has some, and has a test of its own
     in_small_batches(monkeypatch, rows)
     for threads in (1, 2, 5):
         for arguments, expected in zip(EVALUATED, whole, strict=True):

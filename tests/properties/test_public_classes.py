@@ -401,8 +401,9 @@ def test_the_session_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     texts = [text.text for text in embedded_texts()]
     (block,) = blocks("README.md")
-    exec(block, {"texts": texts, "new_texts": texts[:3]})
-    assert topicx.Model.load(tmp_path / "texts.model").n_topics == 10
+    names: dict[str, Any] = {"texts": texts, "new_texts": texts[:3]}
+    exec(block, names)
+    assert names["lda"].model.n_topics == 10 and names["lda"].document_topic.shape == (len(texts), 10)
 
 
 # -- types -----------------------------------------------------------------------------------------------------------
