@@ -82,7 +82,7 @@ class LDA:
         Learning rate of scvb0; see docs/variational.md.
     icm : int, default 0
         After training, up to so many iterations that set each token to its most probable topic.
-    partitions : int, default 0
+    partitions : int or str, default 0
         Parts sampled in parallel; 0: by the size of the corpus. It changes the result; all values are equally valid.
     samples : int, default 1
         States at the chain's end over which the model is averaged.
@@ -155,7 +155,7 @@ class LDA:
         beta: float = 0.01, optimize_interval: int = 0, optimize_burn_in: int = 50, optimize: str = "alpha+beta",
         mh_steps: int = 2, sparse_phi: bool = False, batch_documents: int = 256, document_passes: int = 2,
         rate_scale: float = 1.0, rate_delay: float = 4.0, rate_power: float = 0.6, icm: int = 0,
-        partitions: int = 0, samples: int = 1, lag: int = 10, paths: int = 1, trace_interval: int = 10,
+        partitions: int | str = 0, samples: int = 1, lag: int = 10, paths: int = 1, trace_interval: int = 10,
         seed: int = 1, chain: int = 0, model: str = "lda", own: Mapping[str, Any] | None = None, threads: int = 0,
         theta: str = "cgsp", phi: str = "auto", seed_words: Mapping[int, Iterable[str]] | None = None,
         seed_weight: int | None = None, word_prior: Mapping[str, float] | None = None,

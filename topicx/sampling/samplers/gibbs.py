@@ -21,8 +21,14 @@ from topicx.sampling import random_streams
 from topicx.sampling.joint_likelihood import joint_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
-from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.sampling.schedule import Cell, Levels, Schedule
 from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced_topics
+
+
+def levels_of(state: State, options: Options) -> Levels:
+    """The shards and blocks of a run."""
+    tokens, documents = state.paths * state.n_tokens, state.paths * state.n_documents
+    return Levels.of(options.partitions, tokens, documents, state.n_words)
 
 
 class Gibbs(Method):
@@ -33,12 +39,11 @@ class Gibbs(Method):
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
-        documents, tokens = state.paths * state.n_documents, state.paths * state.n_tokens
-        partitions = options.partitions or default_partitions(tokens, documents)
-        partitions = max(1, min(partitions, documents, state.n_words))
+        levels = levels_of(state, options)
         self.schedule = Schedule(
-            state.words, state.offsets, state.n_words, partitions, options.seed, options.chain, state.paths, engine
-        )
+            state.words, state.offsets, state.n_words, levels.partitions, options.seed, options.chain, state.paths,
+            engine, levels.outer,
+        )  # fmt: skip
         self.offsets = over_paths(state.offsets, state.paths)
         rank = self.schedule.rank
         self.words: NDArray[np.uint32] = np.zeros(0, np.uint32)  # numbered by rank, as the rows are
@@ -53,8 +58,7 @@ class Gibbs(Method):
 
     @classmethod
     def memory(cls, state: State, options: Options) -> int:
-        tokens, documents = state.paths * state.n_tokens, state.paths * state.n_documents
-        partitions = options.partitions or default_partitions(tokens, documents)
+        tokens, partitions = state.paths * state.n_tokens, levels_of(state, options).partitions
         rows = 4 * min(tokens, state.n_words * (state.n_topics + 15)) + 16 * state.n_words
         return super().memory(state, options) + 8 * state.n_documents * (partitions + 1) + rows
 
@@ -103,13 +107,19 @@ class Gibbs(Method):
         return self._sweep(step, 1.0, maximise=True)
 
     def _sweep(self, step: int, share: float, maximise: bool) -> dict[str, float]:
-        changed = 0
+        changed, inner = 0, self.schedule.levels.inner
         work: Callable[[Cell], tuple[int, NDArray[np.int64]]] = partial(self._cell, step, share, maximise)
-        for cells in self.schedule.epochs():
-            before = self.totals
-            results = self.engine.map(work, self.schedule.largest_first(cells))
-            self.totals = before + sum(after - before for _, after in results)
-            changed += sum(count for count, _ in results)
+        for epochs in self.schedule.rounds():
+            self._seen = [self.totals] * self.schedule.levels.outer
+            for cells in epochs:
+                before, after = self._seen, list(self._seen)
+                ordered = self.schedule.largest_first(cells)
+                for cell, (count, totals) in zip(ordered, self.engine.map(work, ordered), strict=True):
+                    outer = cell.shard // inner
+                    after[outer] = after[outer] + (totals - before[outer])
+                    changed += count
+                self._seen = after
+            self.totals = self.totals + sum(seen - self.totals for seen in self._seen)
         self._rebalance()
         return {"changed": changed / max(len(self.z), 1)}
 
@@ -122,7 +132,7 @@ class Gibbs(Method):
     def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
         options, schedule = self.options, self.schedule
         number = cell.shard * schedule.partitions + cell.block
-        totals = self.totals.copy()
+        totals = self._totals_for(cell)
         changed = self._sweeper(maximise)(
             cell_kernel.Cell(**self._arrays(), totals=totals, **self._asked(number, maximise)),
             schedule.active(cell.shard, share),
@@ -130,6 +140,10 @@ class Gibbs(Method):
             random_streams.stream_key(options.seed, options.chain, random_streams.CELL, step, number),
         )
         return int(changed), totals
+
+    def _totals_for(self, cell: Cell) -> NDArray[np.int64]:
+        """The topic totals as the cell's machine knows them: a copy."""
+        return self._seen[cell.shard // self.schedule.levels.inner].copy()
 
     def _sweeper(self, maximise: bool) -> Callable[..., int]:
         """The kernel's `sweep`; a kernel that draws only leaves the modes to another."""

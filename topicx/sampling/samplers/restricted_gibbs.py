@@ -66,7 +66,7 @@ class Restricted(Gibbs):
     def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
         options, schedule = self.options, self.schedule
         number = cell.shard * schedule.partitions + cell.block
-        totals = self.totals.copy()
+        totals = self._totals_for(cell)
         tokens = kernel.AllowedCell(
             words=self.words, offsets=self.state.offsets, segments=schedule.segments, blocks=schedule.partitions,
             assigned=self.z, totals=totals, alpha=self.state.alpha, groups=self.state.groups, beta=self._beta,
