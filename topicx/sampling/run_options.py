@@ -133,8 +133,8 @@ class Options:
         0, 0, 1_000_000, capability=MODES, help="Last sweeps, in which tokens take their best topic."
     )
     partitions: int | str = declare_option(
-        0, int, "Shards and blocks of the schedule: at most that many threads work at once. Part of the result. Machines "
-        "and the threads of each, as 4x16: what runs on a cluster, and on one machine with the same result.",
+        0, int, "Shards and blocks of the schedule: at most that many threads work at once. Part of the result. "
+        "Machines and the threads of each, as 4x16: what runs on a cluster, and on one machine with the same result.",
         capability=PARTITIONS, shown="by the size of the corpus", check=_check_partitions, parse=parse_partitions,
         metavar="N|MxN",
     )  # fmt: skip

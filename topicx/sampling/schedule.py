@@ -6,8 +6,8 @@ stale within an epoch, and are summed in a fixed order at its end. P = 1 is the 
 
 There may be two levels: P = O I, where O machines have I shards each. I neighbouring shards are an outer shard, I
 neighbouring blocks an outer block. In an outer epoch every machine works on one outer block, in I inner epochs, whose
-totals it sums as above; what the others move it sees at the outer epoch's end. Then the blocks go round: a machine needs
-one outer block at a time. All machines, some of them or one make the same draws.
+totals it sums as above; what the others move it sees at the outer epoch's end. Then the blocks go round: a machine
+needs one outer block at a time. All machines, some of them or one make the same draws.
 """
 
 from __future__ import annotations
@@ -91,13 +91,8 @@ class Schedule:
             shuffled_documents(bounds[shard], bounds[shard + 1], lengths, seed, chain, shard)
             for shard in range(partitions)
         ]
-        self.block_of_word = np.zeros(n_words, np.uint16)
         # Tokens of each word (of one path).
-        pieces = range(0, len(words), max(-(-len(words) // self._engine.threads), _PIECE))
-        found = self._engine.map(lambda begin: _word_frequencies(words[begin : begin + pieces.step], n_words), pieces)
-        self.frequencies: NDArray[np.int64] = sum(found[1:], found[0]) if found else np.zeros(n_words, np.int64)
-        if partitions > 1:
-            self.block_of_word = balanced_blocks(self.frequencies, partitions)
+        self.frequencies, self.block_of_word = word_blocks(words, n_words, partitions, self._engine)
         # Words by block, then by id: the order of tokens within a document. Kernels that write something for each word
         # number the words by it, so that threads at work on different blocks never write to one cache line.
         self.rank = ranks_by_block(self.block_of_word)
@@ -215,6 +210,23 @@ def ranks_by_block(block_of_word: NDArray[np.uint16]) -> NDArray[np.uint32]:
     rank = np.empty(len(block_of_word), np.uint32)
     rank[np.argsort(block_of_word, kind="stable")] = np.arange(len(block_of_word), dtype=np.uint32)
     return rank
+
+
+def outer_ranks(block_of_word: NDArray[np.uint16], levels: Levels) -> NDArray[np.int64]:
+    """The first rank of each outer block of words, and their number."""
+    words = np.bincount(block_of_word // levels.inner, minlength=levels.outer)
+    return np.concatenate([[0], np.cumsum(words)])
+
+
+def word_blocks(
+    words: NDArray[np.uint32], n_words: int, partitions: int, engine: Engine
+) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    """The tokens of each word, and its block."""
+    pieces = range(0, len(words), max(-(-len(words) // engine.threads), _PIECE))
+    found = engine.map(lambda begin: _word_frequencies(words[begin : begin + pieces.step], n_words), pieces)
+    frequencies: NDArray[np.int64] = sum(found[1:], found[0]) if found else np.zeros(n_words, np.int64)
+    blocks = balanced_blocks(frequencies, partitions) if partitions > 1 else np.zeros(n_words, np.uint16)
+    return frequencies, blocks
 
 
 def _word_frequencies(words: NDArray[np.uint32], n_words: int) -> NDArray[np.int64]:

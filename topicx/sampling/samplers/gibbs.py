@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,10 +19,16 @@ from topicx._kernels.gibbs import rows
 from topicx.engines.threads import Engine
 from topicx.files.schema import Array, require_consistent
 from topicx.sampling import random_streams
-from topicx.sampling.joint_likelihood import joint_log_likelihood
+from topicx.sampling.joint_likelihood import (
+    documents_log_likelihood,
+    in_shards,
+    joint_log_likelihood,
+    per_token,
+    words_in_batches,
+)
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
-from topicx.sampling.schedule import Cell, Levels, Schedule
+from topicx.sampling.schedule import Cell, Levels, Schedule, outer_ranks
 from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced_topics
 
 
@@ -35,7 +42,11 @@ class Gibbs(Method):
     """Word rows, topics, totals, and the loop over epochs. Subclasses name their kernel."""
 
     kernel: ClassVar[str]
-    """The module of `topicx._kernels` whose `sweep` renews a cell (see `cell.pxd`)."""
+    """The module of `topicx._kernels.gibbs` whose `sweep` renews a cell (see `cell.pxd`)."""
+    travels: ClassVar[str] = "rows"
+    """The form of the blocks of words that go from machine to machine (`topicx.sampling.ring.word_blocks`)."""
+    tallied: tuple[str, ...] = ()
+    """Names of the acceptance rates, a pair of numbers in the tally each: proposals, acceptances."""
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
@@ -145,9 +156,17 @@ class Gibbs(Method):
         """The topic totals as the cell's machine knows them: a copy."""
         return self._seen[cell.shard // self.schedule.levels.inner].copy()
 
+    @classmethod
+    def kernel_for(cls, maximise: bool, proposing: bool) -> str:
+        """The kernel of a sweep. One that draws only leaves the modes to another; `proposing`: every token has a topic,
+        which samplers that propose need."""
+        return cls.kernel
+
     def _sweeper(self, maximise: bool) -> Callable[..., int]:
-        """The kernel's `sweep`; a kernel that draws only leaves the modes to another."""
-        return import_module(f"topicx._kernels.gibbs.{self.kernel}").sweep
+        """The kernel's `sweep`."""
+        return import_module(f"topicx._kernels.gibbs.{self.kernel_for(maximise, self._proposing)}").sweep
+
+    _proposing = False
 
     def _arrays(self) -> dict[str, Any]:
         """What all cells have in common, as `cell.pxd` names it."""
@@ -164,10 +183,26 @@ class Gibbs(Method):
         return {"maximise": maximise}
 
     def score(self) -> float:
-        return joint_log_likelihood(
-            self.z, self.offsets, self.word_topics(), self.totals, self.state.alpha,
-            self.groups, self.state.beta, self.state.seeds, self.engine,
-        )  # fmt: skip
+        state, schedule = self.state, self.schedule
+        if schedule.levels.outer == 1:
+            return joint_log_likelihood(
+                self.z, self.offsets, self.word_topics(), self.totals, state.alpha, self.groups, state.beta,
+                state.seeds, self.engine,
+            )  # fmt: skip
+        # Batch by batch of every machine: added in the same order wherever the machines are.
+        batches = in_shards(schedule.outer_bounds(), self.offsets)
+        documents = documents_log_likelihood(self.z, self.offsets, state.alpha, self.groups, self.engine, batches)
+        indptr, topics, counts = rows.to_csr(
+            self.row_start, self.row_cells, self.row_len, self.topic_bits, state.n_topics, share=self.engine.map
+        )
+        beta = np.empty_like(state.beta)
+        beta[schedule.rank] = state.beta
+        words = (
+            found
+            for first, last in pairwise(outer_ranks(schedule.block_of_word, schedule.levels))
+            for found in words_in_batches((indptr[first : last + 1], topics, counts), beta[first:last])
+        )
+        return per_token(documents, words, self.totals, self._beta_sum, state.beta, state.seeds)
 
     def document_topics(self) -> Csr:
         return document_topics(self.z, self.offsets, self.state.n_topics)
