@@ -1,4 +1,4 @@
-"""The pictures of reports in the README and in docs/gallery.md: the embedded texts, the State of the Union by decade,
+"""The pictures of reports in the README and in the gallery: the embedded texts, the State of the Union by decade,
 20 Newsgroups. The last two need their texts (DIR/sotu, DIR/20news-bydate) and are left as they are without them.
 
     python benchmarks/report_pictures.py [--data DIR] [--only embedded,sotu,news]

@@ -62,7 +62,7 @@ def command(output: str, threads: int, quiet: bool) -> None:
         f"  {called} evaluate {output}/texts.model {output}/texts.corpus --method coherence\n"
         f"  {called} estimate {output}/texts.state -o {output}/better.model\n"
         f"  {called} info {output}/texts.model\n"
-        "and with texts of your own: docs/tutorial.md.",
+        "and with texts of your own: docs/tutorials/folder-to-figure.md.",
         quiet=quiet,
     )
 

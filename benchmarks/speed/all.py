@@ -1,4 +1,4 @@
-"""Every figure of docs/performance.md by one command; what is measured already is not measured again."""
+"""Every figure of docs/explanation/performance.md by one command; what is measured already is not measured again."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ CUT = {"20news-3000": ("20news-bydate", 3000), "imdb-3000": ("imdb", 3000)}
 
 @dataclass(frozen=True)
 class Figure:
-    """A line of docs/performance.md."""
+    """A line of docs/explanation/performance.md."""
 
     name: str
     target: str

@@ -20,7 +20,10 @@ from topicx.cli import COMMANDS, cli, mallet
 from topicx.cli.reading import NAMES
 from topicx.mallet.command_tables import COMMANDS as MALLET_TABLES
 
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+NAMED = {page.name: page for page in PAGES}
+"""Pages by their names, which are unlike in all folders."""
+INDEX = ROOT / "docs" / "index.md"
 
 
 def commands_of(name: str) -> list[click.Command]:
@@ -31,7 +34,7 @@ def commands_of(name: str) -> list[click.Command]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_page_with_every_option(name: str) -> None:
-    page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "commands" / f"{name}.md").read_text(encoding="utf-8")
     elsewhere = NAMES if "[options of reading](import.md)" in page else ()  # the page of import has them
     missing = [
         option.opts[0] if option.opts[0].startswith("--") else option.opts[-1]
@@ -41,7 +44,7 @@ def test_every_command_has_a_page_with_every_option(name: str) -> None:
         and option.name not in elsewhere
         and not any(spelling in page for spelling in option.opts)
     ]
-    assert not missing, f"docs/{name}.md does not mention {', '.join(missing)}"
+    assert not missing, f"docs/reference/commands/{name}.md does not mention {', '.join(missing)}"
 
 
 def test_pages_call_only_commands_and_options_that_exist() -> None:
@@ -62,9 +65,21 @@ def test_pages_call_only_commands_and_options_that_exist() -> None:
 
 
 def test_the_index_has_every_page() -> None:
-    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    missing = [page.name for page in PAGES if f"]({page.name})" not in index and page.name != "README.md"]
+    index = INDEX.read_text(encoding="utf-8")
+    missing = [
+        str(page) for page in PAGES if f"]({page.relative_to(INDEX.parent).as_posix()})" not in index and page != INDEX
+    ]
     assert not missing
+    assert len(NAMED) == len(PAGES), "two pages are called alike"
+
+
+def test_pages_of_before_are_found_where_they_stand() -> None:
+    lines = (ROOT / "docs" / "redirects.txt").read_text(encoding="utf-8").splitlines()
+    moves = dict(line.split() for line in lines if not line.startswith("#"))
+    assert len(moves) > 40
+    for old, new in moves.items():
+        assert (ROOT / "docs" / f"{new}.md").exists(), f"{old} leads to {new}, which is no page"
+        assert not (ROOT / "docs" / f"{old}.md").exists(), f"{old} is still a page"
 
 
 def test_no_page_has_gaps() -> None:
@@ -183,7 +198,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_commands_of_a_page_run(page: str, prepared: Path, tmp_path: Path) -> None:
     folder = tmp_path / "page"
     shutil.copytree(prepared, folder)
-    for command in page_commands(ROOT / "docs" / page):
+    for command in page_commands(NAMED[page]):
         if not command.startswith("topicx bench") and "benchmarks/" not in command:  # its own tests run it
             done = shell(command, folder)
             assert done.returncode == 0, f"{command}: {done.stderr}"

@@ -11,7 +11,7 @@ import pytest
 
 import topicx
 from tests.places import ROOT
-from tests.properties.test_docs import PAGES, prepared
+from tests.properties.test_docs import NAMED, PAGES, prepared
 
 __all__ = ["prepared"]  # the fixture
 
@@ -75,8 +75,7 @@ def test_the_python_of_a_page_runs(page: str, prepared: Path, tmp_path: Path, mo
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     names = given(page, folder)
-    place = ROOT / page if page == "README.md" and (ROOT / page).exists() else ROOT / "docs" / page
-    found = blocks(place)
+    found = blocks(NAMED.get(page, ROOT / page))
     for number, block in enumerate(found, 1):
         for pattern, shorter in SHORTER:
             block = re.sub(pattern, shorter, block)

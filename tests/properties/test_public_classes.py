@@ -380,18 +380,18 @@ def blocks(page: str, kind: str = "python") -> list[str]:
 def test_the_page_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    found = blocks("docs/python.md")
+    found = blocks("docs/how-to/python.md")
     assert len(found) >= 5
     names: dict[str, Any] = {}
     exec("\n".join(found), names)
     assert (tmp_path / "texts.model").exists() and names["theta"].shape == (2, 8)
     pytest.importorskip("sklearn")
-    for block in blocks("docs/python.md", "python sklearn"):
+    for block in blocks("docs/how-to/python.md", "python sklearn"):
         exec(block, names)
     if importlib.util.find_spec("matplotlib"):
         matplotlib = pytest.importorskip("matplotlib")
         matplotlib.use("Agg")
-        for block in blocks("docs/python.md", "python plot"):
+        for block in blocks("docs/how-to/python.md", "python plot"):
             exec(block, dict(names))
         assert (tmp_path / "over-time.png").stat().st_size > 1000
     assert names["search"].best_params_ == {"topics__n_components": 8} and names["theta"].shape == (3, 8)

@@ -52,12 +52,12 @@ class LDA:
     topics : int, default 100
         Number of topics, at most 65,535 (elsewhere `num_topics`, `n_components`, `k`).
     sampler : str, default "auto"
-        How assignments are found. "auto" is the fastest exact sampler; see docs/samplers.md and docs/variational.md.
+        How assignments are found. "auto" is the fastest exact sampler; see the pages "samplers" and "variational".
     iterations : int, default 1000
         Passes over all tokens.
     start : str, default "auto"
         What comes before the first iteration: "soft" (topics drawn from what CVB0 finds), "hot" (annealing), "growing"
-        (from a few documents to all), "progressive" or "random"; see docs/performance.md.
+        (from a few documents to all), "progressive" or "random"; see the page "performance".
     alpha : float or sequence of float, optional
         Prior of *each* topic in a document; 0.1 if None.
     alpha_sum : float, optional
@@ -79,7 +79,7 @@ class LDA:
     document_passes : int, default 2
         Passes over each document of a minibatch, of scvb0.
     rate_scale, rate_delay, rate_power : float, default 1.0, 4.0, 0.6
-        Learning rate of scvb0; see docs/variational.md.
+        Learning rate of scvb0; see docs/reference/variational.md.
     icm : int, default 0
         After training, up to so many iterations that set each token to its most probable topic.
     partitions : int or str, default 0
@@ -97,7 +97,7 @@ class LDA:
     chain : int, default 0
         Another number gives an independent run with the same seed.
     model : str, default "lda"
-        Name of another model's definition, as in docs/compound.md and docs/hdp.md.
+        Name of another model's definition, as in docs/reference/models/compound.md and docs/reference/models/hdp.md.
     own : mapping, optional
         Options that this model has of its own.
     threads : int, default 0

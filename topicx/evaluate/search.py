@@ -9,7 +9,7 @@
     arun         Arun et al. 2010: symmetric Kullback-Leibler divergence of the singular values of φ (topics × words)
                  from the topics' shares L·θ of the tokens, both sorted and made to sum to 1; the paper takes the least
 
-None of them says which number is right; the page docs/search.md tells what each is blind to.
+None of them says which number is right; the page docs/reference/commands/search.md tells what each is blind to.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class DmrOptions:
 
     formula: str = declare_option(
         "~ 1", str, "What documents' priors depend on: columns that they carry, such as '~ party + s(year)'; "
-        "see docs/dmr.md.", check=_check_formula, metavar="FORMULA",
+        "see docs/reference/models/dmr.md.", check=_check_formula, metavar="FORMULA",
     )  # fmt: skip
     coefficients: str = choice_option(
         "map", ("map", "sample"),

@@ -223,7 +223,7 @@ class MedldaDefinition(Definition):
 
     def _target_weight(self, task: str, state: State) -> float:
         """λ. Without one: of numbers more where documents are longer, whose words say more; it was chosen on film
-        reviews, paragraphs of speeches and papers (docs/medlda.md)."""
+        reviews, paragraphs of speeches and papers (docs/reference/models/medlda.md)."""
         if self.own.lambda_ is not None:
             return float(self.own.lambda_)
         if task != "regression":

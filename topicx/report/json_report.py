@@ -1,4 +1,4 @@
-"""A report's numbers as JSON, for other programs: what docs/report.md names."""
+"""A report's numbers as JSON, for other programs: what docs/reference/commands/report.md names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page knows beside its arrays, as plain data (docs/report.md names the fields for those who read the JSON)."""
+"""What a page knows beside its arrays, as plain data (the page "report" names the fields of the JSON)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Where a chain begins: the start that `auto` means, by the corpus and the options alone, never by the machine.
 
 A soft start finds expected counts first (CVB0, `topicx.variational`), draws every token's topic from its
-probabilities, and goes on with exact Gibbs sampling: the same chain from a far better state (docs/performance.md).
+probabilities, and goes on with exact Gibbs sampling: the same chain from a far better state (page "performance").
 Its first sweeps are hot, where that helps: with a larger β, which cools to its own, topics leave what CVB0 settled on.
 A hot start has them alone, from random topics: for corpora whose soft start would take too much room.
 """
@@ -21,7 +21,7 @@ from topicx.sampling.special_functions import exp, log
 from topicx.state import State
 
 GROWING_FROM = (1_000_000, 500, 10_000)
-"""Tokens, tokens a document and tokens a topic on average, from which a growing start pays (docs/performance.md)."""
+"""Tokens, tokens a document and tokens a topic on average, from which a growing start pays (page "performance")."""
 SOFT_SWEEPS, LONG_SWEEPS = 10, 40
 """The sweeps of CVB0 in a soft start; and where documents are long: there sampling gains less, and they gain more."""
 HOT_SWEEPS, MANY_HOT_SWEEPS, MOST_HOT_SWEEPS = 20, 45, 200
@@ -30,7 +30,7 @@ none."""
 HOT_FROM_RANDOM = 40
 """The hot sweeps of a hot start at least, if there are so many iterations."""
 SWEEPS_A_HOT = 10
-"""For so many iterations there is a hot sweep: the slower β cools, the better the topics (docs/performance.md)."""
+"""For so many iterations there is a hot sweep: the slower β cools, the better the topics (page "performance")."""
 HEAT = 0.3
 """β of the first of them, in tokens of a word and topic, as they are on average."""
 FEW_TOPICS, FEW_SWEEPS = 100, 5
@@ -41,7 +41,7 @@ too many of the parts at once."""
 SOFT_FROM = 50_000
 """Tokens from which `auto` makes a soft or a hot start: smaller corpora are done in a moment anyhow."""
 MANY_SWEEPS, SCANT_TOPICS = 500, 50
-"""Sweeps beyond which, for fewer topics than these, a soft start ends in a worse place (docs/performance.md)."""
+"""Sweeps beyond which, for fewer topics than these, a soft start ends in a worse place (page "performance")."""
 SOFT_TOPICS = 300
 """Topics up to which a soft start has them all: its sweeps cost as many numbers a pair as there are topics."""
 SOFT_ROOM = 2 << 30

@@ -2,7 +2,7 @@
 
 CVB0 costs a number for each pair and topic, a sparse sampler hardly more for many topics than for few. So the rough
 shape is found with few, and sampling finds what their parts are: topic k of the few becomes k, k + few, k + 2 few …,
-all alike at first but for chance (docs/kernels.md has what else was tried).
+all alike at first but for chance (docs/project/kernels.md has what else was tried).
 """
 
 from __future__ import annotations

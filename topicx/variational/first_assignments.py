@@ -1,5 +1,5 @@
 """Where stored assignments begin: what a few passes of SCVB0 find, far beyond what as many sweeps from random
-assignments do, and a better optimum in the end (docs/variational.md)."""
+assignments do, and a better optimum in the end (docs/reference/variational.md)."""
 
 from __future__ import annotations
 
