@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,9 @@ from topicx.cli import labels
 from topicx.cli.common import (
     Number,
     check_outputs,
+    cluster_options,
     metadata,
+    open_engine,
     option,
     print_note,
     quiet,
@@ -85,6 +88,7 @@ HEADINGS = {
         "threads",
         "quiet",
     ),
+    "Several machines": ("cluster", "shared"),
     "How topics are found": ("theta", "burn_in", "samples", "lag", "iterations", "chains", "group", "seed", "state"),
     "Models of labels": ("what", "ranking", "score"),
     "How texts are read (as in import)": ("input_format", *[name for name in NAMES if name != "input_format"]),
@@ -99,6 +103,7 @@ HEADINGS = {
 @chain
 @input_options
 @seed
+@cluster_options
 @threads
 @quiet
 def command(
@@ -106,7 +111,7 @@ def command(
     escape_formulas: bool,
     state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int | None,
     theta: str | None, group: str | None, join_chunks: bool, what: str | None, ranking: int, score: str, seed: int,
-    threads: int, quiet: bool, **reading_options: Any,
+    cluster: str | None, shared: str | None, threads: int, quiet: bool, **reading_options: Any,
 ) -> None:  # fmt: skip
     """Topic proportions (θ) of new documents under MODEL, whose topics stay as they are.
 
@@ -131,13 +136,15 @@ def command(
         refuse_given(("escape_formulas",), "is for csv and tsv")
     check_outputs([output, state], [model, *inputs])
     loaded = Model.load(model)
+    engine = open_engine(cluster, shared, output, threads, None, partial(print_note, quiet=quiet))
     inference = Inference(
         loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, chains=chains, theta=theta,
-        seed=seed, threads=threads, group=group,
+        seed=seed, threads=engine, group=group,
     )  # fmt: skip
     labeller = labels.labeller_of(loaded, what, threshold, top, score)
     table = ThetaOutput(output, chosen, Selection(threshold, top, escape_formulas), ranking, join_chunks, metadata)
     with contextlib.ExitStack() as open_things:
+        open_things.enter_context(engine)
         source, reader = _open_source(inference, inputs, reading_options, quiet, open_things)
         saved = _state_writer(inference, state, open_things) if state is not None else None
         seen = _write_results(inference, source, labeller, table, saved, quiet, open_things)

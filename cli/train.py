@@ -15,9 +15,11 @@ from topicx import model_registry as models
 from topicx.cli import declared, folds, priors
 from topicx.cli.common import (
     check_outputs,
+    cluster_options,
     memory,
     metadata,
     on_command_line,
+    open_engine,
     option,
     quiet,
     refuse_given,
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 OWN = {name: models.find_definition(name).Own for name in models.model_names()}
 """The options that each model has of its own."""
+ON_CLUSTERS = 50
+"""Steps between checkpoints of a run on a cluster, unless the call says another number."""
 OF_OTHERS = "topicx.models"
 """Where a call's context keeps the own options of another package's model."""
 
@@ -76,6 +80,7 @@ HEADINGS = {
         "checkpoint", "checkpoint_interval", "resume", "init_state", "memory", "stream", "partitions", "log_form",
         "verbose",
     ),
+    "Several machines": ("cluster", "shared"),
     "Samplers": (
         "sampler", "start", "paths", "icm", "mh_steps", "sparse_phi", "batch_documents", "document_passes",
         "rate_scale", "rate_delay", "rate_power",
@@ -168,6 +173,7 @@ class TrainCommand(declared.Grouped):
 )
 @folds.fold_options
 @stack_options(*declared.of_models(OWN))
+@cluster_options
 @threads
 @memory
 @quiet
@@ -177,8 +183,8 @@ def command(
     context: click.Context, corpus: str | None, output: str, chains: int, keep: str | None, estimator: str | None,
     theta: str | None, phi: str | None, state_path: str | None, doc_topics: str | None, join_chunks: bool,
     metadata: str, trace_path: str | None, init_state: str | None, checkpoint: str | None, checkpoint_interval: int,
-    stream: bool, resume: str | None, show_topics_interval: int, log_form: str, threads: int, memory: int | None,
-    quiet: bool, verbose: bool, **settings: Any,
+    stream: bool, cluster: str | None, shared: str | None, resume: str | None, show_topics_interval: int,
+    log_form: str, threads: int, memory: int | None, quiet: bool, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Learn a topic model from CORPUS (a file that 'topicx import' wrote).
 
@@ -195,7 +201,6 @@ def command(
         refuse_given(("quiet", "verbose"), "does not go with --log json")
     log = JsonLog() if log_form == "json" else Log(quiet, verbose)
     with log.errors():
-        from topicx.engines.threads import Threads
         from topicx.sampling.sweep_loop import Checkpoints
 
         given = on_command_line(context)
@@ -212,6 +217,7 @@ def command(
                       [corpus, init_state, resume, *side_inputs])  # fmt: skip
         if stream:
             refuse_given(("memory",), "is for runs that keep their tokens in memory, not for --stream")
+            refuse_given(("cluster", "shared"), "is for runs that keep their tokens in memory, not for --stream")
             from topicx.cli.stream import train_stream
 
             train_stream(corpus, output, given, threads, log, settings)
@@ -221,10 +227,14 @@ def command(
         checkpoints = Checkpoints(checkpoint or default, checkpoint_interval, warn=partial(log.tell, always=True))
         again = [("checkpoint", checkpoint), ("checkpoint-interval", checkpoint_interval)]
         again += [("show-topics-interval", show_topics_interval), ("log", "json" if log_form == "json" else None)]
+        again += [("cluster", cluster), ("shared", shared)]
         wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
         source = Beginning(corpus, init_state, resume, settings, given, tried)
         plan = chains, keep, theta or estimator, phi or estimator
-        _train_chains(source, plan, wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
+        engine = open_engine(cluster, shared, output, threads, memory, log.tell)
+        if engine.places is not None and not checkpoints.interval:
+            checkpoints.interval = ON_CLUSTERS  # a scheduler that is lost takes everything with it
+        _train_chains(source, plan, wanted, checkpoints, log, engine, show_topics_interval)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)

@@ -7,6 +7,7 @@ task or the run asks for it. Tasks are pure: a place that is lost is replaced by
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -38,7 +39,16 @@ class Places(Protocol):
         """function(*item) for every item, some at the same time; the results in the items' order."""
         ...
 
+    def measured(self) -> dict[str, float]:
+        """What a task takes here (task, step: seconds) and a byte from place to place (rate: bytes a second)."""
+        ...
+
     def close(self) -> None: ...
+
+
+def worker_threads() -> int:
+    """Threads that a piece of work may use where it is done: those of the worker, one where pieces share them."""
+    return int(os.environ.get("TOPICX_WORKER_THREADS", "1"))
 
 
 def item_of(result: Sequence[Any], at: int) -> Any:
@@ -65,6 +75,9 @@ class OnePlace:
     def stream(self, function: Callable[..., Any], items: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         for number, item in enumerate(items):
             yield self.submit(function, *item, at=number, name=("stream", number))
+
+    def measured(self) -> dict[str, float]:
+        return {"task": 0.0, "step": 0.0, "rate": 1e10}
 
     def close(self) -> None:
         """Nothing is held."""

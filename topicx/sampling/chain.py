@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 
 from numpy.typing import NDArray
 
+from topicx.engines.places import Places
 from topicx.engines.threads import Engine
 from topicx.errors import InputError, TopicxError
 from topicx.files import container
@@ -83,7 +84,7 @@ class Chain(Training):
             raise InputError(f"paths: {options.paths} is not what the state has, {state.paths}")
         if state.paths > 1 and options.sampler == "auto":
             needs |= {sampler_registry.PATHS}  # one that was named is refused beside the option, below
-        spread = _check_spread(options, needs) if engine.places is not None else frozenset()
+        spread = _check_spread(options, needs, engine.places) if engine.places is not None else frozenset()
         self.sampler = sampler_registry.choose_sampler(
             options.sampler, needs | spread, f"the model {options.model}", state.n_topics
         )
@@ -309,7 +310,7 @@ class Chain(Training):
                 )
 
 
-def _check_spread(options: Options, needs: frozenset[str]) -> frozenset[str]:
+def _check_spread(options: Options, needs: frozenset[str], places: Places) -> frozenset[str]:
     """What a sampler must also be able to do on a cluster; InputError if no training like this can be spread."""
     if options.paths > 1:
         raise InputError("paths: on a cluster there is one: the assignments of others would be on every machine")
@@ -318,6 +319,11 @@ def _check_spread(options: Options, needs: frozenset[str]) -> frozenset[str]:
         raise InputError(
             f"cluster: training of the model {options.model} is not spread: it needs more than one machine's documents "
             "and one block of words (search, chains and folds of it are, each on one machine)"
+        )
+    if places.number > 1 and not isinstance(options.partitions, str):
+        raise InputError(
+            f"partitions: on {places.number} workers the schedule has two levels, which are part of the result: "
+            f"{places.number}x{places.threads}, say, for as many machines with so many threads each"
         )
     return frozenset({sampler_registry.TRAVELS})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -77,7 +78,7 @@ def run_cell(
     make = _cell_maker(run, shard, z, block, priors, priors.of_words(words.first, words.last))
     tally, seen, changed = np.zeros((inner * inner, run.tallied), np.int64), totals, 0
 
-    def renew(i: int, epoch: int, before: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+    def renew(epoch: int, before: NDArray[np.int64], i: int) -> tuple[int, NDArray[np.int64]]:
         mine = at * inner + (i + epoch) % inner
         key = random_streams.stream_key(
             run.seed, run.chain, random_streams.CELL, run.step, (outer * inner + i) * partitions + mine
@@ -89,7 +90,7 @@ def run_cell(
     with Threads(run.threads) as engine:
         for epoch in range(inner):
             before = seen
-            found = engine.map(lambda i, e=epoch, b=before: renew(i, e, b), range(inner))
+            found = engine.map(partial(renew, epoch, before), range(inner))
             seen = before + sum(own - before for _, own in found)
             changed += sum(count for count, _ in found)
     if last:

@@ -12,7 +12,7 @@ import math
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,11 @@ from topicx.sampling.joint_likelihood import per_token, words_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.ring import cell_runs, shards, word_blocks
 from topicx.sampling.ring.cell_runs import CellRun, RingPriors
+from topicx.sampling.ring.estimates import Estimate, Parts, bytes_of_rows, estimate_sweep
 from topicx.sampling.ring.shards import CorpusFiles, Topics
 from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.gibbs import Gibbs, levels_of
-from topicx.sampling.schedule import outer_ranks, ranks_by_block, shard_bounds
+from topicx.sampling.schedule import Levels, outer_ranks, ranks_by_block, shard_bounds
 from topicx.sampling.schedule import word_blocks as blocks_of_words
 from topicx.sampling.updates.prior_fixed_points import (
     CountedDocuments,
@@ -108,9 +109,12 @@ class Ring(Method):
             of_seeds = self.rank[state.seeds.words]
             order = np.argsort(of_seeds, kind="stable")
             parts = {"words": of_seeds, "topics": state.seeds.topics, "counts": state.seeds.counts}
-            seeds = tuple(self._store(f"seeds.{name}", part[order]) for name, part in parts.items())
+            seeds = cast(
+                Any, tuple(self._store(f"seeds.{name}", cast(Any, part)[order]) for name, part in parts.items())
+            )
         edges = pairwise(outer_ranks(block_of_word, levels).tolist())
-        return files, [word_blocks.BlockWords(tokens, seeds, *edge, state.n_topics) for edge in edges]  # type: ignore[arg-type]
+        self.row_bytes = bytes_of_rows(frequencies, state.n_topics)
+        return files, [word_blocks.BlockWords(tokens, seeds, *edge, state.n_topics) for edge in edges]
 
     def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
         super().set_priors(np.ascontiguousarray(alpha), np.ascontiguousarray(beta))
@@ -120,6 +124,17 @@ class Ring(Method):
             by_rank[self.rank] = beta
         priors = RingPriors(self.state.alpha.copy(), by_rank, float(beta.sum()))
         self._priors = self._submit(_itself, priors, at=0)
+
+    def estimates(self) -> tuple[Estimate, Estimate]:
+        """What a sweep takes here, and what it would on this machine alone: by what the places say of themselves."""
+        state, places, levels = self.state, self.places, self.levels
+        parts = Parts(**places.measured())
+        sizes = state.n_tokens, state.n_documents, self.row_bytes
+        alone = Levels(1, levels.partitions)
+        return (
+            estimate_sweep(*sizes, levels, places.number, self.threads * -(-levels.outer // places.number), parts),
+            estimate_sweep(*sizes, alone, 1, self.engine.threads, Parts(task=0.0, step=0.0)),
+        )
 
     # -- beginnings --------------------------------------------------------------------------------------------------
 
@@ -293,7 +308,7 @@ class Ring(Method):
     def score(self) -> float:
         state = self.state
         if self.sampler.travels == "hashed":
-            return self.sampler.score_of(self.sync())
+            return cast(Any, self.sampler).score_of(self.sync())
         documents = self._ask(
             cell_runs.documents_likelihood,
             [(shard, z, self._priors, self.threads) for shard, z in zip(self._shards, self._topics, strict=True)],
@@ -326,7 +341,7 @@ class Ring(Method):
 
     def document_statistics(self) -> DocumentStatistics:
         if self.sampler.travels == "hashed":
-            return self.sampler.statistics_of(self.sync())
+            return cast(Any, self.sampler).statistics_of(self.sync())
         shape = self.state.alpha.shape
         parts = self._ask(
             cell_runs.counted_documents,

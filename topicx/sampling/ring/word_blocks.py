@@ -229,4 +229,6 @@ def read_block(form: str, words: BlockWords, files: dict[str, StoredArray]) -> R
     """A block that was kept."""
     arrays = {part: file.read() for part, file in files.items()}
     arrays["row_cells"] = rows.as_aligned_cells(arrays["row_cells"])
-    return replace(FORMS[form].empty(words), **arrays)
+    empty: Any = FORMS[form].empty(words)
+    block: RowBlock | HashedBlock = replace(empty, **arrays)
+    return block

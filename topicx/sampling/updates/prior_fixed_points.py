@@ -258,7 +258,7 @@ class CountedWords(WordStatistics):
         found._times = np.zeros(pairs.shape[1], np.int64)
         np.add.at(found._times, which.reshape(-1), np.concatenate([part[1] for part in parts]))
         found._weight, found._count = pairs
-        found.totals = sum(part[2] for part in parts)
+        found.totals = np.sum([part[2] for part in parts], axis=0)
         return found
 
     def gain(self, factor: float) -> float:
