@@ -74,7 +74,8 @@ training = stack_options(
 @click.pass_context
 def command(
     context: click.Context, corpus: str, topics: str, chains: int, held_out: float, words: int, cells: str | None,
-    plot_file: str | None, as_json: bool, cluster: str | None, shared: str | None, threads: int, quiet: bool, **settings: Any,
+    plot_file: str | None, as_json: bool, cluster: str | None, shared: str | None, threads: int, quiet: bool,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Train models with several numbers of topics on CORPUS, and measure what speaks for each.
 

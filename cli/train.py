@@ -359,6 +359,7 @@ def _new_run(source: Beginning, number: int, engine: Any, log: Log) -> Run:
         loaded, options = Corpus.load(source.corpus), Options(**settings, chain=number)
         if tried["folds"]:
             options = folds.best_by_folds(loaded, options, engine, **tried, log=log)
+            engine = engine if engine.places is None else engine.alone()  # one model alone is trained here
         run = Run.start(loaded, options, engine, taken)
     run.options.check_sampler(run.chain.sampler, given)
     return run

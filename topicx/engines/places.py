@@ -7,7 +7,6 @@ task or the run asks for it. Tasks are pure: a place that is lost is replaced by
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -44,11 +43,6 @@ class Places(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-def worker_threads() -> int:
-    """Threads that a piece of work may use where it is done: those of the worker, one where pieces share them."""
-    return int(os.environ.get("TOPICX_WORKER_THREADS", "1"))
 
 
 def item_of(result: Sequence[Any], at: int) -> Any:
@@ -89,6 +83,10 @@ class Spread(Threads):
     def __init__(self, places: Places, threads: int = 0, memory: int | None = None) -> None:
         super().__init__(threads, memory)
         self.places = places
+
+    def alone(self) -> Threads:
+        """The threads of this process without the places."""
+        return Threads(self.threads, self.memory)
 
     def close(self) -> None:
         super().close()

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from topicx.chain_series import ChainSeries
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_whole
-from topicx.engines.places import worker_threads
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.evaluate.prediction_measures import measure_predictions
@@ -85,7 +84,7 @@ def _scored(
 
 def score_piece(corpus: str, fold: NDArray[np.int64], held_out: int, options: Options) -> tuple[str, float]:
     """One fold, on a worker."""
-    with Threads(worker_threads()) as engine:
+    with Threads(1) as engine:  # a worker does as many pieces at a time as it has threads
         return score_fold(Corpus.load(corpus), fold, held_out, options, engine)
 
 

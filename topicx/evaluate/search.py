@@ -29,7 +29,6 @@ from topicx.corpus.any_documents import as_corpus
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import random_parts
 from topicx.declare import check_whole
-from topicx.engines.places import worker_threads
 from topicx.engines.threads import Engine, Threads, engine_of
 from topicx.errors import InputError
 from topicx.estimate.topic_alignment import align_topics
@@ -243,7 +242,7 @@ def _measured(
 
 def measure_piece(train: str, test: str, options: Options, chains: int, words: int) -> Row:
     """A row of a search, on a worker."""
-    with Threads(worker_threads()) as engine:
+    with Threads(1) as engine:  # a worker does as many pieces at a time as it has threads
         return measure_chains(Corpus.load(train), Corpus.load(test), options, chains, words, engine, never_stop)
 
 
