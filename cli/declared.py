@@ -80,7 +80,7 @@ class Headed(click.Option):
         self.heading = heading
 
 
-class Parsed(click.ParamType):
+class ParsedText(click.ParamType):
     """A value that a function reads from its text."""
 
     name = "text"
@@ -98,7 +98,7 @@ class Parsed(click.ParamType):
 def click_type(declared: Declared) -> Any:
     """How a value is read from the command line."""
     if declared.parse is not None:
-        return Parsed(declared.parse)
+        return ParsedText(declared.parse)
     if declared.choices:
         return click.Choice(declared.choices)
     if declared.kind is int:

@@ -11,7 +11,7 @@ from tests.twins.schedule import outcomes_of_a_sweep
 from topicx.errors import InputError
 from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.gibbs import Gibbs
-from topicx.sampling.schedule import Levels, Schedule
+from topicx.sampling.schedule import Schedule, ScheduleLevels
 
 EXACT = ("dense", "sparse", "tree")
 DOCUMENTS = [[0, 1, 2], [1, 3], [2, 0, 3], [3, 1]]
@@ -98,7 +98,7 @@ def test_two_levels_have_bits_of_their_own_whatever_the_threads(name: str) -> No
 
 @pytest.mark.parametrize("documents, words", [(1, 9), (2, 9), (3, 9), (9, 1), (9, 3), (100, 100)])
 def test_nothing_is_cut_into_more_than_it_has(documents: int, words: int) -> None:
-    levels = Levels.of("4x4", 1000, documents, words)
+    levels = ScheduleLevels.of("4x4", 1000, documents, words)
     assert 1 <= levels.partitions <= max(1, min(documents, words, 16))
     assert levels.outer == min(4, documents, words)
 

@@ -212,7 +212,9 @@ class DaskPlaces:
 
 
 class Dask(Spread):
-    """An engine whose training runs on a Dask cluster: `topicx.LDA(..., engine=topicx.engines.Dask(client))`.
+    """An engine whose training runs on a Dask cluster.
+
+    `topicx.LDA(..., engine=topicx.engines.Dask(client))` trains there. Close the engine at the end, or use `with`.
 
     Parameters
     ----------

@@ -18,10 +18,16 @@ from topicx.engines.threads import Threads
 class Places(Protocol):
     """What a run asks of a cluster."""
 
-    number: int
-    """How many places there are at present."""
-    threads: int
-    """Threads of a place."""
+    @property
+    def number(self) -> int:
+        """How many places there are at present."""
+        ...
+
+    @property
+    def threads(self) -> int:
+        """Threads of a place."""
+        ...
+
     folder: Path
     """A folder that all of them see, for the scratch files of this run."""
 

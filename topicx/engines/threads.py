@@ -48,12 +48,19 @@ MOST = 1024
 
 
 class Threads:
-    """Threads of this process: the kernels release the GIL."""
+    """Threads of this process: the kernels release the GIL.
+
+    Parameters
+    ----------
+    threads : int, default 0
+        Number of threads; 0: all cores.
+    memory : int, optional
+        Bytes that a run may take; what is free, if nothing is said.
+    """
 
     places: Places | None = None
 
     def __init__(self, threads: int = 0, memory: int | None = None) -> None:
-        """`memory`: bytes that a run may take (None: what is free)."""
         self.threads = min(threads, MOST) or available_cores()
         self.memory = memory
         self._pool: ThreadPoolExecutor | None = None

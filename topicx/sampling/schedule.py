@@ -30,14 +30,14 @@ _PIECE = 1 << 20
 """Tokens that a thread puts in order at a time."""
 
 
-class Levels(NamedTuple):
+class ScheduleLevels(NamedTuple):
     """How many shards and blocks there are on each level: `outer` × `inner` of each together."""
 
     outer: int
     inner: int
 
     @classmethod
-    def of(cls, partitions: int | str, tokens: int, documents: int, words: int) -> Levels:
+    def of(cls, partitions: int | str, tokens: int, documents: int, words: int) -> ScheduleLevels:
         """What the option `partitions` means for a corpus of this size: nothing is cut into more than it has."""
         if isinstance(partitions, str):
             outer, inner = (int(part) for part in partitions.split("x"))
@@ -78,7 +78,7 @@ class Schedule:
         """With several paths the documents are there as often, document d of path m being number m D + d; their words
         are not. `engine` shares the work of putting tokens in order. `outer`: outer shards that the partitions make."""
         self.partitions = partitions
-        self.levels = Levels(outer, partitions // outer)
+        self.levels = ScheduleLevels(outer, partitions // outer)
         self._engine = engine or Threads(1)
         self._words, self._offsets = words, offsets
         offsets = over_paths(offsets, paths)
@@ -212,7 +212,7 @@ def ranks_by_block(block_of_word: NDArray[np.uint16]) -> NDArray[np.uint32]:
     return rank
 
 
-def outer_ranks(block_of_word: NDArray[np.uint16], levels: Levels) -> NDArray[np.int64]:
+def outer_ranks(block_of_word: NDArray[np.uint16], levels: ScheduleLevels) -> NDArray[np.int64]:
     """The first rank of each outer block of words, and their number."""
     words = np.bincount(block_of_word // levels.inner, minlength=levels.outer)
     return np.concatenate([[0], np.cumsum(words)])

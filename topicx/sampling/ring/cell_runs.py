@@ -22,7 +22,7 @@ from topicx.sampling import random_streams
 from topicx.sampling.joint_likelihood import documents_log_likelihood, in_shards, words_in_batches
 from topicx.sampling.ring.shards import Shard
 from topicx.sampling.ring.word_blocks import BlockWords, HashedBlock, RowBlock
-from topicx.sampling.schedule import Levels
+from topicx.sampling.schedule import ScheduleLevels
 from topicx.sampling.updates.prior_fixed_points import CountedDocuments, CountedWords
 from topicx.state import Csr, document_topics
 
@@ -50,7 +50,7 @@ class CellRun:
 
     kernel: str
     """The kernel, a module of `topicx._kernels.gibbs`."""
-    levels: Levels
+    levels: ScheduleLevels
     topics: int
     seed: int
     chain: int
@@ -138,7 +138,7 @@ def empty_block(form: type[Block], words: BlockWords) -> Block:
 
 
 def count_tokens(
-    block: Block, shard: Shard, z: NDArray[np.uint16], levels: Levels, at: int, threads: int
+    block: Block, shard: Shard, z: NDArray[np.uint16], levels: ScheduleLevels, at: int, threads: int
 ) -> Block:  # fmt: skip
     """The block `at` with a shard's tokens put in."""
     blocks = range(at * levels.inner, (at + 1) * levels.inner)

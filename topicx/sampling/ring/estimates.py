@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.sampling.schedule import Levels
+from topicx.sampling.schedule import ScheduleLevels
 
 TASKS_A_CELL = 4
 """A cell, and its three parts."""
@@ -59,7 +59,7 @@ def bytes_of_rows(frequencies: NDArray[np.int64], topics: int) -> int:
 
 
 def estimate_sweep(
-    tokens: int, documents: int, rows: int, levels: Levels, workers: int, threads: int, parts: Parts
+    tokens: int, documents: int, rows: int, levels: ScheduleLevels, workers: int, threads: int, parts: Parts
 ) -> Estimate:
     """A sweep over machines of so many threads; `rows`: `bytes_of_rows`."""
     outer, inner = levels

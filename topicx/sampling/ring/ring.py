@@ -26,10 +26,10 @@ from topicx.sampling.method import Method
 from topicx.sampling.ring import cell_runs, shards, word_blocks
 from topicx.sampling.ring.cell_runs import CellRun, RingPriors
 from topicx.sampling.ring.estimates import Estimate, Parts, bytes_of_rows, estimate_sweep
-from topicx.sampling.ring.shards import CorpusFiles, Topics
+from topicx.sampling.ring.shards import CorpusFiles, TopicSource
 from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.gibbs import Gibbs, levels_of
-from topicx.sampling.schedule import Levels, outer_ranks, ranks_by_block, shard_bounds
+from topicx.sampling.schedule import ScheduleLevels, outer_ranks, ranks_by_block, shard_bounds
 from topicx.sampling.schedule import word_blocks as blocks_of_words
 from topicx.sampling.updates.prior_fixed_points import (
     CountedDocuments,
@@ -40,15 +40,15 @@ from topicx.sampling.updates.prior_fixed_points import (
 from topicx.state import Csr, State, document_topics
 
 KEEP_SHARE = 20
-"""What is kept in files takes one part in so many of the time, about;"""
+"""One part in so many of the time, about, goes into keeping topics and blocks in files."""
 KEEP_WITHIN = 50
-"""and is kept every so many sweeps at least."""
+"""Sweeps after which they are kept at the latest."""
 IN_MEMORY = 1 << 30
 """Bytes of an array gathered from all places that may be in memory: a longer one is in a file."""
 
 
 class Ring(Method):
-    """The same draws as those of a Gibbs sampler in one process, by tasks that travel."""
+    """A Gibbs sampler by tasks that travel, with the draws that it makes in one process."""
 
     def __init__(self, sampler: type[Gibbs], state: State, options: Options, engine: Engine, places: Places) -> None:
         super().__init__(state, options, engine)
@@ -130,7 +130,7 @@ class Ring(Method):
         state, places, levels = self.state, self.places, self.levels
         parts = Parts(**places.measured())
         sizes = state.n_tokens, state.n_documents, self.row_bytes
-        alone = Levels(1, levels.partitions)
+        alone = ScheduleLevels(1, levels.partitions)
         return (
             estimate_sweep(*sizes, levels, places.number, self.threads * -(-levels.outer // places.number), parts),
             estimate_sweep(*sizes, alone, 1, self.engine.threads, Parts(task=0.0, step=0.0)),
@@ -141,18 +141,18 @@ class Ring(Method):
     def start(self, random: bool) -> None:
         state = self.state
         if not random:
-            source = Topics("none")
+            source = TopicSource("none")
         elif state.placed:
-            source = Topics("corpus", file=self._store("begin.z", state.z))
+            source = TopicSource("corpus", file=self._store("begin.z", state.z))
         elif self.sampler.travels == "hashed":  # every document has topics of its own
             from topicx.sampling.samplers.restricted_gibbs import first_topics
 
-            source = Topics("corpus", file=self._store("begin.z", first_topics(state, self.options)))
+            source = TopicSource("corpus", file=self._store("begin.z", first_topics(state, self.options)))
         else:
-            source = Topics("random", state.n_topics)
+            source = TopicSource("random", state.n_topics)
         self._adopt(source)
 
-    def _adopt(self, source: Topics) -> None:
+    def _adopt(self, source: TopicSource) -> None:
         """Take these assignments, and count them."""
         outer, levels = self.levels.outer, self.levels
         self._topics = [
@@ -186,7 +186,7 @@ class Ring(Method):
         return self.sampler.declared(self)  # type: ignore[arg-type]
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self._adopt(Topics("corpus", file=self._store("begin.z", self.state.z)))
+        self._adopt(TopicSource("corpus", file=self._store("begin.z", self.state.z)))
         if not arrays:
             return
         kept = {name: self._store(f"begin.{name}", array) for name, array in arrays.items()}
@@ -266,7 +266,7 @@ class Ring(Method):
         )
         form = self.sampler.travels
         self._topics = [
-            self._submit(shards.load_topics, self._files, i, Topics("shard", file=file), self.threads, at=i)
+            self._submit(shards.load_topics, self._files, i, TopicSource("shard", file=file), self.threads, at=i)
             for i, file in enumerate(self._topic_files)
         ]
         self._blocks = [

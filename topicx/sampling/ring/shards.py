@@ -14,7 +14,7 @@ from topicx._kernels.gibbs import layout
 from topicx.engines.threads import Engine, Threads
 from topicx.files.stored_arrays import StoredArray
 from topicx.sampling import random_streams
-from topicx.sampling.schedule import Levels, shuffled_documents
+from topicx.sampling.schedule import ScheduleLevels, shuffled_documents
 from topicx.state import NONE, document_batches
 
 _PIECE = 1 << 20
@@ -36,7 +36,7 @@ class CorpusFiles:
     """The first document of each (inner) shard, and the number of all."""
     ranks: tuple[int, ...]
     """The first rank of each (inner) block, and the number of words."""
-    levels: Levels
+    levels: ScheduleLevels
     seed: int
     chain: int
 
@@ -71,11 +71,12 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Topics:
+class TopicSource:
     """Where the topics of a shard's tokens come from."""
 
     kind: str
-    """random, none, corpus (a file of all tokens in corpus order) or shard (a file of these in the schedule's)."""
+    """Kind of source: random, none, corpus (a file of all tokens in corpus order) or shard (a file of these in the
+    schedule's)."""
     topics: int = 0
     file: StoredArray | None = None
 
@@ -107,7 +108,7 @@ def load_shard(files: CorpusFiles, number: int, threads: int) -> Shard:
     return Shard(ranks, offsets, segments, orders, groups, _allowed(files, first, last))
 
 
-def load_topics(files: CorpusFiles, number: int, source: Topics, threads: int) -> NDArray[np.uint16]:
+def load_topics(files: CorpusFiles, number: int, source: TopicSource, threads: int) -> NDArray[np.uint16]:
     """The topics of a shard's tokens in the schedule's order."""
     if source.kind == "shard":
         assert source.file is not None

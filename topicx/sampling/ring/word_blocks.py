@@ -137,7 +137,7 @@ class RowBlock:
         return {"row_cells": self.row_cells, "row_len": self.row_len}
 
     def with_order(self, words: BlockWords, arrays: dict[str, NDArray[Any]]) -> RowBlock | None:
-        """The same counts in the order that a file has kept; None, where it has others."""
+        """A block of these counts in the order that a file has kept; None, where it has others."""
         most, pseudo = words.frequencies(), words.pseudo()
         np.add.at(most, pseudo[0], pseudo[2])
         cells, length = rows.as_aligned_cells(arrays["row_cells"]), arrays["row_len"].copy()

@@ -28,14 +28,14 @@ from topicx.sampling.joint_likelihood import (
 )
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
-from topicx.sampling.schedule import Cell, Levels, Schedule, outer_ranks
+from topicx.sampling.schedule import Cell, Schedule, ScheduleLevels, outer_ranks
 from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced_topics
 
 
-def levels_of(state: State, options: Options) -> Levels:
+def levels_of(state: State, options: Options) -> ScheduleLevels:
     """The shards and blocks of a run."""
     tokens, documents = state.paths * state.n_tokens, state.paths * state.n_documents
-    return Levels.of(options.partitions, tokens, documents, state.n_words)
+    return ScheduleLevels.of(options.partitions, tokens, documents, state.n_words)
 
 
 class Gibbs(Method):

@@ -204,7 +204,7 @@ class CountedDocuments(DocumentStatistics):
 
     @classmethod
     def merged(cls, parts: Sequence[list[tuple[NDArray[Any], ...]]], shape: tuple[int, int]) -> CountedDocuments:
-        """Of all documents, from the `groups` of parts of them: the same numbers as if they were counted at once."""
+        """Statistics of all documents from the `groups` of parts of them: as if they were counted at once."""
         found = cls.__new__(cls)
         found.shape, found.groups = shape, []
         for group in range(shape[0]):
@@ -252,7 +252,7 @@ class CountedWords(WordStatistics):
 
     @classmethod
     def merged(cls, parts: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]) -> CountedWords:
-        """Of all words, from the `parts` of some: the same numbers as if they were counted at once."""
+        """Statistics of all words from the `parts` of some: as if they were counted at once."""
         found = cls.__new__(cls)
         pairs, which = np.unique(np.concatenate([part[0] for part in parts], axis=1), axis=1, return_inverse=True)
         found._times = np.zeros(pairs.shape[1], np.int64)
