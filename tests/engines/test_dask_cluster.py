@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from functools import cache
@@ -192,3 +195,29 @@ def test_the_command_line(tmp_path: Path) -> None:
 
     assert Model.load(tmp_path / "a.model") == Model.load(tmp_path / "b.model")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.model", "b.model", "texts.corpus"]
+
+
+def test_an_interrupt_leaves_a_checkpoint_for_any_engine(tmp_path: Path) -> None:
+    """Ctrl-C in a terminal: the signal comes to the run and to all its workers."""
+    lda_corpus(90, 25, 60).save(tmp_path / "texts.corpus")
+    call = [sys.executable, "-m", "topicx", "train", "texts.corpus", "-k", "5", "--partitions", "2x1", "--log", "json"]
+    begun = subprocess.Popen([*call, "--iterations", "100000", "-o", "a.model", "--cluster", "local:2"], cwd=tmp_path,
+                             stderr=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
+    assert begun.stderr is not None
+    told = []
+    for line in begun.stderr:
+        told.append(json.loads(line))
+        if told[-1]["event"] == "sweep" and told[-1]["sweep"] == 10:
+            os.killpg(begun.pid, signal.SIGINT)
+    assert begun.wait(60) == 130
+    stopped = next(event for event in told if event["event"] == "stopped")
+    done = stopped["sweep"]
+    more = ("--iterations", done + 5)
+    again = run_topicx("train", "--resume", "a.model.checkpoint", "-o", "b.model", *more, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    whole = run_topicx(*call[3:], *more, "-o", "c.model", cwd=tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    from topicx.model import Model
+
+    assert Model.load(tmp_path / "b.model") == Model.load(tmp_path / "c.model")
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]

@@ -43,6 +43,7 @@ SETTINGS = {
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.allowed-failures": RETRIES,
     "distributed.comm.timeouts.connect": "30s",
+    "distributed.worker.preload": ["topicx.engines.worker_start"],
     "distributed.logging.distributed": "critical",
 }
 """What we set on every process that we start."""
@@ -103,11 +104,7 @@ class DaskPlaces:
         """TopicxError unless every worker reads what is written here, and writes beside it."""
         word = secrets.token_hex(8)
         (self.folder / "probe").write_text(word)
-        asked = [
-            self.client.submit(_probe, str(self.folder), number, key=(self.run, "probe", number), workers=[address],
-                               pure=False)
-            for number, address in enumerate(self._addresses)
-        ]  # fmt: skip
+        asked = [self._submit_to(n, _probe, str(self.folder), n) for n in range(self.number)]
         for address, answer in zip(self._addresses, self.take(asked), strict=True):
             if answer != word:
                 raise InputError(
@@ -115,13 +112,16 @@ class DaskPlaces:
                     "that all machines see (--shared)"
                 )
 
-    def submit(self, function: Callable[..., Any], *arguments: Any, at: int, name: tuple[Any, ...]) -> Any:
-        # In one run a name is one task: the same on every try of it.
-        place = self._addresses[at % len(self._addresses)]
-        return self.client.submit(
-            function, *arguments, key=(self.run, *map(str, name)), workers=[place], allow_other_workers=True,
-            retries=0, pure=False,
-        )  # fmt: skip
+    def submit(self, function: Callable[..., Any], *arguments: Any, name: tuple[Any, ...]) -> Any:
+        # No worker is named: the scheduler keeps tasks where their largest argument is, and a task that named a worker
+        # would wait for it for ever if all were lost at once (also with allow_other_workers).
+        with _told_plainly(self):
+            return self.client.submit(function, *arguments, key=(self.run, *map(str, name)), retries=0, pure=False)
+
+    def _submit_to(self, number: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        """A task for one of the workers."""
+        key = (self.run, function.__name__, secrets.token_hex(6))
+        return self.client.submit(function, *arguments, key=key, workers=[self._addresses[number]], pure=False)
 
     def take(self, results: Sequence[Any]) -> list[Any]:
         with _told_plainly(self):
@@ -189,18 +189,18 @@ class DaskPlaces:
         """A chain of short tasks, and some bytes from one worker to another."""
         began = time.monotonic()
         one: Any = 0
-        for number in range(8):
-            one = self.submit(_next, one, at=number, name=("step", number, secrets.token_hex(4)))
+        for _ in range(8):
+            one = self.submit(_next, one, name=("step", secrets.token_hex(6)))
         self.take([one])
         step = (time.monotonic() - began) / 8
         began = time.monotonic()
-        self.take([self.submit(_next, n, at=n, name=("task", n, secrets.token_hex(4))) for n in range(100)])
+        self.take([self.submit(_next, n, name=("task", secrets.token_hex(6))) for n in range(100)])
         found = {"step": step, "task": (time.monotonic() - began) / 100}
         if self.number > 1:
-            data = self.submit(bytes, SENT, at=0, name=("bytes", secrets.token_hex(4)))
-            self.take([self.submit(len, data, at=0, name=("length", secrets.token_hex(4)))])
+            data = self._submit_to(0, bytes, SENT)
+            self.take([self._submit_to(0, len, data)])
             began = time.monotonic()
-            self.take([self.submit(len, data, at=1, name=("sent", secrets.token_hex(4)))])
+            self.take([self._submit_to(1, len, data)])
             found["rate"] = SENT / max(time.monotonic() - began, 1e-6)
         return found
 
@@ -319,6 +319,7 @@ def _told_plainly(places: DaskPlaces) -> Iterator[None]:
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
+    from distributed.client import ClosedClientError
     from distributed.comm.core import CommClosedError
 
     try:
@@ -330,7 +331,7 @@ def _told_plainly(places: DaskPlaces) -> Iterator[None]:
             f"cluster: {RETRIES} workers were lost one after another under the same task ({_first_line(error)}): is "
             "there enough memory on each?"
         ) from None
-    except (CommClosedError, CancelledError, TimeoutError, ConnectionError) as error:
+    except (CommClosedError, ClosedClientError, CancelledError, TimeoutError, ConnectionError) as error:
         raise TopicxError(f"cluster: the scheduler does not answer any more ({_first_line(error)})") from None
     except MemoryError:
         raise TopicxError("cluster: a worker is out of memory: more of them, or larger ones, have less each") from None

@@ -31,9 +31,9 @@ class Places(Protocol):
     folder: Path
     """A folder that all of them see, for the scratch files of this run."""
 
-    def submit(self, function: Callable[..., Any], *arguments: Any, at: int, name: tuple[Any, ...]) -> Any:
-        """A task, and what stands for its result among the arguments of others. It is done near place `at` (counted on
-        beyond their number), if that is there; the name is its own in this run."""
+    def submit(self, function: Callable[..., Any], *arguments: Any, name: tuple[Any, ...]) -> Any:
+        """A task, and what stands for its result among the arguments of others: it is done where most of these are. The
+        name is its own in this run."""
         ...
 
     def take(self, results: Sequence[Any]) -> list[Any]:
@@ -64,7 +64,7 @@ class OnePlace:
         self.tasks = 0
         """How many tasks were done."""
 
-    def submit(self, function: Callable[..., Any], *arguments: Any, at: int, name: tuple[Any, ...]) -> Any:
+    def submit(self, function: Callable[..., Any], *arguments: Any, name: tuple[Any, ...]) -> Any:
         self.tasks += 1
         function, arguments = _carried((function, arguments))
         return _carried(function(*arguments))
@@ -74,7 +74,7 @@ class OnePlace:
 
     def stream(self, function: Callable[..., Any], items: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         for number, item in enumerate(items):
-            yield self.submit(function, *item, at=number, name=("stream", number))
+            yield self.submit(function, *item, name=("stream", number))
 
     def measured(self) -> dict[str, float]:
         return {"task": 0.0, "step": 0.0, "rate": 1e10}

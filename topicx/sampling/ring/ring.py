@@ -62,7 +62,7 @@ class Ring(Method):
         outer = self.levels.outer
         self.threads = max(1, places.threads // max(1, math.ceil(outer / max(places.number, 1))))
         """Threads of a cell: the shards of a place are worked on at the same time."""
-        self._shards = [self._submit(shards.load_shard, self._files, i, self.threads, at=i) for i in range(outer)]
+        self._shards = [self._submit(shards.load_shard, self._files, i, self.threads) for i in range(outer)]
         self._topics: list[Any] = []
         self._blocks: list[Any] = []
         self.totals = np.zeros(state.n_topics, np.int64)
@@ -73,13 +73,13 @@ class Ring(Method):
 
     # -- what travels ------------------------------------------------------------------------------------------------
 
-    def _submit(self, function: Any, *arguments: Any, at: int) -> Any:
+    def _submit(self, function: Any, *arguments: Any) -> Any:
         self._steps += 1
-        return self.places.submit(function, *arguments, at=at, name=(function.__name__, self._steps))
+        return self.places.submit(function, *arguments, name=(function.__name__, self._steps))
 
     def _ask(self, function: Any, of: list[tuple[Any, ...]]) -> list[Any]:
         """function(*arguments) of every shard or block, where it is."""
-        return self.places.take([self._submit(function, *each, at=at) for at, each in enumerate(of)])
+        return self.places.take([self._submit(function, *each) for each in of])
 
     def _store(self, name: str, array: NDArray[Any]) -> StoredArray:
         """Where all places find an array: in the corpus file, or in a scratch file of this run."""
@@ -123,7 +123,7 @@ class Ring(Method):
             by_rank = np.empty_like(beta)
             by_rank[self.rank] = beta
         priors = RingPriors(self.state.alpha.copy(), by_rank, float(beta.sum()))
-        self._priors = self._submit(_itself, priors, at=0)
+        self._priors = self._submit(_itself, priors)
 
     def estimates(self) -> tuple[Estimate, Estimate]:
         """What a sweep takes here, and what it would on this machine alone: by what the places say of themselves."""
@@ -155,20 +155,16 @@ class Ring(Method):
     def _adopt(self, source: TopicSource) -> None:
         """Take these assignments, and count them."""
         outer, levels = self.levels.outer, self.levels
-        self._topics = [
-            self._submit(shards.load_topics, self._files, i, source, self.threads, at=i) for i in range(outer)
-        ]
+        self._topics = [self._submit(shards.load_topics, self._files, i, source, self.threads) for i in range(outer)]
         form = word_blocks.FORMS[self.sampler.travels]
-        blocks = [self._submit(cell_runs.empty_block, form, words, at=b) for b, words in enumerate(self._words)]
+        blocks = [self._submit(cell_runs.empty_block, form, words) for words in self._words]
         for i in range(outer):  # a block's rows have their topics in the order of the documents
             blocks = [
-                self._submit(cell_runs.count_tokens, block, self._shards[i], self._topics[i], levels, b, self.threads,
-                             at=i)
+                self._submit(cell_runs.count_tokens, block, self._shards[i], self._topics[i], levels, b, self.threads)
                 for b, block in enumerate(blocks)
             ]  # fmt: skip
         self._blocks = [
-            self._submit(cell_runs.finish_block, block, words, at=b)
-            for b, (block, words) in enumerate(zip(blocks, self._words, strict=True))
+            self._submit(cell_runs.finish_block, block, words) for block, words in zip(blocks, self._words, strict=True)
         ]
         found = self._ask(cell_runs.block_totals, [(block, self.state.n_topics) for block in self._blocks])
         self.totals = np.sum(found, axis=0)
@@ -195,8 +191,8 @@ class Ring(Method):
         found = []
         for b, (block, words) in enumerate(zip(self._blocks, self._words, strict=True)):
             slices = {name: (kept[name], int(edge[b]), int(edge[b + 1])) for name, edge in ends.items()}
-            found.append(self._submit(_reordered, block, words, slices, at=b))
-        right = self.places.take([self._submit(_is_there, block, at=b) for b, block in enumerate(found)])
+            found.append(self._submit(_reordered, block, words, slices))
+        right = self.places.take([self._submit(_is_there, block) for block in found])
         require_consistent(all(right), "counts of words that are not those of their tokens")
         self._blocks, self._since = found, 1
         self.keep()
@@ -217,8 +213,8 @@ class Ring(Method):
             self.sampler.kernel_for(maximise, bool(tallied)), self.levels, self.state.n_topics, options.seed,
             options.chain, step, share, maximise, options.mh_steps if tallied else 0, 2 * len(tallied), self.threads,
         )  # fmt: skip
-        asked = self._submit(_itself, run, at=0)
-        totals, told = self._submit(_itself, self.totals, at=0), []
+        asked = self._submit(_itself, run)
+        totals, told = self._submit(_itself, self.totals), []
         topics, blocks = list(self._topics), list(self._blocks)
         for round in range(outer):
             of_round = []
@@ -226,11 +222,11 @@ class Ring(Method):
                 b = (i + round) % outer
                 cell = self._submit(
                     cell_runs.run_cell, asked, (i, b), self._shards[i], topics[i], blocks[b], self._words[b],
-                    self._priors, totals, round == outer - 1, at=i,
+                    self._priors, totals, round == outer - 1,
                 )  # fmt: skip
-                topics[i], blocks[b], new = (self._submit(item_of, cell, part, at=i) for part in range(3))
+                topics[i], blocks[b], new = (self._submit(item_of, cell, part) for part in range(3))
                 of_round.append(new)
-            totals = self._submit(cell_runs.add_moves, totals, of_round, at=round)
+            totals = self._submit(cell_runs.add_moves, totals, of_round)
             told += of_round
         found, *each = self.places.take([totals, *told])
         self._topics, self._blocks, self.totals = topics, blocks, found
@@ -266,14 +262,14 @@ class Ring(Method):
         )
         form = self.sampler.travels
         self._topics = [
-            self._submit(shards.load_topics, self._files, i, TopicSource("shard", file=file), self.threads, at=i)
+            self._submit(shards.load_topics, self._files, i, TopicSource("shard", file=file), self.threads)
             for i, file in enumerate(self._topic_files)
         ]
         self._blocks = [
-            self._submit(word_blocks.read_block, form, words, files, at=b)
-            for b, (words, files) in enumerate(zip(self._words, self._block_files, strict=True))
+            self._submit(word_blocks.read_block, form, words, files)
+            for words, files in zip(self._words, self._block_files, strict=True)
         ]
-        self.places.take([self._submit(_is_there, one, at=i) for i, one in enumerate([*self._topics, *self._blocks])])
+        self.places.take([self._submit(_is_there, one) for one in [*self._topics, *self._blocks]])
         before = self._kept
         self._kept = [Path(file.path) for file in self._topic_files]
         self._kept += [Path(file.path) for files in self._block_files for file in files.values()]
