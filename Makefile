@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard topicx/_kernels/*/*.pyx topicx/_kernels/*/*.pxd topicx/_kernels/*/*.h) setup.py pyproject.toml
 
-.PHONY: help demo wheels test test-installed test-kernels-debug lint bench clean check-tools
+.PHONY: help demo docs wheels test test-installed test-kernels-debug lint bench clean check-tools
 
 help:
 	@echo "make demo    build, install and run the main job on the embedded corpus"
 	@echo "make test    build, install and run all tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   speed and quality beside tomotopy, lda, gensim and scikit-learn"
+	@echo "make docs    the site, in build/site: open build/site/index.html"
 	@echo "make wheels  wheels for Linux and macOS in dist/, made here with zig, and checked"
 	@echo "make clean   remove what the other targets made"
 
@@ -40,9 +41,19 @@ $(VENV)/installed: $(SOURCES) | $(BIN)/python
 # Tests and lint need more than the package does.
 $(VENV)/tools: $(VENV)/installed
 	$(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
-	  print(*extras["test"], *extras["lint"], sep="\n")' > $(VENV)/tools.txt
+	  print(*extras["test"], *extras["lint"], *extras["docs"], sep="\n")' > $(VENV)/tools.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/tools.txt
 	@touch $@
+
+$(VENV)/docs: $(VENV)/installed
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' > $(VENV)/docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/docs.txt
+	@touch $@
+
+# Warnings are errors, and every link within the site must lead somewhere.
+docs: $(VENV)/docs
+	$(BIN)/sphinx-build -n -W --keep-going -q -b html docs build/site
+	@echo "open build/site/index.html"
 
 demo: $(VENV)/installed
 	$(BIN)/topicx demo -o topicx-demo

@@ -58,6 +58,7 @@ class Number(click.ParamType):
             self.fail(f"{value} must be greater than {self.above:g}", param, ctx)
         if not self.low <= number <= self.high:
             limits = f"at least {self.low:g}" if self.high == math.inf else f"from {self.low:g} to {self.high:g}"
+            limits = f"at most {self.high:g}" if self.low == -math.inf else limits
             self.fail(f"{value} must be {limits}", param, ctx)
         return number
 

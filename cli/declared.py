@@ -22,15 +22,21 @@ class Grouped(click.Command):
         self.headings = dict(headings or {})
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        options = {one.name: one for one in self.get_params(ctx) if isinstance(one, click.Option)}
-        groups = {heading: [options.pop(name) for name in names] for heading, names in self.headings.items()}
-        rest = REST[bool(groups)]
-        for one in options.values():
-            heading = next(iter(groups), rest) if "--help" in one.opts else getattr(one, "heading", None) or rest
-            groups.setdefault(heading, []).append(one)
-        for heading, listed in groups.items():
+        for heading, listed in options_by_heading(self, ctx).items():
             with formatter.section(heading):
                 formatter.write_dl([record for record in (one.get_help_record(ctx) for one in listed) if record])
+
+
+def options_by_heading(command: click.Command, ctx: click.Context) -> dict[str, list[click.Option]]:
+    """The options of a command under the headings of its help, in their order."""
+    options = {one.name: one for one in command.get_params(ctx) if isinstance(one, click.Option)}
+    headings: Mapping[str, Sequence[str]] = getattr(command, "headings", {})
+    groups = {heading: [options.pop(name) for name in names] for heading, names in headings.items()}
+    rest = REST[bool(groups)]
+    for one in options.values():
+        heading = next(iter(groups), rest) if "--help" in one.opts else getattr(one, "heading", None) or rest
+        groups.setdefault(heading, []).append(one)
+    return groups
 
 
 REST = ("Options", "Other options")

@@ -66,6 +66,8 @@ MOST = 5
 @option("--predictions", default=None, metavar="FILE", show_default=False, help="Write the predicted shares.")
 @option("--tests", "tests_file", default=None, metavar="FILE", show_default=False,
         help="Write a Wald test of each term and topic.")  # fmt: skip
+@option("--correlations", "correlations_file", default=None, metavar="FILE", show_default=False,
+        help="Write correlations of topics: of shares over documents, and of what the columns say.")  # fmt: skip
 @option("--plot", "plot_file", default=None, metavar="FILE", show_default=False,
         help="Draw coefficients with intervals; with --at or --curve the predictions (png, svg, pdf).")  # fmt: skip
 @seed
@@ -74,7 +76,8 @@ MOST = 5
 @quiet
 def command(
     files: tuple[str, ...], formula: str, at: tuple[str, ...], curve: tuple[str, ...], difference: tuple[str, ...],
-    output: str | None, predictions: str | None, tests_file: str | None, plot_file: str | None, as_json: bool,
+    output: str | None, predictions: str | None, tests_file: str | None, correlations_file: str | None,
+    plot_file: str | None, as_json: bool,
     quiet: bool, **chosen: Any,
 ) -> None:  # fmt: skip
     """Estimate how topics' shares depend on what the documents have, with intervals.
@@ -90,14 +93,14 @@ def command(
     from topicx.tables.small_tables import check_table, write_table
     from topicx.views.picture_files import check_plot
 
-    check_outputs([output, predictions, tests_file, plot_file], files)
-    for table in filter(None, (output, predictions, tests_file)):
+    check_outputs([output, predictions, tests_file, correlations_file, plot_file], files)
+    for table in filter(None, (output, predictions, tests_file, correlations_file)):
         check_table(table)
     if plot_file:
         check_plot(plot_file)
     models, bag = _models_and_documents(files, chosen["threads"])
     _check_points(formula, bag, at, curve, difference)
-    found = _estimated(models, bag, formula, quiet, **chosen)
+    found = _estimated(models, bag, formula, quiet, correlations=bool(correlations_file), **chosen)
     predicted = _predictions(found, at, curve)
     differences = [row for one in difference for row in _difference(found, one)]
     rows, tests = found.rows(), found.tests()
@@ -107,12 +110,14 @@ def command(
         write_table(predictions, predicted)
     if tests_file:
         write_table(tests_file, tests)
+    if correlations_file:
+        write_table(correlations_file, found.correlations())
     if plot_file:
         _plot(found, plot_file, at, curve)
     if as_json:
         print_json({"coefficients": rows, "tests": tests, "predictions": predicted, "differences": differences,
                     "notes": found.footer()})  # fmt: skip
-    elif output != "-" and predictions != "-" and tests_file != "-":
+    elif "-" not in (output, predictions, tests_file, correlations_file):
         _print(found, rows, tests, differences)
 
 

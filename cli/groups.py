@@ -8,6 +8,7 @@ import click
 
 from topicx.cli import show as lines
 from topicx.cli.common import (
+    Number,
     check_outputs,
     check_state,
     option,
@@ -59,6 +60,7 @@ options = stack_options(
            help="--by: write all groups × topics: shares, intervals, counts (tsv, csv, jsonl, parquet by name)."),
     option("--contrast", default=None, metavar="STATE", show_default=False,
            help="--by: words that a topic has in one collection more than in the others, from the run's state."),
+    option("--level", type=Number(above=0, high=0.9999), default=0.9, help="--by: confidence of the intervals."),
     option("--shares", type=click.Choice(["effects", "plug-in"]), default="effects",
            help="--by: topic proportions drawn under a prior that knows the groups; or as infer gives them, which "
            "makes groups more alike than they are."),
@@ -66,8 +68,8 @@ options = stack_options(
     threads,
 )  # fmt: skip
 NAMES = (
-    "corpus", "state", "doc_topics", "bins", "every", "top", "plot_file", "table", "contrast", "shares", "seed",
-    "threads",
+    "corpus", "state", "doc_topics", "bins", "every", "top", "plot_file", "table", "contrast", "level", "shares",
+    "seed", "threads",
 )  # fmt: skip
 """The options that are for --by alone."""
 
@@ -75,7 +77,7 @@ NAMES = (
 def show_groups(
     model: Model, path: str, by: str, words: int, chosen: tuple[int, ...], as_json: bool, *, corpus: str | None,
     state: str | None, doc_topics: str | None, bins: str | None, every: int | None, top: int,
-    plot_file: str | None, table: str | None, contrast: str | None, shares: str,
+    plot_file: str | None, table: str | None, contrast: str | None, level: float, shares: str,
     seed: int, threads: int,
 ) -> None:  # fmt: skip
     """The command with --by."""
@@ -100,8 +102,9 @@ def show_groups(
         refuse_given(("shares",), "is for --by with --corpus or --state: a table's topic proportions are as they are")
     if any(given.values()):
         found, ordered, unit = _of_documents(
-            model, by, bins, every, seed=seed, threads=threads, method="plug-in" if doc_topics else shares, **given
-        )
+            model, by, bins, every, seed=seed, threads=threads, share=level,
+            method="plug-in" if doc_topics else shares, **given,
+        )  # fmt: skip
     else:
         refuse_given(("bins", "every", "shares", "threads"), "is for --by with --corpus, --doc-topics or --state")
         if by not in ("collection", "time") or "pi" not in model.side:
@@ -109,7 +112,7 @@ def show_groups(
                 "--by: give the documents: --corpus FILE (any), --doc-topics FILE (that infer "
                 "or train wrote), or --state FILE (those of the training)"
             )
-        found, ordered, unit = group_mixtures.mixtures_of_model(model, by), by == "time", "unit of time"
+        found, ordered, unit = group_mixtures.mixtures_of_model(model, by, level), by == "time", "unit of time"
     result: dict[str, Any] = {"groups": group_mixtures.describe_mixtures(model, found, top, words, chosen)}
     if ordered and len(found.names) > 1:
         result["trends"] = group_mixtures.describe_trends(model, found, True, top, words, chosen)
@@ -197,7 +200,7 @@ def _format_share(topic: dict[str, Any]) -> str:
 
 
 def _format_interval(low: float | None, high: float | None, sign: bool = False) -> str:
-    """The part between the 5th and the 95th percentile."""
+    """An interval, as lines show it."""
     if low is None or high is None:
         return ""
     return f" ({100 * low:+.3f} to {100 * high:+.3f})" if sign else f" ({low:.2%} to {high:.2%})"

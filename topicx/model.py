@@ -136,7 +136,7 @@ class Model(OfTopics, Kept):
         return scipy.sparse.csr_array((self.values, self.topics.astype(np.int32), self.indptr), shape=shape)
 
     def phi_of(self, words: Any) -> NDArray[np.float64]:
-        """Rows φ_·w for these word ids: an array of words × topics."""
+        """φ of the words with these ids: an array of words × topics."""
         chosen = np.asarray(words, dtype=np.int64)
         rows = np.asarray(self.counts()[chosen].toarray(), dtype=np.float64)
         if len(self.remainder):

@@ -16,6 +16,7 @@ from tests.conftest import run_topicx
 from tests.places import ROOT
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.table import Names, Numbers, Table
+from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.regression.effects import effects
@@ -181,6 +182,17 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
         estimated(**options)
 
 
+def test_too_many_columns_and_too_little_memory() -> None:
+    """One line before the work: columns that leave no document over, and draws for which there is no room."""
+    _, corpus = planted()
+    matrix = np.random.Generator(np.random.Philox(5)).standard_normal((300, 300))
+    with pytest.raises(InputError, match="300 are too few for 300 columns"):
+        estimated(matrix)
+    with pytest.raises(InputError, match="memory: effects take about"):
+        estimated(matrix[:, :40], threads=Threads(1, memory=1_000_000))
+    assert len(corpus.offsets) == 301
+
+
 def test_command(files: Path) -> None:
     done = run_topicx(
         "effects", "p.model", "p.corpus", "--formula", "~ party + year", "--topics", "0,1", "--family", "linear",
@@ -228,7 +240,7 @@ def test_wrong_calls(arguments: tuple[str, ...], message: str, files: Path) -> N
 
 def test_what_the_page_says_for_users_of_stm_runs(files: Path) -> None:
     """The options of the table "In stm, in topicx", with the names of the planted documents."""
-    page = (ROOT / "docs" / "effects.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/commands/effects.md").read_text(encoding="utf-8")
     table = page.split("## In stm, in topicx")[1].split("##")[0]
     cells = [line.split("|")[-2] for line in table.splitlines() if line.startswith("| `")]
     calls = [code for cell in cells for code in re.findall(r"`(--[^`]*)`", cell)]

@@ -4,18 +4,20 @@ groups that overlap."""
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.conftest import run_topicx
-from tests.places import ROOT
 from tests.regression.test_effects import TOPICS, WORDS, planted
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.table import Labels, Names, Numbers, Table
+from topicx.errors import InputError
+from topicx.regression.effects import effects
 from topicx.regression.group_shares import Membership, group_shares
+from topicx.regression.pooling import share_intervals
+from topicx.regression.share_curves import share_curves
 from topicx.views.topics_by_column import by_documents
 
 
@@ -86,12 +88,42 @@ def test_the_command_names_the_attenuation(tmp_path: Path) -> None:
     assert model.n_words == WORDS
 
 
-def test_the_simulation_of_coverage_runs(tmp_path: Path) -> None:
-    out = tmp_path / "coverage.json"
-    script = ROOT / "benchmarks/statistics/effects_coverage.py"
-    call = [sys.executable, str(script), "--quick", "--design", "groups,curve,by", "-o", str(out)]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(out.read_text(encoding="utf-8"))
-    assert [row["design"] for row in rows] == ["groups", "curve", "by"]
-    assert all(0.5 < row["coverage"] <= 1 and row["runs"] == 3 for row in rows)
+def test_curves_along_a_number() -> None:
+    """As the regression's own predictions; with fewer draws about the same; within 0 to 1."""
+    model, corpus = planted()
+    full, quick = (share_curves(model, corpus, "year", df=3, points=4, threads=1, quick=one) for one in (False, True))
+    found = effects(model, corpus, "~ s(year, df=3)", threads=1, level=0.9).predict(year=full.at.tolist())
+    for name, values in (("share", full.share), ("conf_low", full.low), ("conf_high", full.high)):
+        np.testing.assert_allclose(values.ravel(), [row[name] for row in found.rows], rtol=1e-9)
+    np.testing.assert_allclose(full.share.sum(axis=1), 1, atol=1e-9)
+    assert full.documents == 300 and np.all((full.low >= 0) & (full.low < full.share) & (full.share < full.high))
+    assert full.share[3, 1] - full.share[0, 1] > 0.2
+    np.testing.assert_allclose(quick.share, full.share, atol=0.03)
+    for column, message in (("party", "no curve"), ("gap", "too few"), ("nobody", "do not carry")):
+        with pytest.raises(InputError, match=message):
+            share_curves(model, corpus, column)
+
+
+def test_the_level_of_intervals_is_chosen(tmp_path: Path) -> None:
+    model, corpus = planted()
+    model.save(tmp_path / "p.model")
+    corpus.save(tmp_path / "p.corpus")
+    wide = []
+    for level in ("0.5", "0.99"):
+        done = run_topicx("topics", "p.model", "--by", "party", "--corpus", "p.corpus", "--level", level, "--table",
+                          "t.jsonl", "--threads", "1", cwd=tmp_path)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        rows = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+        wide.append(np.mean([row["high"] - row["low"] for row in rows]))
+    assert 2 * wide[0] < wide[1]
+
+
+def test_intervals_of_shares_are_wilson_s() -> None:
+    """The ends p solve (share - p)² = t² p (1 - p) / n, where n is share (1 - share) / error²."""
+    shares, errors = np.array([0.5, 0.1, 0.02]), np.array([0.05, 0.02, 0.01])
+    low, high = share_intervals(shares, errors, np.array(1.96))
+    n = shares * (1 - shares) / errors**2
+    for end in (low, high):
+        np.testing.assert_allclose((shares - end) ** 2, 1.96**2 * end * (1 - end) / n, rtol=1e-9)
+    low, high = share_intervals(np.array([-0.01, 0.0, 1e-4, 1.01]), np.full(4, 0.01), np.array(1.96))
+    assert low[0] == -0.01 and np.all(low[1:3] >= 0) and np.all(high[:3] < 0.05) and high[3] == 1.01 and low[3] > 0.95

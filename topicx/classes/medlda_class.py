@@ -32,7 +32,7 @@ class MedLDA(FitsLabels):
     chains : int, default 1
         Chains whose topics are kept side by side and whose scores are averaged.
     **options
-        Options of `LDA`, and the model's own: task, target, loss, lambda_, nu, epsilon, gibbs_steps, proposals,
+        Options of `LDA`, and the model's own: task, target, loss, `lambda_`, nu, epsilon, gibbs_steps, proposals,
         class_weight, bias, weight_samples, strategy ("one-vs-all" trains a chain for each class).
 
     Examples

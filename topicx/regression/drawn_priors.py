@@ -58,12 +58,13 @@ class HierarchicalPrior:
     """α_gk = exp(o_k + z_g·c_k + δ_gk), δ ~ N(0, τ²): each group has a prior of its own, near what its row says. c, δ
     and τ are drawn one after another; groups and topics are independent given c and τ, so that there can be many."""
 
-    def __init__(self, rows: Floats, level: Floats) -> None:
-        """Make the prior, with the arguments of `LogLinearPrior`."""
-        self.rows, self.level = rows, level
+    def __init__(self, rows: Floats, level: Floats, spread: float | None = None) -> None:
+        """Make the prior, with the arguments of `LogLinearPrior`. spread: τ, if it is known: a drawn one makes groups
+        of few tokens more alike than they are, which is meant where their rows say what they have in common."""
+        self.rows, self.level, self.drawn = rows, level, spread is None
         self.coefficients = np.zeros((len(level), rows.shape[1]))
         self.departures = np.zeros((len(rows), len(level)))
-        self.spread = 0.5
+        self.spread = spread or 0.5
         self.variances = np.full(rows.shape[1], SIGMA**2)
         self.variances[0] = SIGMA_LEVEL**2
 
@@ -82,6 +83,8 @@ class HierarchicalPrior:
         logs = predicted(self.rows, self.coefficients) + found.reshape(self.departures.shape)
         self._draw_coefficients(logs, random)
         self.departures = logs - predicted(self.rows, self.coefficients)
+        if not self.drawn:
+            return share
         scale = SPREAD_SCALE + float((self.departures**2).sum()) / 2
         self.spread = float(np.sqrt(scale / random.standard_gamma(SPREAD_SHAPE + self.departures.size / 2)))
         return share

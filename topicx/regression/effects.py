@@ -24,7 +24,7 @@ def effects(
     draws: int = 20, lag: int = 8, burn_in: int = 80, family: str = "linear", se: str = "robust",
     cluster: str | None = None, weights: str = "documents", uncertainty: str | None = None, missing: str = "drop",
     level: float = 0.95, adjust: str = "holm", topics: Sequence[int] = (), groups_max: int = 20_000, seed: int = 1,
-    threads: int | Engine = 0, text: str = "text",
+    threads: int | Engine = 0, text: str = "text", correlations: bool = False,
 ) -> Effects:  # fmt: skip
     """Estimate how topics' shares depend on what documents have.
 
@@ -69,11 +69,14 @@ def effects(
         The same seed gives the same result with any number of threads.
     text : str
         The column of a data frame that holds the texts.
+    correlations : bool, default False
+        Whether correlations of topics are kept, for `Effects.correlations`.
 
     Returns
     -------
     Effects
-        With `rows`, `to_dataframe`, `tests`, `predict`, `curve`, `difference`, `summary` and `plot`.
+        With `rows`, `to_dataframe`, `tests`, `predict`, `curve`, `difference`, `correlations`, `summary` and
+        `plot`.
 
     Raises
     ------
@@ -96,7 +99,7 @@ def effects(
         table = Table(dict(table) | further)
     settings = EffectSettings(
         family, f"cluster:{cluster}" if cluster else se, weights, draws, lag, burn_in,
-        uncertainty or ("global" if len(models) > 1 else "local"), missing, groups_max, seed,
+        uncertainty or ("global" if len(models) > 1 else "local"), missing, groups_max, seed, correlations,
     )  # fmt: skip
     Effects.check(models[0], level, adjust, topics)
     found = draw_effects(models, _WithTable(bag, table), given, settings, threads)

@@ -5,7 +5,7 @@ formula's columns; a regression of E[θ] for each draw; the draws pooled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,29 @@ from numpy.typing import NDArray
 
 from topicx.design.design import Design
 from topicx.design.formula import Formula
+from topicx.engines.memory_limits import told_size
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.estimate.topic_alignment import align_topics
 from topicx.model import Model
 from topicx.predict.topic_rows import FixedTopics
 from topicx.regression.arrangement import Arranged, Bag, arrange_documents
+from topicx.regression.correlations import (
+    correlation_variances,
+    mean_shares,
+    prior_correlations,
+    share_correlations,
+)
 from topicx.regression.drawn_priors import LogLinearPrior
-from topicx.regression.regressions import Regressions
-from topicx.regression.topic_chain import TopicChain
+from topicx.regression.regressions import Basis, Regressions
+from topicx.regression.topic_chain import Draw, TopicChain
 from topicx.sampling import random_streams
 
 Floats = NDArray[np.float64]
 
+DRAW_ARRAYS, GROUP_ARRAYS, TOPIC_ARRAYS, TOKEN_BYTES = 3, 10, 8, 24
+"""What is held at once: arrays of draws × topics × columns², of groups × topics and of topics × columns²; and the bytes
+of a word: its id, its topic, and its part of the counts."""
 FAMILIES, WEIGHTS, UNCERTAINTIES = ("linear", "logit"), ("documents", "tokens"), ("local", "global", "none")
 
 
@@ -46,6 +56,8 @@ class EffectSettings:
     missing: str = "drop"
     groups_max: int = 20_000
     seed: int = 1
+    correlations: bool = False
+    """Whether correlations of topics are kept, too: topics × topics for each draw."""
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -67,6 +79,30 @@ class EffectSettings:
         return self.se.removeprefix("cluster:") if self.se.startswith("cluster:") else None
 
 
+@dataclass
+class Correlations:
+    """Topics × topics, draw after draw."""
+
+    shares: list[Floats] = field(default_factory=list)
+    """Of θ over documents."""
+    priors: list[Floats] = field(default_factory=list)
+    """Of x·λ over documents."""
+    variances: list[Floats] = field(default_factory=list)
+    """Of `shares` with other documents: one for each model."""
+
+    def add(self, draw: Draw, mine: Arranged, order: NDArray[np.int64]) -> None:
+        """Those of one draw, in the first model's order of topics."""
+        pairs = np.ix_(order, order)
+        self.shares.append(share_correlations(draw.counts, draw.alpha, mine.groups, mine.lengths)[pairs])
+        self.priors.append(prior_correlations(draw.alpha, mine.groups)[pairs])
+
+    def add_variances(self, draw: Draw, mine: Arranged, order: NDArray[np.int64]) -> None:
+        """What they would vary with other documents."""
+        means = mean_shares(draw.counts, draw.alpha, mine.groups, mine.lengths)
+        found = correlation_variances(means) * (len(means) / len(mine.lengths))
+        self.variances.append(found[np.ix_(order, order)])
+
+
 @dataclass(frozen=True)
 class EffectDraws:
     """The fits of all draws, in orthogonal columns (`Basis`)."""
@@ -83,6 +119,7 @@ class EffectDraws:
     """The share of proposals of λ that were accepted."""
     prior_weight: float
     """Mean Σα over documents."""
+    correlations: Correlations | None = None
 
     @property
     def freedom(self) -> float:
@@ -102,11 +139,15 @@ def draw_effects(
     if settings.uncertainty != "global" and len(models) > 1:
         raise InputError("uncertainty: several models are for global")
     arranged = _arrange(models[0], bag, formula, settings)
-    _check_sizes(arranged, settings)
-    errors = "cluster" if settings.cluster else settings.se
-    regressions = Regressions(arranged.basis(), arranged.cells, settings.family, errors)
     engine = engine_of(threads)
+    with np.errstate(over="ignore", invalid="ignore"):
+        basis = arranged.basis()
+    _check_sizes(arranged, basis, settings)
+    _check_memory(arranged, basis, models, settings, engine)
+    errors = "cluster" if settings.cluster else settings.se
+    regressions = Regressions(basis, arranged.cells, settings.family, errors)
     values, variances, accepted, weight = [], [], [], 0.0
+    correlations = Correlations() if settings.correlations else None
     for number, model in enumerate(models):
         mine = arranged if number == 0 else _arrange(model, bag, formula, settings)
         if not np.array_equal(mine.order, arranged.order):
@@ -127,13 +168,18 @@ def draw_effects(
             more = 0 if settings.uncertainty == "none" else fit.within
             values.append(fit.coefficients[order])
             variances.append((fit.sampling + more)[order])
+            if correlations is not None:
+                correlations.add(draw, mine, order)
+        if correlations is not None:
+            correlations.add_variances(draw, mine, order)
         accepted += chain.accepted
         weight = float(chain.alpha.sum(axis=1)[mine.groups].mean())
     means = np.stack(values)
     if settings.uncertainty == "none":
         means = np.broadcast_to(means.mean(axis=0), means.shape)
     return EffectDraws(
-        means, np.stack(variances), regressions, arranged, len(models), float(np.mean(accepted or [1.0])), weight
+        means, np.stack(variances), regressions, arranged, len(models), float(np.mean(accepted or [1.0])), weight,
+        correlations,
     )  # fmt: skip
 
 
@@ -144,12 +190,34 @@ def _arrange(model: Model, bag: Bag, formula: str | Formula | Design, settings: 
     )  # fmt: skip
 
 
-def _check_sizes(arranged: Arranged, settings: EffectSettings) -> None:
-    columns = arranged.basis().rows.shape[1]
-    if arranged.cells.documents <= columns:
-        raise InputError(f"{arranged.cells.documents:,} documents are too few for {columns} columns of the design")
+def _check_sizes(arranged: Arranged, basis: Basis, settings: EffectSettings) -> None:
+    columns, documents = basis.rows.shape[1], arranged.cells.documents
+    if documents <= columns:
+        raise InputError(
+            f"documents: {documents:,} are too few for {columns:,} column{'s' * (columns != 1)} of the design"
+        )
+    if not np.isfinite(basis.back).all():
+        raise InputError(f"formula: its {columns:,} columns are too nearly sums of each other: take fewer")
     if settings.cluster is not None and arranged.cells.clusters[-1] < 1:
         raise InputError(f"se: all documents have one value of {settings.cluster!r}: clusters need two at least")
+
+
+def _check_memory(
+    arranged: Arranged, basis: Basis, models: Sequence[Model], settings: EffectSettings, engine: Engine
+) -> None:
+    """InputError, before the work, where its arrays have no room."""
+    topics, columns = models[0].n_topics, basis.rows.shape[1]
+    draws = len(models) * settings.draws * topics * columns**2
+    priors = GROUP_ARRAYS * len(arranged.prior_rows) * topics + TOPIC_ARRAYS * topics * columns**2
+    pairs = 2 * len(models) * settings.draws * topics**2 if settings.correlations else 0
+    words = TOKEN_BYTES * len(arranged.words)
+    needed, room = 8 * (DRAW_ARRAYS * draws + priors + pairs) + words, engine.room()
+    if needed > room:
+        largest = "draws, topics or columns" if DRAW_ARRAYS * draws > priors else "--groups-max or topics"
+        raise InputError(
+            f"memory: effects take about {told_size(needed)}, and may take {told_size(max(room, 0))}: fewer {largest}, "
+            "or more memory"
+        )
 
 
 def _matched(first: Model, other: Model) -> NDArray[np.int64]:

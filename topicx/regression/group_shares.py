@@ -26,7 +26,7 @@ from topicx.predict.topic_rows import FixedTopics, known_tokens, match_vocabular
 from topicx.regression.arrangement import Bag
 from topicx.regression.cell_sums import Cells, by_number
 from topicx.regression.crossed_sums import orthogonalised
-from topicx.regression.drawn_priors import HierarchicalPrior
+from topicx.regression.drawn_priors import SIGMA, HierarchicalPrior
 from topicx.regression.pooling import pool_draws
 from topicx.regression.topic_chain import Draw, TopicChain
 from topicx.strings import take_rows
@@ -38,6 +38,8 @@ LENT = 5
 """Degrees of freedom that the variance within all groups lends to each: of 2 to 12, with what groups of 5 to 30
 documents came nearest to nine of ten, whatever the shares' skewness."""
 DRAWS, LAG, BURN_IN = 20, 8, 80
+QUICK = 8, 8, 40
+"""Draws, sweeps between them and before the first; and where the reader waits."""
 SMOOTH, INDICATORS = 5, 60
 """Columns of the curve that priors of spans of time are near; and of labels that a prior tells apart, at most."""
 
@@ -73,10 +75,10 @@ class Membership(NamedTuple):
 
 def group_shares(
     model: Model, bag: Bag, membership: Membership, seed: int = 1, threads: int | Engine = 0,
-    clusters: Ints | None = None,
+    clusters: Ints | None = None, quick: bool = False,
 ) -> GroupShares:  # fmt: skip
     """Mean shares of the groups' documents. clusters: a number for each document, where those of one are no sample by
-    themselves (chunks of a text)."""
+    themselves (chunks of a text). quick: fewer draws and sweeps."""
     match = match_vocabulary(model.vocabulary, bag.vocabulary)
     words, offsets, _ = known_tokens(bag.words, bag.offsets, match)
     number = len(offsets) - 1
@@ -100,12 +102,13 @@ def group_shares(
     fixed = FixedTopics(model)
     present, prior_of = np.unique(which, return_inverse=True)
     rows = _prior_rows(sets[present], membership, by_number(prior_of.reshape(-1), np.ones(len(order)), len(present)))
-    prior = HierarchicalPrior(rows, np.log(fixed.alpha.mean(axis=0)))
+    prior = HierarchicalPrior(rows, np.log(fixed.alpha.mean(axis=0)), SIGMA if rows.shape[1] == 1 else None)
     chain = TopicChain(
         fixed, taken, starts, prior, prior_of.reshape(-1).astype(np.uint32), engine_of(threads), seed
     )  # fmt: skip
     sums = _SetSums(cells, sets, clusters is not None)
-    return sums.pooled([sums.of_draw(draw, chain) for draw in chain.run(BURN_IN, DRAWS, LAG)], chain.lengths)
+    draws, lag, burn_in = QUICK if quick else (DRAWS, LAG, BURN_IN)
+    return sums.pooled([sums.of_draw(draw, chain) for draw in chain.run(burn_in, draws, lag)], chain.lengths)
 
 
 def _distinct_sets(member: scipy.sparse.csr_array) -> tuple[Ints, scipy.sparse.csr_array]:

@@ -31,6 +31,10 @@ class Pooled:
         wide = stdtrit(self.freedom, 0.5 + level / 2) * np.sqrt(self.variance)
         return self.value - wide, self.value + wide
 
+    def share_intervals(self, level: float) -> tuple[Floats, Floats]:
+        """Intervals of values that are shares (`share_intervals`)."""
+        return share_intervals(self.value, self.errors, stdtrit(self.freedom, 0.5 + level / 2))
+
     @property
     def errors(self) -> Floats:
         return np.sqrt(self.variance)
@@ -64,6 +68,23 @@ def pool_draws(values: Floats, variances: Floats, complete: float | Floats, mode
         observed = (complete + 1) / (complete + 3) * complete * (1 - rate)
         freedom = 1 / (spread + 1 / np.maximum(observed, 1e-3))
     return Pooled(values.mean(axis=0), total, np.asarray(freedom), np.asarray(rate))
+
+
+def share_intervals(shares: Floats, errors: Floats, wide: Floats) -> tuple[Floats, Floats]:
+    """Intervals of `wide` standard errors around shares: Wilson's (1927), whose standard error is that of the share
+    which is asked about, √(p (1 - p) / n), n from the share found. They are inside of 0 to 1 and longer toward the
+    middle, as shares of rare topics are skewed: symmetric ones hold less than they say.
+
+    A regression's share can be less than its error, or below 0: then n is taken as if it were as large as its error.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = np.clip(shares, np.minimum(errors, 0.5), 1 - np.minimum(errors, 0.5))
+        lost = wide * wide * errors**2 / np.maximum(inside * (1 - inside), 1e-300)  # t² / n
+        share = np.clip(shares, 0, 1)
+        middle = (share + lost / 2) / (1 + lost)
+        half = np.sqrt(share * (1 - share) * lost + lost * lost / 4) / (1 + lost)
+        low, high = np.maximum(middle - half, 0), np.minimum(middle + half, 1)
+    return np.minimum(low, shares), np.maximum(high, shares)
 
 
 def wald_tests(values: Floats, variances: Floats, complete: float) -> tuple[Floats, Floats, Floats]:

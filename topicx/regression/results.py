@@ -13,6 +13,7 @@ import numpy as np
 from topicx.corpus.table import Table
 from topicx.errors import InputError
 from topicx.model import Model
+from topicx.regression.correlations import pooled_correlations
 from topicx.regression.crossed_sums import Floats
 from topicx.regression.estimation import EffectDraws, EffectSettings
 from topicx.regression.pooling import Pooled, adjusted_p_values, pool_draws, wald_tests
@@ -203,7 +204,7 @@ class Effects:
     def _prediction(
         self, found: Pooled, covariate: str, point: Mapping[str, Any], counted: tuple[int | None, int | None]
     ) -> list[Row]:
-        low, high = found.intervals(self.level)
+        low, high = found.share_intervals(self.level)
         told = told_values(point)
         value = told if len(point) > 1 else told.partition("=")[2]
         return [
@@ -211,6 +212,27 @@ class Effects:
              "conf_low": number(low[k]), "conf_high": number(high[k]), "documents": counted[0], "tokens": counted[1]}
             for k in self.chosen
         ]  # fmt: skip
+
+    def correlations(self) -> list[Row]:
+        """Which topics go together: a row for each pair and kind, with topic, other, of, correlation, conf_low,
+        conf_high. `shares`: over documents; `columns`: of what the formula's columns alone say of the documents."""
+        found = self.draws.correlations
+        if found is None:
+            raise InputError("correlations: ask for them before the draws: effects(…, correlations=True)")
+        cells = self.draws.arranged.cells
+        units = float(cells.clusters[-1] + 1 if len(cells.clusters) else cells.documents)
+        more = cells.documents / units
+        kinds = {"shares": (np.stack(found.shares), np.mean(found.variances, axis=0) * more),
+                 "columns": (np.stack(found.priors), 0.0)}  # fmt: skip
+        rows = []
+        for kind, (draws, sampling) in kinds.items():
+            value, low, high = pooled_correlations(draws, sampling, units, self.level, self.draws.models)
+            rows += [
+                {"topic": j, "other": k, "of": kind, "correlation": number(value[j, k]),
+                 "conf_low": number(low[j, k]), "conf_high": number(high[j, k])}
+                for place, j in enumerate(self.chosen) for k in self.chosen[place + 1 :] if np.isfinite(value[j, k])
+            ]  # fmt: skip
+        return rows
 
     # -- for people ---------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from scipy.special import stdtrit
 
 from topicx.errors import InputError
 from topicx.model import Model
+from topicx.regression.pooling import share_intervals
 from topicx.state import State
 from topicx.views.picture_files import check_plot, write_picture
 
@@ -71,7 +72,10 @@ class Mixtures:
 
     def intervals(self) -> tuple[Floats, Floats]:
         if len(self.errors):
-            wide = self.errors * student_quantile(self.freedom.reshape(len(self.names), -1), self.share)
+            quantile = student_quantile(self.freedom.reshape(len(self.names), -1), self.share)
+            if len(self.drawn):
+                return share_intervals(self.mean, self.errors, quantile)
+            wide = self.errors * quantile
             return np.maximum(self.mean - wide, 0), np.minimum(self.mean + wide, 1)
         if not len(self.draws):
             nothing = np.full(self.mean.shape, np.nan)

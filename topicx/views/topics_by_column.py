@@ -210,22 +210,55 @@ def _drawn_shares(
             raise InputError(f"the state: it is not of the model's run: {why}")
         bag = follow_model_edits(bag, model)
     groups = groups_of(bag.table, by, unit, every)
+    mixtures = drawn_mixtures(model, bag, groups, by, share=share, seed=seed, threads=threads)
+    known = np.concatenate([[0], np.cumsum(match_vocabulary(model.vocabulary, bag.vocabulary)[bag.words] >= 0)])
+    return mixtures, groups, int((np.diff(known[bag.offsets]) == 0).sum())
+
+
+def drawn_mixtures(
+    model: Model, bag: Corpus | State, groups: Groups, by: str, *, share: float = 0.9, seed: int = 1,
+    threads: int | Engine = 0, quick: bool = False,
+) -> Mixtures:  # fmt: skip
+    """Topic proportions of groups of documents, drawn under a prior that knows the groups.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    bag : Corpus or State
+        The documents; a state that has followed the model's edits.
+    groups : Groups
+        The groups of these documents, by `groups_of`.
+    by : str
+        The column that they are by. Chunks of a text are one text's, unless it is `document` or `chunk`.
+    share : float, default 0.9
+        Confidence of the intervals.
+    seed : int, default 1
+        Seed of the draws.
+    threads : int or Engine, default 0
+        Threads; 0: all cores. No result depends on it.
+    quick : bool, default False
+        96 sweeps instead of 240, and 8 draws instead of 20; intervals are a little wider for it.
+
+    Returns
+    -------
+    Mixtures
+        Means, intervals and trends.
+    """
     clusters = None
     if {"document", "chunk"} <= set(bag.table) and by not in ("document", "chunk"):
         codes = levels_of(bag.table, "document").codes
         # A chunk of no text is on its own.
         clusters = np.where(codes >= 0, codes, codes.max(initial=0) + 1 + np.arange(len(codes)))
     membership = Membership(groups.names, groups.documents, groups.groups, groups.times, groups.ordered)
-    found = group_shares(model, bag, membership, seed, threads, clusters)
+    found = group_shares(model, bag, membership, seed, threads, clusters, quick)
     idle = groups.names[-1:] == [NONE] and not found.documents[-1]  # all documents without a value have no words
     some = slice(len(groups.names) - 1 if idle else len(groups.names))
-    mixtures = Mixtures(
+    return Mixtures(
         groups.names[some], found.documents[some], groups.times[some], found.mean[some],
         np.zeros((0, *found.mean[some].shape), np.float32), share, found.tokens[some], found.errors[some],
         found.freedom[some], found.drawn[:, some], found.sampling[some],
     )  # fmt: skip
-    known = np.concatenate([[0], np.cumsum(match_vocabulary(model.vocabulary, bag.vocabulary)[bag.words] >= 0)])
-    return mixtures, groups, int((np.diff(known[bag.offsets]) == 0).sum())
 
 
 def inferred_rows(
