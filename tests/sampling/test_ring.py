@@ -119,6 +119,13 @@ def test_a_checkpoint_goes_from_one_engine_to_another(tmp_path: Path) -> None:
                 same(Run.resume(tmp_path / name, engine, 12).train().result(examples=3), want)
 
 
+def test_long_arrays_are_gathered_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicx.sampling.ring.ring.IN_MEMORY", 100)
+    corpus, options = corpus_for("sparse"), options_for("sparse", samples=2, lag=3)
+    same(trained(spread(tmp_path), corpus, options), trained(Threads(1), corpus, options))
+    assert len([path for path in tmp_path.iterdir() if path.name.endswith(".all.z")]) == 1
+
+
 def test_old_scratch_files_go(tmp_path: Path) -> None:
     engine = spread(tmp_path)
     run = Run.start(lda_corpus(90, 25, 60), options_for("sparse", iterations=30), engine)

@@ -44,7 +44,7 @@ KEEP_SHARE = 20
 KEEP_WITHIN = 50
 """Sweeps after which they are kept at the latest."""
 IN_MEMORY = 1 << 30
-"""Bytes of an array gathered from all places that may be in memory: a longer one is in a file."""
+"""Bytes of an array gathered from all places that may be in memory: a longer array is in a file."""
 
 
 class Ring(Method):
@@ -69,6 +69,9 @@ class Ring(Method):
         self._may_lack = True
         self._generation, self._since, self._sweep_seconds, self._keep_seconds = 0, 0, 0.0, 0.0
         self._kept: list[Path] = []
+        self._long: dict[str, Path] = {}
+        """The scratch files of long arrays that were gathered here, by what they are of."""
+        self._made = 0
         self.set_priors(state.alpha, state.beta)
 
     # -- what travels ------------------------------------------------------------------------------------------------
@@ -280,24 +283,33 @@ class Ring(Method):
 
     def sync(self) -> State:
         self.keep()
-        parts = [
-            shards.restore_topics(self._files, i, file.read(), self.engine) for i, file in enumerate(self._topic_files)
-        ]
-        self.state.z = self._gathered("z", parts)
+        bounds, files = self.state.offsets[list(self._files.bounds[:: self.levels.inner])], self._topic_files
+        z = self._room_for("z", np.uint16, int(bounds[-1]))
+        for i, (begin, end) in enumerate(pairwise(bounds.tolist())):
+            z[begin:end] = shards.restore_topics(self._files, i, files[i].read(), self.engine)
+        self.state.z = z
         return self.state
 
     def _gathered(self, name: str, parts: list[NDArray[Any]]) -> NDArray[Any]:
-        """One array of all parts: in memory, or, if it is long, in a file."""
-        if sum(part.nbytes for part in parts) <= IN_MEMORY:
-            return np.concatenate(parts)
-        out = np.memmap(
-            self.places.folder / f"{self._generation}.all.{name}", parts[0].dtype, "w+", shape=sum(map(len, parts))
-        )
-        at = 0
+        """One array of all parts."""
+        out, at = self._room_for(name, parts[0].dtype, sum(map(len, parts))), 0
         for part in parts:
             out[at : at + len(part)] = part
             at += len(part)
-        return np.asarray(out)
+        return out
+
+    def _room_for(self, name: str, dtype: Any, size: int) -> NDArray[Any]:
+        """An array to be filled: in memory, or, if it is long, in a scratch file, which the one before of its name then
+        leaves."""
+        if size * np.dtype(dtype).itemsize <= IN_MEMORY:
+            return np.empty(size, dtype)
+        self._made += 1
+        path = self.places.folder / f"{self._made}.all.{name}"
+        out = np.asarray(np.memmap(path, dtype, "w+", shape=size))
+        if name in self._long:
+            self._long[name].unlink(missing_ok=True)  # whoever still has it mapped keeps it
+        self._long[name] = path
+        return out
 
     # -- what updates and traces ask ---------------------------------------------------------------------------------
 
