@@ -147,11 +147,11 @@ def test_the_scheduler_forgets_what_is_done(engines: Any) -> None:
     def callback(event: Any) -> None:
         held.append(client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
 
-    Run.start(lda_corpus(30, 10, 20), settings("sparse", iterations=60, partitions="2x1", trace_interval=60),
+    Run.start(lda_corpus(30, 10, 20), settings("sparse", iterations=40, partitions="2x1", trace_interval=40),
               engine).train([callback])  # fmt: skip
     sweep = 4 * 4 + 4
     assert max(held) < 52 * sweep + 60
-    assert min(held[30:]) < 15 * sweep  # tasks before the last that were kept in files are gone
+    assert min(held[20:]) < 15 * sweep  # tasks before the last that were kept in files are gone
 
 
 def test_pieces_of_work_come_in_order(engines: Any) -> None:
