@@ -67,7 +67,7 @@ STARTS: dict[str, dict[str, Any]] = {
     "growing": {"start": "growing", "iterations": 3}, "soft": {"start": "soft"},
     "progressive": {"start": "progressive"},
     "modes": {"icm": 3}, "samples": {"samples": 3, "lag": 2}, "own alpha": {"alpha": [0.1 * k + 0.1 for k in range(7)]},
-    "more topics than fit in a row": {"topics": 300}, "larger than it is": {"partitions": "16x16"},
+    "more topics than fit in a row": {"topics": 300}, "larger than it is": {"partitions": "4x30", "iterations": 4},
 }  # fmt: skip
 
 
