@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import lda_corpus, run_topicx
 from tests.sampling.test_ring import corpus_for, options_for, same
+from topicx.chain_series import ChainSeries
 from topicx.engines.places import Spread
 from topicx.engines.threads import Threads
 from topicx.errors import InputError, TopicxError
@@ -88,6 +89,15 @@ def test_the_bits_do_not_depend_on_the_workers(sampler: str, workers: int, engin
     engine = engines(workers)
     assert engine.places.number == workers
     same(Run.start(corpus_for(sampler), settings(sampler), engine).train().result(examples=2), expected(sampler))
+
+
+def test_chains_one_after_another_have_tasks_of_their_own(engines: Any) -> None:
+    def scores(engine: Any) -> list[float]:
+        series = ChainSeries(Run.start(corpus_for("sparse"), settings("sparse"), engine), chains=2)
+        series.train()
+        return series.scores
+
+    assert scores(engines(2)) == scores(Threads(1))
 
 
 def test_a_run_goes_on_with_other_workers_and_with_none(engines: Any, tmp_path: Path) -> None:

@@ -100,7 +100,8 @@ def test_a_mapped_corpus_is_read_where_it_stands(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("topicx.corpus.corpus.MAP_FROM", 1)
     options, engine = options_for("sparse"), spread(tmp_path / "scratch")
     same(trained(Threads(1), corpus, options), trained(engine, Corpus.load(tmp_path / "texts.corpus"), options))
-    assert not (tmp_path / "scratch" / "words").exists()
+    assert not list((tmp_path / "scratch").glob("*/words"))
+    assert list((tmp_path / "scratch").glob("*/rank"))
 
 
 def test_a_checkpoint_goes_from_one_engine_to_another(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ def test_long_arrays_are_gathered_in_files(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("topicx.sampling.ring.ring.IN_MEMORY", 100)
     corpus, options = corpus_for("sparse"), options_for("sparse", samples=2, lag=3)
     same(trained(spread(tmp_path), corpus, options), trained(Threads(1), corpus, options))
-    assert len([path for path in tmp_path.iterdir() if path.name.endswith(".all.z")]) == 1
+    assert len(list(tmp_path.glob("*/*.all.z"))) == 1
 
 
 def test_old_scratch_files_go(tmp_path: Path) -> None:
@@ -131,8 +132,8 @@ def test_old_scratch_files_go(tmp_path: Path) -> None:
     run = Run.start(lda_corpus(90, 25, 60), options_for("sparse", iterations=30), engine)
     run.train()
     run.chain.method.sync()
-    kept = {path.name.split(".")[0] for path in tmp_path.iterdir() if path.name[0].isdigit()}
-    assert len(kept) == 1
+    kept = {path.name for path in tmp_path.glob("*/*.shard.*")}
+    assert len({name.split(".")[0] for name in kept}) == 1 and len(kept) == 2
 
 
 @pytest.mark.parametrize("options, message", [

@@ -112,11 +112,14 @@ class DaskPlaces:
                     "that all machines see (--shared)"
                 )
 
-    def submit(self, function: Callable[..., Any], *arguments: Any, name: tuple[Any, ...]) -> Any:
-        # No worker is named: the scheduler keeps tasks where their largest argument is, and a task that named a worker
-        # would wait for it for ever if all were lost at once (also with allow_other_workers).
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, name: tuple[Any, ...], at: int | None = None
+    ) -> Any:
+        place = {} if at is None else {"workers": [self._addresses[at % self.number]], "allow_other_workers": True}
+        # Tasks of one kind have one first word: the scheduler learns how long each kind takes.
+        key = (f"{name[0]}-{self.run}", *map(str, name[1:]))
         with _told_plainly(self):
-            return self.client.submit(function, *arguments, key=(self.run, *map(str, name)), retries=0, pure=False)
+            return self.client.submit(function, *arguments, key=key, retries=0, pure=False, **place)
 
     def _submit_to(self, number: int, function: Callable[..., Any], *arguments: Any) -> Any:
         """A task for one of the workers."""
@@ -145,8 +148,10 @@ class DaskPlaces:
         """Since when there is no worker; TopicxError, if none comes any more or the scheduler is gone."""
         if self.client.status in ("closed", "closing"):
             raise ConnectionError("it is gone")
-        now = time.monotonic()
-        if self._workers():
+        now, found = time.monotonic(), self._workers()
+        if found:
+            if not set(found) & set(self._addresses):
+                self.client.run_on_scheduler(_let_others_do_it)
             return None
         if gone is not None and now - gone > self.wait:
             raise TopicxError(f"cluster: all workers are gone, and none came within {self.wait:.0f} s")
@@ -162,8 +167,9 @@ class DaskPlaces:
         """Who is there now: those who stay keep their numbers."""
         found = self._workers()
         if found:
-            kept = [address for address in self._addresses if address in found]
-            self._addresses = kept + sorted(set(found) - set(kept))
+            new = sorted(set(found) - set(self._addresses))
+            kept = [one if one in found else new.pop(0) if new else "" for one in self._addresses]
+            self._addresses = [one for one in kept if one] + new
             self._threads = min(worker["nthreads"] for worker in found.values())
 
     def stream(self, function: Callable[..., Any], items: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
@@ -349,6 +355,15 @@ def _takes_number(client: Any) -> bool:
     import inspect
 
     return "n_workers" in inspect.signature(client.scheduler_info).parameters
+
+
+def _let_others_do_it(dask_scheduler: Any) -> None:
+    """On the scheduler, after all workers were lost: tasks wait for those that they named, although they allow others
+    (which counts only while there is one)."""
+    waiting = list(dask_scheduler.unrunnable)
+    for task in waiting:
+        task.worker_restrictions = None
+    dask_scheduler.transitions({task.key: "waiting" for task in waiting}, "topicx-workers-lost")
 
 
 def _next(number: int) -> int:

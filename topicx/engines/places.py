@@ -31,9 +31,11 @@ class Places(Protocol):
     folder: Path
     """A folder that all of them see, for the scratch files of this run."""
 
-    def submit(self, function: Callable[..., Any], *arguments: Any, name: tuple[Any, ...]) -> Any:
-        """A task, and what stands for its result among the arguments of others: it is done where most of these are. The
-        name is its own in this run."""
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, name: tuple[Any, ...], at: int | None = None
+    ) -> Any:
+        """A task, and what stands for its result among the arguments of others. The name is its own in this run. It is
+        done at place `at` (counted on beyond their number), if that is there; None: where its arguments are."""
         ...
 
     def take(self, results: Sequence[Any]) -> list[Any]:
@@ -64,7 +66,9 @@ class OnePlace:
         self.tasks = 0
         """How many tasks were done."""
 
-    def submit(self, function: Callable[..., Any], *arguments: Any, name: tuple[Any, ...]) -> Any:
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, name: tuple[Any, ...], at: int | None = None
+    ) -> Any:
         self.tasks += 1
         function, arguments = _carried((function, arguments))
         return _carried(function(*arguments))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import secrets
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -54,6 +55,10 @@ class Ring(Method):
         super().__init__(state, options, engine)
         self.sampler, self.places = sampler, places
         self.levels = levels_of(state, options)
+        self._name = secrets.token_hex(4)
+        """A name of this run's own: several runs may have tasks and files on the same places."""
+        self._folder = places.folder / self._name
+        self._folder.mkdir()
         frequencies, block_of_word = blocks_of_words(state.words, state.n_words, self.levels.partitions, engine)
         self.rank = ranks_by_block(block_of_word)
         self._steps = 0
@@ -62,7 +67,7 @@ class Ring(Method):
         outer = self.levels.outer
         self.threads = max(1, places.threads // max(1, math.ceil(outer / max(places.number, 1))))
         """Threads of a cell: the shards of a place are worked on at the same time."""
-        self._shards = [self._submit(shards.load_shard, self._files, i, self.threads) for i in range(outer)]
+        self._shards = [self._submit(shards.load_shard, self._files, i, self.threads, at=i) for i in range(outer)]
         self._topics: list[Any] = []
         self._blocks: list[Any] = []
         self.totals = np.zeros(state.n_topics, np.int64)
@@ -76,9 +81,9 @@ class Ring(Method):
 
     # -- what travels ------------------------------------------------------------------------------------------------
 
-    def _submit(self, function: Any, *arguments: Any) -> Any:
+    def _submit(self, function: Any, *arguments: Any, at: int | None = None) -> Any:
         self._steps += 1
-        return self.places.submit(function, *arguments, name=(function.__name__, self._steps))
+        return self.places.submit(function, *arguments, name=(function.__name__, self._name, self._steps), at=at)
 
     def _ask(self, function: Any, of: list[tuple[Any, ...]]) -> list[Any]:
         """function(*arguments) of every shard or block, where it is."""
@@ -86,7 +91,7 @@ class Ring(Method):
 
     def _store(self, name: str, array: NDArray[Any]) -> StoredArray:
         """Where all places find an array: in the corpus file, or in a scratch file of this run."""
-        return StoredArray.of_mapped(array) or StoredArray.write(self.places.folder / name, array)
+        return StoredArray.of_mapped(array) or StoredArray.write(self._folder / name, array)
 
     def _share_corpus(
         self, frequencies: NDArray[np.int64], block_of_word: NDArray[np.uint16]
@@ -158,9 +163,11 @@ class Ring(Method):
     def _adopt(self, source: TopicSource) -> None:
         """Take these assignments, and count them."""
         outer, levels = self.levels.outer, self.levels
-        self._topics = [self._submit(shards.load_topics, self._files, i, source, self.threads) for i in range(outer)]
+        self._topics = [
+            self._submit(shards.load_topics, self._files, i, source, self.threads, at=i) for i in range(outer)
+        ]
         form = word_blocks.FORMS[self.sampler.travels]
-        blocks = [self._submit(cell_runs.empty_block, form, words) for words in self._words]
+        blocks = [self._submit(cell_runs.empty_block, form, words, at=b) for b, words in enumerate(self._words)]
         for i in range(outer):  # a block's rows have their topics in the order of the documents
             blocks = [
                 self._submit(cell_runs.count_tokens, block, self._shards[i], self._topics[i], levels, b, self.threads)
@@ -225,7 +232,7 @@ class Ring(Method):
                 b = (i + round) % outer
                 cell = self._submit(
                     cell_runs.run_cell, asked, (i, b), self._shards[i], topics[i], blocks[b], self._words[b],
-                    self._priors, totals, round == outer - 1,
+                    self._priors, totals, round == outer - 1, at=i,
                 )  # fmt: skip
                 topics[i], blocks[b], new = (self._submit(item_of, cell, part) for part in range(3))
                 of_round.append(new)
@@ -256,7 +263,7 @@ class Ring(Method):
             return
         began = time.monotonic()
         self._generation += 1
-        folder, g = self.places.folder, self._generation
+        folder, g = self._folder, self._generation
         self._topic_files = self._ask(
             shards.store_topics, [(folder, f"{g}.shard.{i}", z) for i, z in enumerate(self._topics)]
         )
@@ -265,7 +272,7 @@ class Ring(Method):
         )
         form = self.sampler.travels
         self._topics = [
-            self._submit(shards.load_topics, self._files, i, TopicSource("shard", file=file), self.threads)
+            self._submit(shards.load_topics, self._files, i, TopicSource("shard", file=file), self.threads, at=i)
             for i, file in enumerate(self._topic_files)
         ]
         self._blocks = [
@@ -304,7 +311,7 @@ class Ring(Method):
         if size * np.dtype(dtype).itemsize <= IN_MEMORY:
             return np.empty(size, dtype)
         self._made += 1
-        path = self.places.folder / f"{self._made}.all.{name}"
+        path = self._folder / f"{self._made}.all.{name}"
         out = np.asarray(np.memmap(path, dtype, "w+", shape=size))
         if name in self._long:
             self._long[name].unlink(missing_ok=True)  # whoever still has it mapped keeps it
