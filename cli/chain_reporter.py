@@ -16,6 +16,7 @@ from topicx.cli.log import Log
 from topicx.cli.training import Wanted, is_unfinished, with_number
 from topicx.engines.memory_limits import told_size
 from topicx.errors import TopicxError
+from topicx.sampling.ring.ring import Ring
 from topicx.sampling.run_length import MOST_SWEEPS
 from topicx.sampling.sampler_registry import GROWS
 from topicx.sampling.starts import soft_topics
@@ -50,6 +51,8 @@ def _announce_run(run: Run, log: Log) -> None:
     if chain.memory >= TOLD_MEMORY or getattr(chain.engine, "memory", None) is not None:
         taken = told_size(chain.memory)
         log.tell(f"it takes about {taken} of memory, corpus and estimates included", "memory", bytes=chain.memory)
+    if chain.engine.places is not None:
+        _announce_places(chain, log)
     if chain.start == "growing" and chain.position == 0:
         log.tell("note: a growing start begins with a few documents, whose score falls as others come")
     if chain.start == "soft" and chain.position == 0:
@@ -131,6 +134,10 @@ class TrainingReporter(ChainListener):
                         log.topics(progress, sweep, describe_topics(run.glance(), 10, 0))
 
                 run.train([report], self.checkpoints, lambda: stopper.asked)
+        except TopicxError:
+            if chain.engine.places is not None and self.checkpoints.written:
+                _tell_lost(self.checkpoints, self.wanted, log)
+            raise
         except Interrupted:
             _tell_stopped(series, self.checkpoints, self.wanted, log)
             raise click.exceptions.Exit(130) from None
@@ -211,6 +218,13 @@ def _tell_stopped(series: ChainSeries, checkpoints: Checkpoints, wanted: Wanted,
     write_result(series.run, found_result(series, only), only, log)
 
 
+def _tell_lost(checkpoints: Checkpoints, wanted: Wanted, log: Log) -> None:
+    """How to go on after the cluster is gone."""
+    resume = f"topicx train --resume {shlex.quote(checkpoints.path)} {wanted.options()}"
+    log.tell(f"the last checkpoint stays. To go on from it, on another cluster or on none:\n  {resume}", "saved",
+             always=True, checkpoint=checkpoints.path, resume=resume)  # fmt: skip
+
+
 def _tell_end(run: Run, log: Log) -> None:
     chain = run.chain
     tokens = chain.state.n_tokens * sum(step.share for step in chain.steps[: chain.position])
@@ -236,6 +250,29 @@ def _tell_end(run: Run, log: Log) -> None:
         total = float(alpha.sum(axis=1).mean())
         log.tell(f"priors: Σα {total:.4g} ({alpha.min():.3g} to {alpha.max():.3g}), β {beta:.3g}", "priors",
                  alpha_sum=total, alpha=told_rows(alpha), beta=beta)  # fmt: skip
+
+
+def _announce_places(chain: Chain, log: Log) -> None:
+    """Who works, what it takes of each, and whether it pays."""
+    places = chain.engine.places
+    if not isinstance(chain.method, Ring) or places is None:
+        log.tell(f"{places.number if places else 0} workers wait until its start is done here")
+        return
+    here, alone = chain.method.estimates()
+    outer, inner = chain.method.levels
+    log.tell(
+        f"{places.number} workers of {places.threads} threads, schedule {outer}x{inner}, scratch files in "
+        f"{places.folder}; each holds about {told_size(here.worker_bytes)}; a sweep takes about {here.sweep:.2g} s "
+        f"({here.compute:.2g} s of sampling, {here.scheduling:.2g} s of {outer * outer} cells, {here.sending:.2g} s "
+        f"for {told_size(here.sent_bytes)} on their way); on this machine alone about {alone.sweep:.2g} s",
+        "cluster", workers=places.number, threads=places.threads, outer=outer, inner=inner,
+        worker_bytes=here.worker_bytes, sent_bytes=here.sent_bytes, seconds=here.sweep, seconds_alone=alone.sweep,
+    )  # fmt: skip
+    if here.sweep > alone.sweep and chain.engine.room() > alone.worker_bytes:
+        log.tell("note: this machine alone would be sooner done, and has the room: without --cluster, the same result")
+    if places.number > outer:
+        idle = places.number - outer
+        log.tell(f"note: {idle} of the workers have nothing to do: --partitions {places.number}x{inner} uses them")
 
 
 def told_rows(alpha: Any) -> list[list[float]]:

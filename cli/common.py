@@ -96,6 +96,15 @@ def above_zero() -> Number:
     return Number(above=0)
 
 
+def stack_options(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Several option decorators as one, in the order in which the help lists them."""
+
+    def decorate(function: Function) -> Function:
+        return functools.reduce(lambda inner, outer: outer(inner), reversed(decorators), function)
+
+    return decorate
+
+
 quiet = option("--quiet", "-q", is_flag=True, help="No progress and no messages.", show_default=False)
 verbose = option("--verbose", "-v", is_flag=True, help="A message for every record of the trace.", show_default=False)
 log_option = option(
@@ -113,6 +122,48 @@ memory = option(
     help="The most memory that training may take, such as 800M or 12G: what would take more is refused before it "
     "begins. What it will take, with the estimates at its end, is said first.",
 )  # fmt: skip
+cluster_options = stack_options(
+    option("--cluster", default=None, metavar="WHERE", show_default=False,
+           help="Work on a Dask cluster: local:N (processes of this machine), a scheduler's address "
+           "(tcp://host:8786) or the file that it wrote, slurm (all tasks of one srun); '' takes "
+           "DASK_SCHEDULER_ADDRESS. The result does not depend on it."),
+    option("--shared", default=None, metavar="DIR", show_default="beside the output",
+           help="With --cluster: a folder that all machines see, for scratch files."),
+)  # fmt: skip
+
+
+def open_places(cluster: str | None, shared: str | None, output: str, log: Callable[[str], object]) -> Any:
+    """The workers that --cluster names, or None."""
+    from topicx.errors import InputError
+
+    if cluster is None:
+        refuse_given(("shared",), "is for --cluster")
+        return None
+    try:
+        from topicx.engines.dask_cluster import cluster_named, connect
+    except ImportError:
+        raise InputError("--cluster: needs the package 'distributed': pip install 'topicx[cluster]'") from None
+    named = cluster_named(cluster)
+    if named is None:
+        raise InputError("--cluster: nothing is named, and DASK_SCHEDULER_ADDRESS is not set")
+    folder = Path(shared) if shared else (Path.cwd() if output == "-" else Path(output).resolve().parent)
+    if not folder.is_dir():
+        raise InputError(f"--shared: the folder {folder} does not exist")
+    return connect(named, folder, log=log)
+
+
+def open_engine(
+    cluster: str | None, shared: str | None, output: str, threads: int, memory: int | None,
+    log: Callable[[str], object],
+) -> Any:  # fmt: skip
+    """Threads of this process and, where they are asked for, the workers of a cluster."""
+    from topicx.engines.places import Spread
+    from topicx.engines.threads import Threads
+
+    places = open_places(cluster, shared, output, log)
+    return Threads(threads, memory) if places is None else Spread(places, threads, memory)
+
+
 force_output = option("--output", "-o", required=True, metavar="FILE", help="The file to write; - is standard output.")
 
 
@@ -137,15 +188,6 @@ def check_state(model: Model, state: State, name: str, anyway: bool | None = Non
     if why and not anyway:
         hint = "" if anyway is None else " (--any-state takes it all the same)"
         raise InputError(f"{name}: is not a state of this model: {why}{hint}")
-
-
-def stack_options(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:
-    """Several option decorators as one, in the order in which the help lists them."""
-
-    def decorate(function: Function) -> Function:
-        return functools.reduce(lambda inner, outer: outer(inner), reversed(decorators), function)
-
-    return decorate
 
 
 def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:

@@ -86,8 +86,25 @@ class Headed(click.Option):
         self.heading = heading
 
 
+class ParsedText(click.ParamType):
+    """A value that a function reads from its text."""
+
+    name = "text"
+
+    def __init__(self, parse: Callable[[str], Any]) -> None:
+        self.parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self.parse(value) if isinstance(value, str) else value
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+
 def click_type(declared: Declared) -> Any:
     """How a value is read from the command line."""
+    if declared.parse is not None:
+        return ParsedText(declared.parse)
     if declared.choices:
         return click.Choice(declared.choices)
     if declared.auto:

@@ -13,8 +13,10 @@ from topicx.cli import labels
 from topicx.cli.common import (
     Number,
     check_outputs,
+    cluster_options,
     log_option,
     metadata,
+    open_engine,
     option,
     quiet,
     refuse_given,
@@ -90,6 +92,7 @@ HEADINGS = {
         "quiet",
         "log_form",
     ),
+    "Several machines": ("cluster", "shared"),
     "How topics are found": ("theta", "burn_in", "samples", "lag", "iterations", "chains", "group", "seed", "state"),
     "Models of labels": ("what", "ranking", "score"),
     "How texts are read (as in import)": ("input_format", *[name for name in NAMES if name != "input_format"]),
@@ -104,6 +107,7 @@ HEADINGS = {
 @chain
 @input_options
 @seed
+@cluster_options
 @threads
 @quiet
 @log_option
@@ -112,7 +116,7 @@ def command(
     escape_formulas: bool, wide: bool,
     state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int | None,
     theta: str | None, group: str | None, join_chunks: bool, what: str | None, ranking: int, score: str, seed: int,
-    threads: int, quiet: bool, log_form: str, **reading_options: Any,
+    cluster: str | None, shared: str | None, threads: int, quiet: bool, log_form: str, **reading_options: Any,
 ) -> None:  # fmt: skip
     """Topic proportions (θ) of new documents under MODEL, whose topics stay as they are.
 
@@ -145,9 +149,10 @@ def command(
             refuse_given(("wide",), "is for all shares, not for the largest alone")
         check_outputs([output, state], [model, *inputs])
         loaded = Model.load(model)
+        engine = open_engine(cluster, shared, output, threads, None, log.tell)
         inference = Inference(
             loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, chains=chains, theta=theta,
-            seed=seed, threads=threads, group=group,
+            seed=seed, threads=engine, group=group,
         )  # fmt: skip
         labeller = labels.labeller_of(loaded, what, threshold, top, score)
         if labeller is not None:
@@ -156,6 +161,7 @@ def command(
             output, chosen, Selection(threshold, top, escape_formulas, wide), ranking, join_chunks, metadata
         )
         with contextlib.ExitStack() as open_things:
+            open_things.enter_context(engine)
             source, reader = _open_source(inference, inputs, reading_options, log, open_things)
             saved = _state_writer(inference, state, open_things) if state is not None else None
             seen = _write_results(inference, source, labeller, table, saved, log, open_things)

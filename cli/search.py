@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,10 @@ from topicx.cli import declared, priors
 from topicx.cli.common import (
     Number,
     check_outputs,
+    cluster_options,
     json_output,
     on_command_line,
+    open_engine,
     option,
     print_json,
     print_note,
@@ -65,12 +68,14 @@ training = stack_options(
 @training
 @stack_options(*declared.of_models(OWN))
 @json_output
+@cluster_options
 @threads
 @quiet
 @click.pass_context
 def command(
     context: click.Context, corpus: str, topics: str, chains: int, held_out: float, words: int, cells: str | None,
-    plot_file: str | None, as_json: bool, threads: int, quiet: bool, **settings: Any,
+    plot_file: str | None, as_json: bool, cluster: str | None, shared: str | None, threads: int, quiet: bool,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Train models with several numbers of topics on CORPUS, and measure what speaks for each.
 
@@ -84,7 +89,6 @@ def command(
     """
     from topicx.cli.log import Log
     from topicx.corpus.corpus import Corpus
-    from topicx.engines.threads import Threads
     from topicx.evaluate.search import CLOSING, check_model, check_numbers, search
     from topicx.run import check_fit
     from topicx.sampling import sampler_registry
@@ -123,8 +127,11 @@ def command(
     for row in known:
         if row["topics"] in numbers:
             told(row)
-    seed = settings.pop("seed")
-    with Threads(threads) as engine, Stopper(told=Log(quiet).finishing) as stopper:
+    seed, log = settings.pop("seed"), partial(print_note, quiet=quiet)
+    with (
+        open_engine(cluster, shared, cells or "-", threads, None, log) as engine,
+        Stopper(told=Log(quiet).finishing) as stopper,
+    ):
         found = search(
             loaded, numbers, chains=chains, held_out=held_out, words=words, seed=seed, threads=engine, known=known,
             each=keep, stop=lambda: stopper.asked, **settings,

@@ -15,10 +15,12 @@ from topicx import model_registry as models
 from topicx.cli import declared, folds, priors
 from topicx.cli.common import (
     check_outputs,
+    cluster_options,
     log_option,
     memory,
     metadata,
     on_command_line,
+    open_engine,
     option,
     quiet,
     refuse_given,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 OWN = {name: models.find_definition(name).Own for name in models.model_names()}
 """The options that each model has of its own."""
+ON_CLUSTERS = 50
+"""Steps between checkpoints of a run on a cluster, unless the call says another number."""
 OF_OTHERS = "topicx.models"
 """Where a call's context keeps the own options of another package's model."""
 
@@ -80,6 +84,7 @@ HEADINGS = {
         "checkpoint", "checkpoint_interval", "resume", "init_state", "memory", "stream", "partitions", "log_form",
         "verbose",
     ),
+    "Several machines": ("cluster", "shared"),
     "Texts instead of a corpus: how they are read": ("corpus_path", *NAMES),
     "Texts instead of a corpus: what becomes of words": WORDS,
     "Samplers": (
@@ -169,6 +174,7 @@ class TrainCommand(LanguagesFirst):
 @text_options
 @folds.fold_options
 @stack_options(*declared.of_models(OWN))
+@cluster_options
 @threads
 @memory
 @quiet
@@ -178,7 +184,8 @@ def command(
     context: click.Context, inputs: tuple[str, ...], corpus_path: str | None, output: str, chains: int,
     keep: str | None, estimator: str | None, theta: str | None, phi: str | None, state_path: str | None,
     doc_topics: str | None, join_chunks: bool, metadata: str, trace_path: str | None, init_state: str | None,
-    checkpoint: str | None, checkpoint_interval: int, stream: bool, resume: str | None, show_topics_interval: int,
+    checkpoint: str | None, checkpoint_interval: int, stream: bool, cluster: str | None,
+    shared: str | None, resume: str | None, show_topics_interval: int,
     log_form: str, threads: int, memory: int | None, quiet: bool, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Learn a topic model from CORPUS (a file that 'topicx import' wrote), or from TEXTS: files, a folder, or - with
@@ -198,7 +205,6 @@ def command(
         refuse_given(("quiet", "verbose"), "does not go with --log json")
     log = JsonLog() if log_form == "json" else Log(quiet, verbose)
     with log.errors():
-        from topicx.engines.threads import Threads
         from topicx.sampling.sweep_loop import Checkpoints
 
         given = on_command_line(context)
@@ -220,17 +226,22 @@ def command(
         checkpoints = Checkpoints(checkpoint or default, checkpoint_interval, warn=partial(log.tell, always=True))
         again = [("checkpoint", checkpoint), ("checkpoint-interval", checkpoint_interval)]
         again += [("show-topics-interval", show_topics_interval), ("log", "json" if log_form == "json" else None)]
+        again += [("cluster", cluster), ("shared", shared)]
         wanted.further = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in again if value)
         plan = chains, keep, theta or estimator, phi or estimator
         with corpus_of(inputs, texts, corpus_path, output, threads, log) as corpus:
             if stream:
                 refuse_given(("memory",), "is for runs that keep their tokens in memory, not for --stream")
+                refuse_given(("cluster", "shared"), "is for runs that keep their tokens in memory, not for --stream")
                 from topicx.cli.stream import train_stream
 
                 train_stream(corpus, output, given, threads, log, settings)
                 return
             source = Beginning(corpus, init_state, resume, settings, given, tried)
-            _train_chains(source, plan, wanted, checkpoints, log, Threads(threads, memory), show_topics_interval)
+            engine = open_engine(cluster, shared, output, threads, memory, log.tell)
+            if engine.places is not None and not checkpoints.interval:
+                checkpoints.interval = ON_CLUSTERS  # a scheduler that is lost takes everything with it
+            _train_chains(source, plan, wanted, checkpoints, log, engine, show_topics_interval)
     ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
     if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
         Path(default).unlink(missing_ok=True)
@@ -358,6 +369,7 @@ def _new_run(source: Beginning, number: int, engine: Any, log: Log) -> Run:
         loaded, options = Corpus.load(source.corpus), Options(**settings, chain=number)
         if tried["folds"]:
             options = folds.best_by_folds(loaded, options, engine, **tried, log=log)
+            engine = engine if engine.places is None else engine.alone()  # one model alone is trained here
         run = Run.start(loaded, options, engine, taken)
     run.options.check_sampler(run.chain.sampler, given)
     return run

@@ -54,7 +54,7 @@ def make_state(
     return state
 
 
-def make_method(name: str, state: State, threads: int = 1, partitions: int = 1, **options: Any) -> Method:
+def make_method(name: str, state: State, threads: int = 1, partitions: int | str = 1, **options: Any) -> Method:
     """A sampler of the registry over this state; `option:value` pairs may follow the name, as in `light:mh_steps=3`."""
     name, _, settings = name.partition(":")
     for setting in filter(None, settings.split(",")):

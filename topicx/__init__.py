@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from topicx import datasets as datasets
+    from topicx import engines as engines
     from topicx import evaluate as evaluate
     from topicx import interop as interop
     from topicx import plots as plots
@@ -53,7 +54,7 @@ _HOME = {
 }
 
 # Packages that are imported on first use.
-_PACKAGES = ("datasets", "evaluate", "interop", "plots")
+_PACKAGES = ("datasets", "engines", "evaluate", "interop", "plots")
 _EXTRAS = ("sklearn",)  # what it needs may be missing, and then it says so
 
 __all__ = [*_HOME, *_PACKAGES, "__version__"]

@@ -41,6 +41,8 @@ class Declared:
     """What a sampler must be able to do for it to mean something."""
     check: Callable[[str, Any], None] | None = None
     """A check of its own instead of the limits."""
+    parse: Callable[[str], Any] | None = None
+    """How the command line's text becomes a value, where `kind` does not say it."""
     metavar: str | None = None
     auto: bool = False
     """Whether "auto" is a value beside the numbers."""

@@ -62,7 +62,8 @@ def said(line: list[str], place: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 # -- no value of an option -----------------------------------------------------------------------------------------
 
 GIVEN = {
-    "demo": "", "completion": "bash", "import": "t.tsv -o x", "split": "c -o x", "prune": "c -o x", "train": "c -k 2 -o x",
+    "demo": "", "completion": "bash",
+    "import": "t.tsv -o x", "split": "c -o x", "prune": "c -o x", "train": "c -k 2 -o x",
     "search": "c -k 2", "topics": "lda", "infer": "lda c -o x", "evaluate": "lda c",
     "effects": "lda c -f ~time", "report": "lda -o x.html",
     "hmm train": "c -k 2 -o x",

@@ -17,9 +17,9 @@ from tests.places import ROOT
 from topicx import moved_names
 
 PUBLIC = (
-    "topicx", "topicx.bench", "topicx.corpus", "topicx.datasets", "topicx.estimate", "topicx.evaluate",
-    "topicx.interop", "topicx.models", "topicx.plots", "topicx.predict", "topicx.sampling", "topicx.sklearn",
-    "topicx.variational", "topicx.views",
+    "topicx", "topicx.bench", "topicx.corpus", "topicx.datasets", "topicx.engines", "topicx.estimate",
+    "topicx.evaluate", "topicx.interop", "topicx.models", "topicx.plots", "topicx.predict", "topicx.sampling",
+    "topicx.sklearn", "topicx.variational", "topicx.views",
 )  # fmt: skip
 """Packages and modules whose `__all__` is public."""
 PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")

@@ -51,9 +51,10 @@ def labelled(topics: int = 12, documents: int = 60, seed: int = 3, **more: Any) 
 @pytest.mark.parametrize("topics", [7, 12, 2000])
 @pytest.mark.parametrize("unplaced", [False, True])
 @pytest.mark.parametrize("maximise", [False, True])
-def test_a_sweep_is_its_twin_bit_for_bit(topics: int, unplaced: bool, maximise: bool) -> None:
+@pytest.mark.parametrize("partitions", [3, "2x2"])
+def test_a_sweep_is_its_twin_bit_for_bit(topics: int, unplaced: bool, maximise: bool, partitions: int | str) -> None:
     state = labelled(topics, documents=40)
-    method = harness.make_method(NAME, state, partitions=3)
+    method = harness.make_method(NAME, state, partitions=partitions)
     assert isinstance(method, Restricted)
     method.start(random=not unplaced)
     assert np.any(method.table.mask >= 0 if topics == 2000 else method.table.mask < 0)  # both forms of rows
@@ -64,10 +65,13 @@ def test_a_sweep_is_its_twin_bit_for_bit(topics: int, unplaced: bool, maximise: 
     np.add.at(n_kw, (method.pseudo[0], method.pseudo[1]), method.pseudo[2])
     for step in range(3):
         totals = method.totals.copy()
-        for cells in schedule.epochs():
-            before, after = totals, totals
-            for cell in cells:
-                own = before.copy()
+        for round in schedule.rounds():
+            machines = [totals.copy() for _ in range(schedule.levels.outer)]
+            for cell, begun in ((cell, at == 0) for cells in round for at, cell in enumerate(cells)):
+                if begun:  # an epoch: what the machines know
+                    known = [machine.copy() for machine in machines]
+                machine = cell.shard // schedule.levels.inner
+                own = known[machine].copy()
                 number = cell.shard * schedule.partitions + cell.block
                 key = twin_key(method.options, step, number)
                 twin.sweep_cell(
@@ -75,8 +79,8 @@ def test_a_sweep_is_its_twin_bit_for_bit(topics: int, unplaced: bool, maximise: 
                     cell.block, *method.allowed, n_kw, own, state.alpha, state.groups, method._beta, method._beta_sum,
                     key, maximise,
                 )  # fmt: skip
-                after = after + (own - before)
-            totals = after
+                machines[machine] += own - known[machine]
+            totals = totals + sum(machine - totals for machine in machines)
         method.maximise(step) if maximise else method.sweep(step)
         np.testing.assert_array_equal(method.z, z)
         np.testing.assert_array_equal(method.totals, totals)

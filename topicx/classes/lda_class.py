@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Never, Self, Unpack
@@ -15,7 +16,7 @@ from topicx.classes.fit_session import Callback, Fitting
 from topicx.corpus.any_documents import Reading, as_corpus, like_model
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known, check_whole, declared_options
-from topicx.engines.threads import Threads
+from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.models.definition import Priors
@@ -26,7 +27,7 @@ from topicx.state import State
 if TYPE_CHECKING:
     import scipy.sparse
 
-FURTHER = ("threads", "theta", "phi", "seed_words", "seed_weight", "word_prior", "verbose")
+FURTHER = ("threads", "engine", "theta", "phi", "seed_words", "seed_weight", "word_prior", "verbose")
 """Arguments of the classes that are no declared options."""
 
 
@@ -87,7 +88,7 @@ class LDA:
         Learning rate of scvb0; see docs/reference/variational.md.
     icm : int, default 0
         After training, up to so many iterations that set each token to its most probable topic.
-    partitions : int, default 0
+    partitions : int or str, default 0
         Parts sampled in parallel; 0: by the size of the corpus. It changes the result; all values are equally valid.
     samples : int, optional
         States at the chain's end over which the model is averaged. If None 1, and 5 where `iterations` is "auto".
@@ -107,6 +108,9 @@ class LDA:
         Options that this model has of its own.
     threads : int, default 0
         Threads; 0: all cores. No result depends on it.
+    engine : Engine, optional
+        Who trains, instead of threads of this process: `topicx.engines.Dask`, say. It stays open. No result depends on
+        it.
     theta : str, default "cgsp"
         Estimator of θ: "cgsp" or "cgs".
     phi : str, default "auto"
@@ -160,9 +164,10 @@ class LDA:
         beta: float | None = None, optimize_interval: int | None = None, optimize_burn_in: int | None = None,
         optimize: str | None = None, mh_steps: int = 2, sparse_phi: bool = False, batch_documents: int = 256,
         document_passes: int = 2, rate_scale: float = 1.0, rate_delay: float = 4.0, rate_power: float = 0.6,
-        icm: int = 0, partitions: int = 0, samples: int | None = None, lag: int | None = None, paths: int = 1,
+        icm: int = 0, partitions: int | str = 0, samples: int | None = None, lag: int | None = None, paths: int = 1,
         trace_interval: int = 10, seed: int = 1, chain: int = 0, model: str = "lda",
-        own: Mapping[str, Any] | None = None, threads: int = 0, theta: str = "cgsp", phi: str = "auto",
+        own: Mapping[str, Any] | None = None, threads: int = 0, engine: Engine | None = None,
+        theta: str = "cgsp", phi: str = "auto",
         seed_words: Mapping[int, Iterable[str]] | None = None, seed_weight: int | None = None,
         word_prior: Mapping[str, float] | None = None,
         verbose: bool | int | None = None, **unknown: Never,
@@ -173,7 +178,7 @@ class LDA:
         declared = {name: given[name] for name in declared_options(Options)}
         self.options = Options(**declared, model=model, own=dict(own or {}))
         check_whole("threads", threads, 0, None)
-        self.threads, self.verbose = threads, verbose
+        self.threads, self.engine, self.verbose = threads, engine, verbose
         for name, value, known in (("theta", theta, ("cgs", "cgsp")), ("phi", phi, ("auto", "cgs", "cgsp"))):
             if value not in known:
                 raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")
@@ -227,7 +232,7 @@ class LDA:
         Ctrl-C, after the sweep: the model is then that of the sweeps done.
         """
         corpus = as_corpus(documents, **reading)
-        with Threads(self.threads) as engine, Fitting(callbacks, self._verbosity(verbose)) as fitting:
+        with self._engine() as engine, Fitting(callbacks, self._verbosity(verbose)) as fitting:
             run = Run.start(corpus, self.options, engine, self._priors)
             run.check_phi(self.phi)
             series = ChainSeries(run, self.chains, self._keep, theta=self.theta, phi=self.phi)
@@ -235,6 +240,10 @@ class LDA:
             self._theta = series.run.corpus_theta()
         self.__dict__.pop("document_topic", None)
         return self
+
+    def _engine(self) -> AbstractContextManager[Engine]:
+        """Who works: it is closed afterwards, unless it was given."""
+        return Threads(self.threads) if self.engine is None else nullcontext(self.engine)
 
     def _verbosity(self, verbose: bool | int | None) -> bool | int | None:
         return self.verbose if verbose is None else verbose
@@ -277,7 +286,7 @@ class LDA:
         """θ: documents × topics of the training corpus, by the estimator `theta`; each row sums to 1."""
         self._trained()
         assert self._theta is not None
-        with Threads(self.threads) as engine:
+        with self._engine() as engine:
             return np.concatenate([rows for _, rows in self._theta.rows(self.theta, engine)])
 
     @property

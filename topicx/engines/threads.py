@@ -8,9 +8,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from topicx.engines.memory_limits import free_memory
+
+if TYPE_CHECKING:
+    from topicx.engines.places import Places
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -21,6 +24,8 @@ class Engine(Protocol):
 
     threads: int
     """Threads of this process, for work that is not in cells."""
+    places: Places | None
+    """The workers of a cluster, where it has some."""
 
     def room(self, held: int = 0) -> int:
         """Bytes that a run may take beside those that it holds already."""
@@ -43,10 +48,19 @@ MOST = 1024
 
 
 class Threads:
-    """Threads of this process: the kernels release the GIL."""
+    """Threads of this process: the kernels release the GIL.
+
+    Parameters
+    ----------
+    threads : int, default 0
+        Number of threads; 0: all cores.
+    memory : int, optional
+        Bytes that a run may take; what is free, if nothing is said.
+    """
+
+    places: Places | None = None
 
     def __init__(self, threads: int = 0, memory: int | None = None) -> None:
-        """`memory`: bytes that a run may take (None: what is free)."""
         self.threads = min(threads, MOST) or available_cores()
         self.memory = memory
         self._pool: ThreadPoolExecutor | None = None

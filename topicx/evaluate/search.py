@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +29,12 @@ from topicx.corpus.any_documents import as_corpus
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import random_parts
 from topicx.declare import check_whole
-from topicx.engines.threads import Engine, engine_of
+from topicx.engines.threads import Engine, Threads, engine_of
 from topicx.errors import InputError
 from topicx.estimate.topic_alignment import align_topics
 from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion
+from topicx.evaluate.shared_corpora import shared_corpora
 from topicx.files.schema import is_finite_number as is_number
 from topicx.files.schema import is_whole_number as is_whole
 from topicx.model import Model
@@ -146,11 +147,13 @@ def search(
         raise InputError("there are too few documents to keep some out of training")
     base, engine = Options(topics=numbers[0], seed=seed, **options), engine_of(threads)
     done, found = {row["topics"]: row for row in known}, Search()
+    left = [replace(base, topics=number) for number in numbers if number not in done]
     try:
+        new = _measured(train, test, left, chains, words, engine, stop)
         for number in numbers:
             row = done.get(number)
             if row is None:
-                row = measure_chains(train, test, replace(base, topics=number), chains, words, engine, stop)
+                row = next(new)
                 each(row)
             found.rows.append(row)
     except (Interrupted, KeyboardInterrupt):
@@ -221,6 +224,26 @@ class ChainMeasures(ChainListener):
         for name, value in measured.items():
             self.row[name].append(value)
         self.begun = time.perf_counter()
+
+
+def _measured(
+    train: Corpus, test: Corpus, options: Sequence[Options], chains: int, words: int, engine: Engine, stop: Stop
+) -> Iterator[Row]:  # fmt: skip
+    """A row for each of these options: one after another here, or several at once on the workers of a cluster."""
+    if engine.places is None:
+        yield from (measure_chains(train, test, each, chains, words, engine, stop) for each in options)
+        return
+    with shared_corpora(engine.places, train, test) as files:
+        for row in engine.places.stream(measure_piece, ((*files, each, chains, words) for each in options)):
+            yield row
+            if stop():
+                raise Interrupted
+
+
+def measure_piece(train: str, test: str, options: Options, chains: int, words: int) -> Row:
+    """A row of a search, on a worker."""
+    with Threads(1) as engine:  # a worker does as many pieces at a time as it has threads
+        return measure_chains(Corpus.load(train), Corpus.load(test), options, chains, words, engine, never_stop)
 
 
 def measure_chains(

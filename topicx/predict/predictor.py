@@ -163,6 +163,11 @@ class Predictor:
         tokens = self.reader.room(self.engine.threads) or BATCH_TOKENS
         most = most_documents(self.reader)
         pieces = (piece for batch in batches for piece in _pieces_of_documents(batch, tokens, most))
+        if self.engine.places is not None:
+            from topicx.predict.spread_pieces import read_on_places
+
+            yield from read_on_places(self, self.engine.places, pieces)
+            return
         yield from self.engine.stream(self.run, pieces)
 
 

@@ -8,10 +8,11 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from numpy.typing import NDArray
 
+from topicx.engines.places import Places
 from topicx.engines.threads import Engine
 from topicx.errors import InputError, TopicxError
 from topicx.files import container
@@ -86,8 +87,9 @@ class Chain(Training):
             raise InputError(f"paths: {options.paths} is not what the state has, {state.paths}")
         if state.paths > 1 and options.sampler == "auto":
             needs |= {sampler_registry.PATHS}  # one that was named is refused beside the option, below
+        spread = _check_spread(options, needs, engine.places) if engine.places is not None else frozenset()
         self.sampler = sampler_registry.choose_sampler(
-            options.sampler, needs, f"the model {options.model}", state.n_topics
+            options.sampler, needs | spread, f"the model {options.model}", state.n_topics
         )
         options.check_sampler(self.sampler)
         self.start = choose_start(state, options, self.sampler, needs)
@@ -134,8 +136,13 @@ class Chain(Training):
 
     def _method_of(self, state: State) -> Method:
         """The method of the steps from the present position on."""
-        found = soft_method(state.n_topics) if self.position < self.soft else self.sampler.load()
-        return found(state, self.options, self.engine)
+        if self.position < self.soft:
+            return soft_method(state.n_topics)(state, self.options, self.engine)
+        if self.engine.places is None:
+            return self.sampler.load()(state, self.options, self.engine)
+        from topicx.sampling.ring.ring import Ring
+
+        return Ring(cast(Any, self.sampler.load()), state, self.options, self.engine, self.engine.places)
 
     def _harden(self) -> None:
         """The end of a soft start: every token's topic is drawn, and the sampler takes over."""
@@ -333,6 +340,24 @@ class Chain(Training):
                     f"{file.path}: has no sample of sweep {sweep}, which its chain has passed; {options.samples} "
                     f"samples {options.lag} sweeps apart need at least {least} iterations"
                 )
+
+
+def _check_spread(options: Options, needs: frozenset[str], places: Places) -> frozenset[str]:
+    """What a sampler must also be able to do on a cluster; InputError if no training like this can be spread."""
+    if options.paths > 1:
+        raise InputError("paths: on a cluster there is one: the assignments of others would be on every machine")
+    able = sampler_registry.able_samplers(needs | {sampler_registry.TRAVELS})
+    if sampler_registry.NEW_TOPICS in needs or not able:
+        raise InputError(
+            f"cluster: training of the model {options.model} is not spread: it needs more than one machine's documents "
+            "and one block of words (search, chains and folds of it are, each on one machine)"
+        )
+    if places.number > 1 and not isinstance(options.partitions, str):
+        raise InputError(
+            f"partitions: on {places.number} workers the schedule has two levels, which are part of the result: "
+            f"{places.number}x{places.threads}, say, for as many machines with so many threads each"
+        )
+    return frozenset({sampler_registry.TRAVELS})
 
 
 def _arrays_under_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,17 +29,37 @@ def joint_log_likelihood(
     engine: Engine | None = None,
 ) -> float:
     """Per placed token. `word_topics` and `totals` include the seeds' pseudo-counts, which belong to the prior."""
-    total, tokens = documents_log_likelihood(z, offsets, alpha, groups, engine or Threads(1))
-    if tokens == 0:
-        return 0.0
-    return (total + words_log_likelihood(word_topics, totals, beta, seeds)) / tokens
+    documents = documents_log_likelihood(z, offsets, alpha, groups, engine or Threads(1))
+    return per_token(documents, words_in_batches(word_topics, beta), totals, float(beta.sum()), beta, seeds)
+
+
+def per_token(
+    documents: Iterable[tuple[float, int]], words: Iterable[float], totals: NDArray[np.int64], beta_sum: float,
+    beta: NDArray[np.float64], seeds: Seeds,
+) -> float:  # fmt: skip
+    """The likelihood of a placed token, from batches of documents (and their tokens) and of words: added in this
+    order."""
+    total, tokens = 0.0, 0
+    for found, number in documents:
+        total += found
+        tokens += number
+    return (total + _with_totals(words, totals, beta_sum, beta, seeds)) / tokens if tokens else 0.0
+
+
+def in_shards(bounds: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Batches of documents of which none lies in two of these shards."""
+    return [
+        (int(first) + begin, int(first) + end)
+        for first, last in pairwise(bounds)
+        for begin, end in document_batches(offsets[first : last + 1], _ENTRIES)
+    ]
 
 
 def documents_log_likelihood(
     z: NDArray[np.uint16], offsets: NDArray[np.int64], alpha: NDArray[np.float64], groups: NDArray[np.uint32],
-    engine: Engine,
-) -> tuple[float, int]:  # fmt: skip
-    """log p(z | α) and the number of tokens."""
+    engine: Engine, batches: Iterable[tuple[int, int]] | None = None,
+) -> Iterator[tuple[float, int]]:  # fmt: skip
+    """log p(z | α) and the number of tokens, of one batch of documents after another."""
     z = np.ascontiguousarray(z)
     topics = alpha.shape[1]
 
@@ -62,22 +85,31 @@ def documents_log_likelihood(
         group = groups[slice(*rows)] if len(groups) else np.zeros(len(lengths), np.uint32)
         return found - _log_rising_factorials(alpha.sum(axis=1)[group], lengths), int(lengths.sum())
 
-    total, tokens = 0.0, 0
-    for found, number in engine.stream(batch, document_batches(offsets, _ENTRIES)):  # summed in their order
-        total += found
-        tokens += number
-    return total, tokens
+    yield from engine.stream(batch, document_batches(offsets, _ENTRIES) if batches is None else batches)
 
 
 def words_log_likelihood(word_topics: Csr, totals: NDArray[np.int64], beta: NDArray[np.float64], seeds: Seeds) -> float:
     """log p(w | z, β), the seeds' pseudo-counts being prior."""
+    return _with_totals(words_in_batches(word_topics, beta), totals, float(beta.sum()), beta, seeds)
+
+
+def words_in_batches(word_topics: Csr, beta: NDArray[np.float64]) -> Iterator[float]:
+    """Σ log Γ(β + n_kw) - log Γ(β) of one batch of words after another."""
     indptr, _, counts = word_topics
-    beta_sum = np.full(1, beta.sum())
-    alike = np.ptp(beta) == 0
-    total = -_log_rising_factorials(beta_sum, totals)
+    alike = np.ptp(beta) == 0 if len(beta) else True
     for begin, end in document_batches(indptr, _ENTRIES):
         prior = beta[:1] if alike else beta[np.repeat(np.arange(begin, end), np.diff(indptr[begin : end + 1]))]
-        total += _log_rising_factorials(prior, counts[indptr[begin] : indptr[end]])
+        yield _log_rising_factorials(prior, counts[indptr[begin] : indptr[end]])
+
+
+def _with_totals(
+    words: Iterable[float], totals: NDArray[np.int64], beta_total: float, beta: NDArray[np.float64], seeds: Seeds
+) -> float:
+    """log p(w | z, β) from its batches of words; `beta` is of the vocabulary."""
+    beta_sum = np.full(1, beta_total)
+    total = -_log_rising_factorials(beta_sum, totals)
+    for found in words:
+        total += found
     if len(seeds):
         seeded = np.bincount(seeds.topics, seeds.counts, len(totals)).astype(np.int64)
         total += _log_rising_factorials(beta_sum, seeded) - _log_rising_factorials(beta[seeds.words], seeds.counts)

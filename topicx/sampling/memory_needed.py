@@ -21,6 +21,8 @@ def fitting_memory(
     """About how many bytes the run takes, the corpus and a soft start included; InputError, with what would do, if it
     may not."""
     held = sum(array.nbytes for array in (state.words, state.offsets, state.ids.data) if file_of(array) is None)
+    if engine.places is not None and not soft:  # the tokens are elsewhere; here are their topics, in a file if many
+        return held + 2 * state.n_tokens + 24 * state.n_words
     alone, room = sampler.load().memory(state, options), engine.room(held)
     needed = max(alone, soft_method(state.n_topics).memory(state, options)) if soft else alone
     if needed > room:

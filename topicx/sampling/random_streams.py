@@ -33,6 +33,18 @@ def make_generator(*parts: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=stream_key(*parts)))
 
 
+def random_topics_between(begin: int, end: int, topics: int, seed: int, chain: int) -> NDArray[np.uint16]:
+    """What `random_topics` gives the tokens from `begin` to before `end`."""
+    z = np.empty(end - begin, np.uint16)
+    for piece in range(begin // PIECE, -(-end // PIECE)):
+        first, last = max(begin, piece * PIECE), min(end, (piece + 1) * PIECE)
+        drawn = np.empty(last - piece * PIECE, np.uint16)
+        number = (piece,) if piece else ()
+        first_topics.draw_first_topics(stream_key(seed, chain, START, *number), topics, drawn)
+        z[first - begin : last - begin] = drawn[first - piece * PIECE :]
+    return z
+
+
 def random_topics(
     tokens: int, topics: int, seed: int, chain: int, share: Callable[[Callable[[int], Any], range], Any] = map
 ) -> NDArray[np.uint16]:

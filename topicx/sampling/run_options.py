@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -14,6 +15,7 @@ from topicx.declare import (
     AUTO,
     check_all,
     check_positive,
+    check_whole,
     choice_option,
     declare_option,
     declared_options,
@@ -25,7 +27,7 @@ from topicx.declare import (
 from topicx.errors import InputError
 from topicx.sampling import sampler_registry
 from topicx.sampling.run_length import AUTO_BURN_IN, AUTO_INTERVAL, AUTO_LAG, AUTO_SAMPLES, MOST_SWEEPS
-from topicx.sampling.sampler_registry import GROWS, MODES, PARTITIONS, PATHS, SAMPLES, SOFTENS
+from topicx.sampling.sampler_registry import GROWS, LEVELS, MODES, PARTITIONS, PATHS, SAMPLES, SOFTENS
 from topicx.state import MAX_TOPICS
 
 STARTS = ("auto", "growing", "hot", "progressive", "random", "soft")
@@ -66,6 +68,33 @@ def _check_optimize(name: str, value: Any) -> None:
     unknown = set(str(value).split("+")) - set(LEARNABLE)
     if unknown:
         raise InputError(f"{name}: {', '.join(sorted(unknown))!r} is not alpha, symmetric-alpha or beta")
+
+
+MOST_PARTITIONS = 1024
+
+
+def parse_partitions(text: str) -> int | str:
+    """The option `partitions` from a text: a number, or two (machines and threads); InputError if it is neither."""
+    outer, times, inner = text.strip().partition("x")
+    parts = (outer, inner) if times else (text,)
+    if not all(part.strip().isdecimal() and len(part) < 10 for part in parts):
+        raise InputError(f"{text!r} is neither a number nor two with an x between, such as 4x16")
+    numbers = [int(part) for part in parts]
+    if times and 0 in numbers:
+        raise InputError(f"{text!r}: machines and threads are at least 1 each")
+    if not 0 <= math.prod(numbers) <= MOST_PARTITIONS:
+        raise InputError(f"{text!r} is more than {MOST_PARTITIONS} in all")
+    return numbers[-1] if numbers[0] == 1 or not times else f"{numbers[0]}x{numbers[1]}"
+
+
+def _check_partitions(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        try:
+            parse_partitions(value)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+    else:
+        check_whole(name, value, 0, MOST_PARTITIONS)
 
 
 @dataclass(frozen=True)
@@ -131,9 +160,11 @@ class Options:
     icm: int = whole_option(
         0, 0, 1_000_000, capability=MODES, help="Last sweeps, in which tokens take their best topic."
     )
-    partitions: int = whole_option(
-        0, 0, 1024, capability=PARTITIONS, shown="by the size of the corpus",
-        help="Shards and blocks of the schedule: at most that many threads work at once. Part of the result.",
+    partitions: int | str = declare_option(
+        0, int, "Shards and blocks of the schedule: at most that many threads work at once. Part of the result. "
+        "Machines and the threads of each, as 4x16: what runs on a cluster, and on one machine with the same result.",
+        capability=PARTITIONS, shown="by the size of the corpus", check=_check_partitions, parse=parse_partitions,
+        metavar="N|MxN",
     )  # fmt: skip
     paths: int = whole_option(
         1, 1, 1000, capability=PATHS,
@@ -160,6 +191,8 @@ class Options:
         if isinstance(self.alpha, Sequence | np.ndarray) and not isinstance(self.alpha, str):
             object.__setattr__(self, "alpha", tuple(float(a) for a in self.alpha))
         check_all(self)
+        if isinstance(self.partitions, str):
+            object.__setattr__(self, "partitions", parse_partitions(self.partitions))
         self._fill_in()
         if not self.ends_itself and self.samples > 1 and (self.samples - 1) * self.lag >= int(self.iterations):
             raise InputError(
@@ -221,6 +254,8 @@ class Options:
             if declared.samplers and entry.name not in declared.samplers:
                 raise InputError(f"{name} is for the sampler {' or '.join(declared.samplers)}, not for {entry.name}")
             needed = START_NEEDS.get(self.start, GROWS) if name == "start" else declared.capability
+            if name == "partitions" and isinstance(self.partitions, str) and PARTITIONS in entry.capabilities:
+                needed = LEVELS
             if needed and needed not in entry.capabilities:
                 raise InputError(f"{name}: {entry.name} {sampler_registry.LACKS[needed]}")
 

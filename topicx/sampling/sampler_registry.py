@@ -18,7 +18,7 @@ GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, ALLOWED, FACTOR, PROPOSALS, NE
     "groups", "grows", "modes", "samples", "partitions", "paths", "allowed", "factor", "proposals", "new-topics",
     "bound", "softens",
 )  # fmt: skip
-WHOLE, KEYWORDS, SLICED = "whole", "keywords", "sliced"
+WHOLE, KEYWORDS, SLICED, LEVELS, TRAVELS = "whole", "keywords", "sliced", "levels", "travels"
 LACKS = {
     GROUPS: "knows one α for all documents",
     GROWS: "starts at random: it cannot begin with a part of the documents",
@@ -35,6 +35,8 @@ LACKS = {
     WHOLE: "gives every token a topic of its own",
     KEYWORDS: "knows no keywords of topics",
     SLICED: "gives topics the same words everywhere",
+    LEVELS: "has partitions of one level: give a number",
+    TRAVELS: "does not run on a cluster: what it works on is not in one shard and one block",
 }
 """The capabilities, and what is said of a sampler without one.
 
@@ -45,7 +47,8 @@ have some of the topics only. factor: f_d(k) in the token's distribution. propos
 change between sweeps. bound: the proportions of collections are in its bound. softens: can begin with topics drawn from
 soft assignments. whole: all tokens of a document have one topic.
 keywords: topics have a second distribution, over their keywords. sliced: a prior of each word and topic, and totals by
-slice.
+slice. levels: partitions on two levels, machines and the threads of each. travels: the cells of a machine need one
+shard and one block of words, and nothing else.
 """
 
 
@@ -75,7 +78,7 @@ EXACT, MH, APPROXIMATE, VARIATIONAL = (
 )  # fmt: skip
 KINDS = (EXACT, MH, APPROXIMATE, VARIATIONAL)
 
-_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, PATHS, NEW_TOPICS, SOFTENS})
+_CELLS = frozenset({GROUPS, GROWS, MODES, SAMPLES, PARTITIONS, LEVELS, PATHS, NEW_TOPICS, SOFTENS})
 _WHOLE = frozenset({GROUPS, GROWS, SAMPLES, SOFTENS})
 _SOFT = frozenset({GROUPS, PARTITIONS})
 ENTRIES: dict[str, Entry] = {}
@@ -90,13 +93,13 @@ def add_sampler(entry: Entry) -> None:
 
 for _name, _group, _summary, _home, _capabilities in (
     ("dense", EXACT, "every topic of every token; simple, best for few topics",
-     "sampling.samplers.gibbs:Dense", _CELLS),
+     "sampling.samplers.gibbs:Dense", _CELLS | {TRAVELS}),
     ("sparse", EXACT, "SparseLDA: only the topics that a word has; best for most corpora",
-     "sampling.samplers.gibbs:Sparse", _CELLS),
+     "sampling.samplers.gibbs:Sparse", _CELLS | {TRAVELS}),
     ("light", MH, "LightLDA: proposals of documents and words by turns, in constant time",
      "sampling.samplers.light_lda:Light", _CELLS),
     ("alias", MH, "AliasLDA: a document's topics exactly, the others from Walker tables",
-     "sampling.samplers.alias_lda:Alias", _CELLS),
+     "sampling.samplers.alias_lda:Alias", _CELLS | {TRAVELS}),
     ("cvb0", VARIATIONAL, "collapsed variational Bayes of zero order; best for few topics", "variational.cvb0:Cvb0",
      _SOFT),
     ("cvb", VARIATIONAL, "collapsed variational Bayes with the Gaussian approximation", "variational.cvb:Cvb", _SOFT),
@@ -107,9 +110,10 @@ for _name, _group, _summary, _home, _capabilities in (
     ("partial", EXACT, "partially collapsed: φ is drawn, documents are independent given it",
      "sampling.samplers.partially_collapsed:Partial", _WHOLE | {PATHS}),
     ("tree", EXACT, "word after word with a sum tree; for very many topics",
-     "sampling.samplers.tree_lda:Tree", _CELLS),
+     "sampling.samplers.tree_lda:Tree", _CELLS | {TRAVELS}),
     ("labeled", EXACT, "only the topics that a document may have: models of labels",
-     "sampling.samplers.restricted_gibbs:Restricted", frozenset({GROUPS, MODES, SAMPLES, PARTITIONS, ALLOWED})),
+     "sampling.samplers.restricted_gibbs:Restricted",
+     frozenset({GROUPS, MODES, SAMPLES, PARTITIONS, LEVELS, TRAVELS, ALLOWED})),
     ("labeled-cvb0", VARIATIONAL, "CVB0 over the topics that a document may have",
      "variational.restricted_cvb0:RestrictedCvb0", frozenset({GROUPS, PARTITIONS, ALLOWED})),
     ("warp", APPROXIMATE, "WarpLDA: two phases with delayed counts; the fastest sweep, not the best",
@@ -117,7 +121,7 @@ for _name, _group, _summary, _home, _capabilities in (
 ):  # fmt: skip
     add_sampler(Entry(_name, _group, _summary, f"topicx.{_home}", _capabilities, exact=_group in (EXACT, MH)))
 
-_FACTOR = frozenset({GROUPS, SAMPLES, PARTITIONS, FACTOR, SOFTENS})
+_FACTOR = frozenset({GROUPS, SAMPLES, PARTITIONS, LEVELS, FACTOR, SOFTENS})
 VARIANTS += [
     Entry("dense", EXACT, "every topic of every token, all weights of a classifier together",
           "topicx.sampling.samplers.supervised:Supervised", _FACTOR, most=200),

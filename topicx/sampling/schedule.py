@@ -3,6 +3,11 @@
 Documents are cut into P shards and the vocabulary into P blocks, both balanced by tokens. In epoch e of a sweep the P
 cells (shard i, block (i + e) mod P) share no document and no word, so they may run at once; only the topic totals are
 stale within an epoch, and are summed in a fixed order at its end. P = 1 is the textbook serial chain.
+
+There may be two levels: P = O I, where O machines have I shards each. I neighbouring shards are an outer shard, I
+neighbouring blocks an outer block. In an outer epoch every machine works on one outer block, in I inner epochs, whose
+totals it sums as above; what the others move it sees at the outer epoch's end. Then the blocks go round: a machine
+needs one outer block at a time. All machines, some of them or one make the same draws.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +28,28 @@ from topicx.state import document_batches, over_paths
 
 _PIECE = 1 << 20
 """Tokens that a thread puts in order at a time."""
+
+
+class ScheduleLevels(NamedTuple):
+    """How many shards and blocks there are on each level: `outer` × `inner` of each together."""
+
+    outer: int
+    inner: int
+
+    @classmethod
+    def of(cls, partitions: int | str, tokens: int, documents: int, words: int) -> ScheduleLevels:
+        """What the option `partitions` means for a corpus of this size: nothing is cut into more than it has."""
+        if isinstance(partitions, str):
+            outer, inner = (int(part) for part in partitions.split("x"))
+        else:
+            outer, inner = 1, partitions or default_partitions(tokens, documents)
+        most = max(1, min(documents, words))
+        outer = min(outer, most)
+        return cls(outer, max(1, min(inner, most // outer)))
+
+    @property
+    def partitions(self) -> int:
+        return self.outer * self.inner
 
 
 @dataclass(frozen=True)
@@ -46,35 +73,29 @@ class Schedule:
         chain: int,
         paths: int = 1,
         engine: Engine | None = None,
+        outer: int = 1,
     ) -> None:
         """With several paths the documents are there as often, document d of path m being number m D + d; their words
-        are not. `engine` shares the work of putting tokens in order."""
+        are not. `engine` shares the work of putting tokens in order. `outer`: outer shards that the partitions make."""
         self.partitions = partitions
+        self.levels = ScheduleLevels(outer, partitions // outer)
         self._engine = engine or Threads(1)
         self._words, self._offsets = words, offsets
         offsets = over_paths(offsets, paths)
         documents = len(offsets) - 1
         lengths = np.diff(offsets)
-        # Contiguous shards of about equal tokens; within a shard the order is shuffled, so that a prefix of it is a
-        # random sample of documents (what a growing start needs).
-        ends = np.searchsorted(offsets[1:], offsets[-1] * np.arange(1, partitions) / partitions, side="left") + 1
-        bounds = np.concatenate([[0], np.minimum(ends, documents), [documents]])
-        self.shards: list[NDArray[np.uint32]] = []
-        for shard in range(partitions):
-            order = np.arange(bounds[shard], bounds[shard + 1], dtype=np.uint32)
-            random_streams.make_generator(seed, chain, random_streams.SHUFFLE, shard).shuffle(order)
-            self.shards.append(order[lengths[order] > 0])
-        self.block_of_word = np.zeros(n_words, np.uint16)
+        bounds = shard_bounds(offsets, partitions)
+        self.bounds = bounds
+        """The first document of each shard, and the number of all."""
+        self.shards = [
+            shuffled_documents(bounds[shard], bounds[shard + 1], lengths, seed, chain, shard)
+            for shard in range(partitions)
+        ]
         # Tokens of each word (of one path).
-        pieces = range(0, len(words), max(-(-len(words) // self._engine.threads), _PIECE))
-        found = self._engine.map(lambda begin: _word_frequencies(words[begin : begin + pieces.step], n_words), pieces)
-        self.frequencies: NDArray[np.int64] = sum(found[1:], found[0]) if found else np.zeros(n_words, np.int64)
-        if partitions > 1:
-            self.block_of_word = balanced_blocks(self.frequencies, partitions)
+        self.frequencies, self.block_of_word = word_blocks(words, n_words, partitions, self._engine)
         # Words by block, then by id: the order of tokens within a document. Kernels that write something for each word
         # number the words by it, so that threads at work on different blocks never write to one cache line.
-        self.rank = np.empty(n_words, np.uint32)
-        self.rank[np.argsort(self.block_of_word, kind="stable")] = np.arange(n_words, dtype=np.uint32)
+        self.rank = ranks_by_block(self.block_of_word)
         self.segments = np.empty((len(self._offsets) - 1) * (partitions + 1), np.int64)
         self._over_documents(
             lambda first, last: layout.find_segments(
@@ -91,6 +112,25 @@ class Schedule:
         """The cells of a sweep: those of one inner list may run at once."""
         p = self.partitions
         return [[Cell(i, (i + epoch) % p) for i in range(p)] for epoch in range(p)]
+
+    def rounds(self) -> list[list[list[Cell]]]:
+        """The outer epochs of a sweep, each as its inner epochs: the cells of all machines that may run at once."""
+        outer, inner = self.levels
+        return [
+            [
+                [
+                    Cell(o * inner + i, (o + round) % outer * inner + (i + epoch) % inner)
+                    for o in range(outer)
+                    for i in range(inner)
+                ]
+                for epoch in range(inner)
+            ]
+            for round in range(outer)
+        ]
+
+    def outer_bounds(self) -> NDArray[np.int64]:
+        """The first document of each outer shard, and the number of all."""
+        return self.bounds[:: self.levels.inner]
 
     def largest_first(self, cells: list[Cell]) -> list[Cell]:
         """The cells in the order in which fewer threads than cells are done soonest."""
@@ -146,6 +186,47 @@ class Schedule:
             layout.restore_tokens(*documents, ranks, source, target)
         else:
             layout.arrange_tokens(*documents, source, target, back, ranks)
+
+
+def shard_bounds(offsets: NDArray[np.int64], partitions: int) -> NDArray[np.int64]:
+    """Contiguous shards of about equal tokens: the first document of each, and the number of all."""
+    documents = len(offsets) - 1
+    ends = np.searchsorted(offsets[1:], offsets[-1] * np.arange(1, partitions) / partitions, side="left") + 1
+    return np.concatenate([[0], np.minimum(ends, documents), [documents]]).astype(np.int64)
+
+
+def shuffled_documents(
+    first: int, last: int, lengths: NDArray[np.int64], seed: int, chain: int, shard: int
+) -> NDArray[np.uint32]:
+    """The documents first..last of a shard that have tokens, in the order in which they are visited: it is shuffled, so
+    that the first of them are a random sample (what a growing start needs)."""
+    order = np.arange(first, last, dtype=np.uint32)
+    random_streams.make_generator(seed, chain, random_streams.SHUFFLE, shard).shuffle(order)
+    return order[lengths[order] > 0]
+
+
+def ranks_by_block(block_of_word: NDArray[np.uint16]) -> NDArray[np.uint32]:
+    """The number of each word among all, by block and then by id."""
+    rank = np.empty(len(block_of_word), np.uint32)
+    rank[np.argsort(block_of_word, kind="stable")] = np.arange(len(block_of_word), dtype=np.uint32)
+    return rank
+
+
+def outer_ranks(block_of_word: NDArray[np.uint16], levels: ScheduleLevels) -> NDArray[np.int64]:
+    """The first rank of each outer block of words, and their number."""
+    words = np.bincount(block_of_word // levels.inner, minlength=levels.outer)
+    return np.concatenate([[0], np.cumsum(words)])
+
+
+def word_blocks(
+    words: NDArray[np.uint32], n_words: int, partitions: int, engine: Engine
+) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    """The tokens of each word, and its block."""
+    pieces = range(0, len(words), max(-(-len(words) // engine.threads), _PIECE))
+    found = engine.map(lambda begin: _word_frequencies(words[begin : begin + pieces.step], n_words), pieces)
+    frequencies: NDArray[np.int64] = sum(found[1:], found[0]) if found else np.zeros(n_words, np.int64)
+    blocks = balanced_blocks(frequencies, partitions) if partitions > 1 else np.zeros(n_words, np.uint16)
+    return frequencies, blocks
 
 
 def _word_frequencies(words: NDArray[np.uint32], n_words: int) -> NDArray[np.int64]:

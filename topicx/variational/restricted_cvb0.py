@@ -20,7 +20,7 @@ from topicx.sampling import random_streams
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.restricted_gibbs import AllowedDocuments
-from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.sampling.schedule import Cell, Schedule, ScheduleLevels
 from topicx.sampling.special_functions import gammaln
 from topicx.sampling.updates.prior_fixed_points import DocumentStatistics
 from topicx.state import NONE, Csr, State
@@ -46,8 +46,7 @@ class RestrictedCvb0(Method):
         if entries >= 1 << 32:
             raise InputError(f"CVB0 keeps {entries:,} assignments, more than it can: use a Gibbs sampler")
         require_memory(engine, "CVB0", len(words), int(choices.max(initial=1)), 16 * entries)
-        partitions = options.partitions or default_partitions(state.n_tokens, state.n_documents)
-        partitions = max(1, min(partitions, state.n_documents, state.n_words))
+        partitions = ScheduleLevels.of(options.partitions, state.n_tokens, state.n_documents, state.n_words).partitions
         self.schedule = Schedule(words, offsets, state.n_words, partitions, options.seed, options.chain)
         rank = self.schedule.rank
         self.words = rank[self.schedule.arranged(words)]  # by rank: threads at work on two blocks share no cache line

@@ -22,7 +22,7 @@ from topicx.files.schema import Array
 from topicx.sampling import random_streams
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
-from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.sampling.schedule import Cell, Schedule, ScheduleLevels
 from topicx.state import NONE, Csr, State
 from topicx.variational.expected_statistics import ExpectedDocuments, ExpectedWords
 
@@ -41,8 +41,7 @@ class Soft(Method):
         self.topics = state.n_topics
         self.padded = (self.topics + 15) // 16 * 16
         self._check_memory(len(words))
-        partitions = options.partitions or default_partitions(state.n_tokens, state.n_documents)
-        partitions = max(1, min(partitions, state.n_documents, state.n_words))
+        partitions = ScheduleLevels.of(options.partitions, state.n_tokens, state.n_documents, state.n_words).partitions
         self.schedule = Schedule(words, offsets, state.n_words, partitions, options.seed, options.chain)
         self.words = self.schedule.arranged(words)
         self.counts = self.schedule.arranged(counts)

@@ -59,7 +59,21 @@ def build_rows(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, w
     blocks
     are counted at the same time, as `share` (an engine's map) does them: they have no row in common.
     """
-    cdef int64_t V = len(word_freq), t
+    allotted = allot_rows(word_freq, n_topics, pseudo)
+    start, cells, length, bits = allotted
+    if segments is None:
+        segments = np.array([0, words.shape[0]], np.int64)
+    edges = [blocks * part // threads for part in range(threads + 1)]
+    list(share(lambda run: count_blocks(words, z, segments, blocks, *run, start, cells, length),
+               [run for run in zip(edges, edges[1:]) if run[0] < run[1]]))
+    finish_rows(start, cells, length, bits, n_topics, word_freq, pseudo, dense_above, sparse_below, share)
+    return allotted
+
+
+def allot_rows(word_freq, int n_topics, pseudo=None):
+    """Rows with no token in them, as `build_rows` has them: (row_start, row_cells, row_len, topic_bits). `count_blocks`
+    puts tokens in, all of them once; `finish_rows` makes counts of them."""
+    cdef int64_t V = len(word_freq)
     cdef int bits = topic_bits_for(n_topics)
     cdef int64_t padded = (n_topics + 15) // 16 * 16
     freq = np.asarray(word_freq, dtype=np.int64)
@@ -74,15 +88,19 @@ def build_rows(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, w
     start_array = np.zeros(V + 1, dtype=np.int64)
     np.cumsum(capacity, out=start_array[1:])
     cells_array = aligned_zeros(int(start_array[V]))
-    len_array = np.where(capacity >= padded, DENSE, 0).astype(np.int32)
+    return start_array, cells_array, np.where(capacity >= padded, DENSE, 0).astype(np.int32), bits
+
+
+def finish_rows(start_array, cells_array, len_array, int bits, int n_topics, word_freq, pseudo=None,
+                double dense_above=0.125, double sparse_below=0.08, share=map):
+    """Counts of the tokens that `count_blocks` has put into the rows, and the pseudo-counts; in place."""
+    cdef int64_t V = len(word_freq), t
     cdef const int64_t[::1] start = start_array
     cdef uint32_t[::1] cells = cells_array
     cdef int32_t[::1] length = len_array
-    if segments is None:
-        segments = np.array([0, words.shape[0]], np.int64)
-    edges = [blocks * part // threads for part in range(threads + 1)]
-    list(share(lambda run: count_blocks(words, z, segments, blocks, *run, start_array, cells_array, len_array),
-               [run for run in zip(edges, edges[1:]) if run[0] < run[1]]))
+    total = np.array(word_freq, dtype=np.int64)
+    if pseudo is not None:
+        np.add.at(total, pseudo[0], pseudo[2])
     list(share(lambda first: pack_rows(start_array, cells_array, len_array, bits, n_topics, first, min(first + PART, V)),
                range(0, V, PART)))
     cdef const uint32_t[::1] pseudo_words
@@ -97,7 +115,6 @@ def build_rows(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, w
                 row_add(&cells[start[pseudo_words[t]]], &length[pseudo_words[t]], bits, pseudo_topics[t],
                         <uint32_t> pseudo_counts[t])
     rebalance_rows(start, cells, length, bits, n_topics, total, dense_above, sparse_below)
-    return start_array, cells_array, len_array, bits
 
 
 def count_blocks(const uint32_t[::1] words, const uint16_t[::1] z, const int64_t[::1] segments, Py_ssize_t blocks,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,27 +19,42 @@ from topicx._kernels.gibbs import rows
 from topicx.engines.threads import Engine
 from topicx.files.schema import Array, require_consistent
 from topicx.sampling import random_streams
-from topicx.sampling.joint_likelihood import joint_log_likelihood
+from topicx.sampling.joint_likelihood import (
+    documents_log_likelihood,
+    in_shards,
+    joint_log_likelihood,
+    per_token,
+    words_in_batches,
+)
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
-from topicx.sampling.schedule import Cell, Schedule, default_partitions
+from topicx.sampling.schedule import Cell, Schedule, ScheduleLevels, outer_ranks
 from topicx.state import Csr, State, document_topics, over_paths, topic_totals, unplaced_topics
+
+
+def levels_of(state: State, options: Options) -> ScheduleLevels:
+    """The shards and blocks of a run."""
+    tokens, documents = state.paths * state.n_tokens, state.paths * state.n_documents
+    return ScheduleLevels.of(options.partitions, tokens, documents, state.n_words)
 
 
 class Gibbs(Method):
     """Word rows, topics, totals, and the loop over epochs. Subclasses name their kernel."""
 
     kernel_name: ClassVar[str]
-    """The module of `topicx._kernels` whose `sweep` renews a cell (see `cell.pxd`)."""
+    """The module of `topicx._kernels.gibbs` whose `sweep` renews a cell (see `cell.pxd`)."""
+    travels: ClassVar[str] = "rows"
+    """The form of the blocks of words that go from machine to machine (`topicx.sampling.ring.word_blocks`)."""
+    tallied: tuple[str, ...] = ()
+    """Names of the acceptance rates, a pair of numbers in the tally each: proposals, acceptances."""
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
-        documents, tokens = state.paths * state.n_documents, state.paths * state.n_tokens
-        partitions = options.partitions or default_partitions(tokens, documents)
-        partitions = max(1, min(partitions, documents, state.n_words))
+        levels = levels_of(state, options)
         self.schedule = Schedule(
-            state.words, state.offsets, state.n_words, partitions, options.seed, options.chain, state.paths, engine
-        )
+            state.words, state.offsets, state.n_words, levels.partitions, options.seed, options.chain, state.paths,
+            engine, levels.outer,
+        )  # fmt: skip
         self.offsets = over_paths(state.offsets, state.paths)
         rank = self.schedule.rank
         self.words: NDArray[np.uint32] = np.zeros(0, np.uint32)  # numbered by rank, as the rows are
@@ -53,8 +69,7 @@ class Gibbs(Method):
 
     @classmethod
     def memory(cls, state: State, options: Options) -> int:
-        tokens, documents = state.paths * state.n_tokens, state.paths * state.n_documents
-        partitions = options.partitions or default_partitions(tokens, documents)
+        tokens, partitions = state.paths * state.n_tokens, levels_of(state, options).partitions
         rows = 4 * min(tokens, state.n_words * (state.n_topics + 15)) + 16 * state.n_words
         return super().memory(state, options) + 8 * state.n_documents * (partitions + 1) + rows
 
@@ -103,13 +118,19 @@ class Gibbs(Method):
         return self._sweep(step, 1.0, maximise=True)
 
     def _sweep(self, step: int, share: float, maximise: bool) -> dict[str, float]:
-        changed = 0
+        changed, inner = 0, self.schedule.levels.inner
         work: Callable[[Cell], tuple[int, NDArray[np.int64]]] = partial(self._cell, step, share, maximise)
-        for cells in self.schedule.epochs():
-            before = self.totals
-            results = self.engine.map(work, self.schedule.largest_first(cells))
-            self.totals = before + sum(after - before for _, after in results)
-            changed += sum(count for count, _ in results)
+        for epochs in self.schedule.rounds():
+            self._seen = [self.totals] * self.schedule.levels.outer
+            for cells in epochs:
+                before, after = self._seen, list(self._seen)
+                ordered = self.schedule.largest_first(cells)
+                for cell, (count, totals) in zip(ordered, self.engine.map(work, ordered), strict=True):
+                    outer = cell.shard // inner
+                    after[outer] = after[outer] + (totals - before[outer])
+                    changed += count
+                self._seen = after
+            self.totals = self.totals + sum(seen - self.totals for seen in self._seen)
         self._rebalance()
         return {"changed": changed / max(len(self.z), 1)}
 
@@ -122,7 +143,7 @@ class Gibbs(Method):
     def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
         options, schedule = self.options, self.schedule
         number = cell.shard * schedule.partitions + cell.block
-        totals = self.totals.copy()
+        totals = self._totals_for(cell)
         changed = self._sweeper(maximise)(
             cell_kernel.Cell(**self._arrays(), totals=totals, **self._asked(number, maximise)),
             schedule.active(cell.shard, share),
@@ -131,9 +152,21 @@ class Gibbs(Method):
         )
         return int(changed), totals
 
+    def _totals_for(self, cell: Cell) -> NDArray[np.int64]:
+        """The topic totals as the cell's machine knows them: a copy."""
+        return self._seen[cell.shard // self.schedule.levels.inner].copy()
+
+    @classmethod
+    def kernel_for(cls, maximise: bool, proposing: bool) -> str:
+        """The kernel of a sweep. One that draws only leaves the modes to another; `proposing`: every token has a topic,
+        which samplers that propose need."""
+        return cls.kernel_name
+
     def _sweeper(self, maximise: bool) -> Callable[..., int]:
-        """The kernel's `sweep`; a kernel that draws only leaves the modes to another."""
-        return import_module(f"topicx._kernels.gibbs.{self.kernel_name}").sweep
+        """The kernel's `sweep`."""
+        return import_module(f"topicx._kernels.gibbs.{self.kernel_for(maximise, self._proposing)}").sweep
+
+    _proposing = False
 
     def _arrays(self) -> dict[str, Any]:
         """What all cells have in common, as `cell.pxd` names it."""
@@ -150,10 +183,26 @@ class Gibbs(Method):
         return {"maximise": maximise}
 
     def score(self) -> float:
-        return joint_log_likelihood(
-            self.z, self.offsets, self.word_topics(), self.totals, self.state.alpha,
-            self.groups, self.state.beta, self.state.seeds, self.engine,
-        )  # fmt: skip
+        state, schedule = self.state, self.schedule
+        if schedule.levels.outer == 1:
+            return joint_log_likelihood(
+                self.z, self.offsets, self.word_topics(), self.totals, state.alpha, self.groups, state.beta,
+                state.seeds, self.engine,
+            )  # fmt: skip
+        # Batch by batch of every machine: added in the same order wherever the machines are.
+        batches = in_shards(schedule.outer_bounds(), self.offsets)
+        documents = documents_log_likelihood(self.z, self.offsets, state.alpha, self.groups, self.engine, batches)
+        indptr, topics, counts = rows.to_csr(
+            self.row_start, self.row_cells, self.row_len, self.topic_bits, state.n_topics, share=self.engine.map
+        )
+        beta = np.empty_like(state.beta)
+        beta[schedule.rank] = state.beta
+        words = (
+            found
+            for first, last in pairwise(outer_ranks(schedule.block_of_word, schedule.levels))
+            for found in words_in_batches((indptr[first : last + 1], topics, counts), beta[first:last])
+        )
+        return per_token(documents, words, self.totals, self._beta_sum, state.beta, state.seeds)
 
     def document_topics(self) -> Csr:
         return document_topics(self.z, self.offsets, self.state.n_topics)

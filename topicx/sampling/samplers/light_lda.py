@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,10 +21,8 @@ class Proposing(Gibbs):
     """
 
     kernel_name = "sparse"
-    proposer: ClassVar[ModuleType]
+    proposer: ClassVar[str]
     """The kernel that proposes."""
-    tallied: tuple[str, ...] = ()
-    """Names of the acceptance rates, a pair of numbers in the tally each: proposals, acceptances."""
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         if share < 1 or bool(np.any(self.z == NONE)):
@@ -43,10 +39,9 @@ class Proposing(Gibbs):
             figures[f"accept_{name}"] = float(sums[2 * i + 1] / max(int(sums[2 * i]), 1))
         return figures
 
-    _proposing = False
-
-    def _sweeper(self, maximise: bool) -> Callable[..., int]:
-        return self.proposer.sweep if self._proposing else super()._sweeper(maximise)
+    @classmethod
+    def kernel_for(cls, maximise: bool, proposing: bool) -> str:
+        return cls.proposer if proposing else cls.kernel_name
 
     def _asked(self, number: int, maximise: bool) -> dict[str, Any]:
         if not self._proposing:
@@ -57,7 +52,7 @@ class Proposing(Gibbs):
 class Light(Proposing):
     """Document and word proposals by turns, `mh_steps` times a token."""
 
-    proposer = light
+    proposer = "light"
     tallied: tuple[str, ...] = ("word", "document")
 
     @classmethod

@@ -36,6 +36,7 @@ class Restricted(Gibbs):
     """Every topic that the document may have, exactly; a token costs as many steps as there are of them."""
 
     kernel_name = "restricted"
+    travels = "hashed"
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         self.allowed = allowed_of(state)
@@ -49,8 +50,7 @@ class Restricted(Gibbs):
     def start(self, random: bool) -> None:
         state, options = self.state, self.options
         if random and not state.placed:
-            draw = random_streams.make_generator(options.seed, options.chain, random_streams.START)
-            self._adopt(random_topics(state, self.allowed, draw))
+            self._adopt(first_topics(state, options))
         else:
             super().start(random)
 
@@ -66,7 +66,7 @@ class Restricted(Gibbs):
     def _cell(self, step: int, share: float, maximise: bool, cell: Cell) -> tuple[int, NDArray[np.int64]]:
         options, schedule = self.options, self.schedule
         number = cell.shard * schedule.partitions + cell.block
-        totals = self.totals.copy()
+        totals = self._totals_for(cell)
         tokens = kernel.AllowedCell(
             words=self.words, offsets=self.state.offsets, segments=schedule.segments, blocks=schedule.partitions,
             assigned=self.z, totals=totals, alpha=self.state.alpha, groups=self.state.groups, beta=self._beta,
@@ -76,7 +76,12 @@ class Restricted(Gibbs):
         return int(kernel.sweep(tokens, schedule.active(cell.shard, share), cell.block, key, maximise)), totals
 
     def score(self) -> float:
-        return joint_log_likelihood(self.sync())
+        return self.score_of(self.sync())
+
+    @staticmethod
+    def score_of(state: State) -> float:
+        """The objective of a state."""
+        return joint_log_likelihood(state)
 
     def word_topics(self) -> Csr:
         return self.sync().word_topics()
@@ -84,6 +89,12 @@ class Restricted(Gibbs):
     def document_statistics(self) -> DocumentStatistics:
         counts = aligned_counts(self.z, self.state, self.allowed)
         return AllowedDocuments(counts.astype(np.float64), self.state, self.allowed)
+
+    @staticmethod
+    def statistics_of(state: State) -> DocumentStatistics:
+        """What the topics of a state say of α."""
+        allowed = allowed_of(state)
+        return AllowedDocuments(aligned_counts(state.z, state, allowed).astype(np.float64), state, allowed)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {}  # the order in which a row is stored decides nothing
@@ -102,6 +113,12 @@ class Restricted(Gibbs):
             assert ours == other, f"word {w}: {ours} is not {other}"
         assert np.array_equal(self.totals, topic_totals(self.z, self.state.n_topics, self.state.seeds)), "n_k"
         check_topics(self.sync().z, self.state, self.allowed)
+
+
+def first_topics(state: State, options: Options) -> NDArray[np.uint16]:
+    """A random start: for each token one of its document's topics."""
+    draw = random_streams.make_generator(options.seed, options.chain, random_streams.START)
+    return random_topics(state, allowed_of(state), draw)
 
 
 def _entries_of_word(table: Hashed, word: int) -> dict[int, int]:

@@ -354,7 +354,8 @@ class SlicedTopics(Method):
         expected words of the slice that it comes from."""
         state = self.state
         tokens, customers = self.expected()
-        total, number = documents_log_likelihood(state.z, state.offsets, state.alpha, state.groups, self.engine)
+        batches = documents_log_likelihood(state.z, state.offsets, state.alpha, state.groups, self.engine)
+        total, number = (sum(part) for part in zip(*batches, strict=True))
         if not number:
             return 0.0
         closeness, before = state.side["closeness"], np.repeat(state.beta[:, None], state.n_topics, axis=1)

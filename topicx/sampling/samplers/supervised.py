@@ -35,7 +35,7 @@ class Supervised(Dense):
 class LightSupervised(Light):
     """Document, word and exp-proposals, mixed or by turns, `mh_steps` of each a token (on average): O(1) a step."""
 
-    proposer = factor
+    proposer = "factor"
     tallied: tuple[str, ...] = ("document", "word", "exp")
 
     def _asked(self, number: int, maximise: bool) -> dict[str, Any]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from topicx._kernels.gibbs import sparse
 from topicx.sampling.samplers.gibbs import Gibbs
 
 
@@ -13,5 +10,6 @@ class Tree(Gibbs):
 
     kernel_name = "tree"
 
-    def _sweeper(self, maximise: bool) -> Callable[..., int]:
-        return sparse.sweep if maximise else super()._sweeper(maximise)
+    @classmethod
+    def kernel_for(cls, maximise: bool, proposing: bool) -> str:
+        return "sparse" if maximise else cls.kernel_name

@@ -13,6 +13,7 @@ drawn from the rounded values do not.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,6 +189,14 @@ def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.in
 # -- of sampled counts -----------------------------------------------------------------------------------------
 
 
+def add_equal(values: NDArray[Any], times: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct values, ascending, and the sum of the times of each."""
+    distinct, which = np.unique(values, return_inverse=True)
+    total = np.zeros(len(distinct), np.int64)
+    np.add.at(total, which.reshape(-1), times)
+    return distinct, total
+
+
 class CountedDocuments(DocumentStatistics):
     """Documents with whole counts: only distinct ones are looked at, so a round costs little."""
 
@@ -206,6 +215,20 @@ class CountedDocuments(DocumentStatistics):
             pairs, times = distinct_numbers(pairs)
             length, length_times = distinct_numbers(lengths[member])
             self.groups.append((pairs // width, pairs % width, times, length, length_times))
+
+    @classmethod
+    def merged(cls, parts: Sequence[list[tuple[NDArray[Any], ...]]], shape: tuple[int, int]) -> CountedDocuments:
+        """Statistics of all documents from the `groups` of parts of them: as if they were counted at once."""
+        found = cls.__new__(cls)
+        found.shape, found.groups = shape, []
+        for group in range(shape[0]):
+            topic, count, times, length, length_times = (
+                np.concatenate([part[group][at] for part in parts]) for at in range(5)
+            )
+            width = int(count.max(initial=0)) + 1
+            pairs, times = add_equal(topic * width + count, times)
+            found.groups.append((pairs // width, pairs % width, times, *add_equal(length, length_times)))
+        return found
 
     def gain(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         from scipy.special import digamma
@@ -240,6 +263,22 @@ class CountedWords(WordStatistics):
         else:
             pairs, self._times = np.unique(np.stack([weight, counts.astype(np.float64)]), axis=1, return_counts=True)
             self._weight, self._count = pairs
+
+    @property
+    def parts(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """The distinct pairs of a weight and a count (a column each), how often each occurs, and the totals."""
+        return np.stack([self._weight, self._count]), self._times, self.totals
+
+    @classmethod
+    def merged(cls, parts: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]) -> CountedWords:
+        """Statistics of all words from the `parts` of some: as if they were counted at once."""
+        found = cls.__new__(cls)
+        pairs, which = np.unique(np.concatenate([part[0] for part in parts], axis=1), axis=1, return_inverse=True)
+        found._times = np.zeros(pairs.shape[1], np.int64)
+        np.add.at(found._times, which.reshape(-1), np.concatenate([part[1] for part in parts]))
+        found._weight, found._count = pairs
+        found.totals = np.sum([part[2] for part in parts], axis=0)
+        return found
 
     def gain(self, factor: float) -> float:
         weight = self._weight

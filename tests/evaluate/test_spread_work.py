@@ -1,0 +1,78 @@
+"""Work of many pieces over places that share files alone: the same results as in one process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import lda_corpus
+from topicx.engines.places import OnePlace, Spread
+from topicx.engines.threads import Engine, Threads
+from topicx.evaluate.cross_validation import cross_validate
+from topicx.evaluate.search import search
+from topicx.predict.inference import Inference
+from topicx.run import Run
+from topicx.sampling.run_options import Options
+
+
+@pytest.fixture
+def spread(tmp_path: Path) -> Spread:
+    return Spread(OnePlace(tmp_path, number=2), 1)
+
+
+def done(engine: Spread) -> int:
+    """The pieces that the places have done; nothing of theirs is left in the folder."""
+    assert isinstance(engine.places, OnePlace)
+    assert not list(engine.places.folder.iterdir())
+    return engine.places.tasks
+
+
+def test_a_search(spread: Spread) -> None:
+    def rows(engine: Engine) -> list[dict[str, Any]]:
+        found = search(lda_corpus(), (3, 5), chains=2, iterations=5, threads=engine)
+        return [{name: value for name, value in row.items() if name != "seconds"} for row in found.rows]
+
+    assert rows(spread) == rows(Threads(1))
+    assert done(spread) == 2
+
+
+def test_a_search_that_is_stopped_keeps_what_is_finished(spread: Spread) -> None:
+    found = search(lda_corpus(), (3, 5, 7), chains=1, iterations=5, threads=spread, stop=lambda: done_two(found_rows),
+                   each=found_rows.append)  # fmt: skip
+    assert found.stopped and [row["topics"] for row in found.rows] == [3, 5]
+
+
+found_rows: list[Any] = []
+
+
+def done_two(rows: list[Any]) -> bool:
+    return len(rows) >= 2
+
+
+def test_folds(spread: Spread) -> None:
+    corpus = lda_corpus().with_labels("ab"[d % 2] for d in range(120))
+    options = Options(topics=3, iterations=3, model="medlda")
+
+    def rows(engine: Engine) -> list[dict[str, Any]]:
+        return cross_validate(corpus, options, engine, folds=3, topics=(3, 4), weights=(0.5, 2.0))
+
+    assert rows(spread) == rows(Threads(1))
+    assert done(spread) == 12
+
+
+@pytest.mark.parametrize("group", [None, 0])
+def test_inference(group: int | None, spread: Spread) -> None:
+    corpus = lda_corpus(300)
+    model = Run.start(corpus, Options(topics=5, iterations=5), Threads(1)).train().result().model
+
+    def read(engine: Engine) -> list[Any]:
+        inference = Inference(model, threads=engine, samples=3, group=group)
+        return list(inference.stream(inference.corpus(corpus)))
+
+    for ours, theirs in zip(read(spread), read(Threads(1)), strict=True):
+        assert np.array_equal(ours.theta, theirs.theta) and np.array_equal(ours.z, theirs.z)
+        assert list(ours.documents.ids) == list(theirs.documents.ids)
+    assert done(spread) >= 1

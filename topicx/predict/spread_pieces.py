@@ -1,0 +1,42 @@
+"""Inference on the workers of a cluster: batches of documents go there, what was read of them comes back in order."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from topicx.engines.places import Places
+from topicx.model import Model
+from topicx.predict.documents import Documents
+from topicx.predict.reader import Read
+from topicx.predict.sampling_plan import Sampling
+
+if TYPE_CHECKING:
+    from topicx.predict.predictor import Predictor
+
+
+def read_on_places(predictor: Predictor, places: Places, pieces: Iterable[Documents]) -> Iterator[Read]:
+    """The pieces as `predictor` reads them, each on a worker. The model goes there by a file that all of them see."""
+    path = places.folder / f"{id(predictor):x}.model"
+    model = predictor.model
+    model.save(path)
+    try:
+        yield from places.stream(
+            read_piece, ((str(path), predictor.sampling, predictor.group, piece) for piece in pieces)
+        )
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def read_piece(path: str, sampling: Sampling, group: str | int | None, piece: Documents) -> Read:
+    """One batch, on a worker."""
+    return _predictor(path, sampling, group).run(piece)
+
+
+@functools.lru_cache(maxsize=2)
+def _predictor(path: str, sampling: Sampling, group: str | int | None) -> Predictor:
+    """What reads documents, made once on each worker."""
+    from topicx.predict.predictor import Predictor
+
+    return Predictor(Model.load(path), sampling, 1, group=group)
