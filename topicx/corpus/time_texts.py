@@ -24,24 +24,33 @@ def parse_time(value: Any) -> tuple[str, float]:
     1970-01-01."""
     if isinstance(value, bool):
         raise ValueError
-    if isinstance(value, datetime.date):  # a datetime too
-        text = value.isoformat()
-    elif isinstance(value, (int, float, np.integer, np.floating)):
-        text = repr(float(value))
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        return "number", _finite_float(value)
+    if isinstance(value, datetime.datetime):
+        moment = value
+    elif isinstance(value, datetime.date):
+        moment = datetime.datetime(value.year, value.month, value.day)
     else:
         text = str(value).strip()
-    if NUMBER.fullmatch(text):
-        number = float(text)
-        if not math.isfinite(number):
-            raise ValueError
-        return "number", number
-    if re.fullmatch(r"\d{4}-\d{2}", text, re.ASCII):
-        text += "-01"
-    moment = datetime.datetime.fromisoformat(text)
+        if NUMBER.fullmatch(text):
+            return "number", _finite_float(text)
+        if re.fullmatch(r"\d{4}-\d{2}", text, re.ASCII):
+            text += "-01"
+        moment = datetime.datetime.fromisoformat(text)
     if moment.tzinfo is not None:
         moment = moment.astimezone(datetime.UTC)
     seconds = moment.hour * 3600 + moment.minute * 60 + moment.second + moment.microsecond / 1e6
     return "date", moment.toordinal() - _EPOCH + seconds / 86400
+
+
+def _finite_float(value: Any) -> float:
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        raise ValueError from None
+    if not math.isfinite(number):
+        raise ValueError
+    return number
 
 
 def parse_times(texts: Strings) -> tuple[NDArray[np.float64], set[str]]:

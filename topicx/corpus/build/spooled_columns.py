@@ -19,6 +19,10 @@ from topicx.files import container
 from topicx.strings import Strings
 
 _PLAIN = (str, int, float)
+_WIDE = (np.float64, np.integer)
+"""Numbers of NumPy whose texts say the same number; those of float32 say fewer digits."""
+_EXACT = 1e15
+"""Numbers below this one are told from a float64 as they came (`field_as_text`)."""
 
 New = Callable[[Any], container.Spool]
 """Makes a spool of a type."""
@@ -179,12 +183,36 @@ class SpooledTimes:
         return final
 
 
-def _is_finite_number(text: str) -> bool:
-    return bool(NUMBER.fullmatch(text)) and math.isfinite(float(text))
+def _number_in_text(text: str) -> float | None:
+    """The number that a text says, NaN for an empty text; None where it says anything else."""
+    if not text:
+        return math.nan
+    number = float(text) if NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
+
+
+def _as_numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Values that are numbers already (None: no value), as an array; None where any is something else, or a number that
+    `field_as_text` would not write the same from a float64."""
+    kinds = set(map(type, values)) - {int, float, type(None)}
+    if not all(issubclass(kind, _WIDE) for kind in kinds):
+        return None
+    try:
+        numbers = np.array([math.nan if value is None else value for value in values], np.float64)
+    except OverflowError:  # a whole number of more than 308 digits
+        return None
+    missing = sum(value is None for value in values)
+    if np.count_nonzero(np.abs(numbers) < _EXACT) + missing < len(values):  # NaN and infinity given as values, too
+        return None
+    return numbers + 0.0  # no negative zero: as a text, it is 0
 
 
 class SpooledColumn:
-    """A further column: numbers if all values are numbers, else strings."""
+    """A further column: numbers if all values are numbers or texts that say one, else strings.
+
+    Numbers that a source gives as numbers wait as float64, and no text is made of them unless a later document turns the
+    column into strings. Texts wait as they are, since such a document may come; each is parsed once, when it is read.
+    """
 
     def __init__(self, new: New, name: str, snippets: bool) -> None:
         if not name or name.endswith((".bytes", ".offsets")):
@@ -192,25 +220,45 @@ class SpooledColumn:
         if name == "snippet" and snippets:
             raise InputError("--column 'snippet': the corpus keeps snippets of its own there (--snippet 0 keeps none)")
         self._new = new
-        self._texts = SpooledTexts(new)
-        self._numeric = True
+        self._numbers: container.Spool | None = new(np.float64)
+        """All values so far; None: one is no number."""
+        self._texts: SpooledTexts | None = None
+        """All values so far as texts; None: no text has come."""
 
     def add(self, values: Sequence[Any]) -> None:
+        numbers = _as_numbers(values)
+        if numbers is not None and self._texts is None and self._numbers is not None:
+            self._numbers.append(numbers)
+            return
         texts = [field_as_text(value) for value in values]
-        if self._numeric:
-            self._numeric = all(not text or _is_finite_number(text) for text in texts)
+        if self._texts is None:
+            self._texts = self._texts_of_numbers()
         self._texts.add(texts)
+        if self._numbers is None:
+            return
+        parsed = map(_number_in_text, texts) if numbers is None else iter(numbers.tolist())
+        said = [number for number in parsed if number is not None]
+        if len(said) == len(texts):
+            self._numbers.append(said)
+            return
+        self._numbers.close()
+        self._numbers = None
+
+    def _texts_of_numbers(self) -> SpooledTexts:
+        texts = SpooledTexts(self._new)
+        if self._numbers is not None:
+            for piece in self._numbers.chunks(PIECE):
+                texts.add(["" if math.isnan(value) else field_as_text(value) for value in piece.tolist()])
+        return texts
 
     def arrays(self, name: str, mask: Mask) -> dict[str, Any]:
-        if not self._numeric:
+        if self._numbers is None:
+            assert self._texts is not None
             return self._texts.arrays(name, mask)
-        values = self._new(np.float64)
-        for texts in self._texts.values():
-            values.append([float(text) if text else math.nan for text in texts])
         if mask is None:
-            return {name: values}
+            return {name: self._numbers}
         final = self._new(np.float64)
-        for piece in values.chunks(PIECE):
+        for piece in self._numbers.chunks(PIECE):
             final.append(piece[next(mask)])
         return {name: final}
 
