@@ -11,7 +11,7 @@ import numpy as np
 
 from topicx.errors import InputError
 from topicx.report.given_tables import table_rows
-from topicx.report.report_groups import GroupedShares
+from topicx.report.report_groups import Floats, GroupedShares
 
 COEFFICIENTS = ("topic", "term", "estimate", "std_error", "statistic", "p_value", "conf_low", "conf_high")
 """Columns that a table of coefficients has; `p_adjusted` may be there."""
