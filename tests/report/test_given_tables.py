@@ -175,6 +175,30 @@ def test_predicted_shares_stand_instead_of_means(made: Path, model: Model, state
         model.report(state=state, by="label", shares="plug-in", effects=made / "p.tsv")
 
 
+def test_a_curve_is_drawn_over_time(made: Path, model: Model, state: State) -> None:
+    call = ["effects", "texts.model", "texts.corpus", "--formula", "~ s(time, df=3)", "--curve", "time", "--draws", "2"]
+    done = run_topicx(*call, "--lag", "1", "--burn-in", "2", "--predictions", "c.tsv", "-q", cwd=made)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split("\t") for line in (made / "c.tsv").read_text().splitlines()]
+    rows = [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
+    page = page_of(model, state=state, by="time", bins="decade", shares="plug-in", effects=made / "c.tsv")
+    by = page.facts["by"][0]
+    assert by["way"] == "predicted" and by["ordered"]
+    times = np.array([np.nan if time is None else time for time in by["times"]])
+    seen = np.flatnonzero(np.isfinite(times) & (np.array(by["documents"]) > 0))
+    assert len(seen) > 2
+    for name, column in (("mean", "share"), ("low", "conf_low"), ("high", "conf_high")):
+        scale = page.array("core", f"by0.{name}.scale")[0] / 65534
+        found = (page.array("core", f"by0.{name}") * scale).reshape(len(by["names"]), -1)
+        for topic in range(6):
+            curve = sorted((float(row["value"]), float(row[column])) for row in rows if int(row["topic"]) == topic)
+            told = np.interp(times[seen], *np.array(curve).T).clip(0, 1)
+            assert np.abs(found[seen, topic] - told).max() <= scale
+    (made / "far.tsv").write_text("\n".join("\t".join(line) for line in lines).replace("\ttime\t", "\ttime\t9"))
+    with pytest.raises(InputError, match="no groups of that"):
+        model.report(state=state, by="time", bins="decade", shares="plug-in", effects=made / "far.tsv")
+
+
 def test_shares_are_plugged_in_where_drawing_takes_long(
     model: Model, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,7 +53,9 @@ def test_what_a_model_knows_of_its_topics(made: Path, tmp_path: Path, kind: str)
     else:
         assert tables == []
     if kind in ("mixture", "labeled", "slices"):
-        assert by["way"] == "plug-in" and by["note"].startswith("Each document has")
+        assert by["way"] == "plug-in" and by["note"].startswith(
+            "Each document is read" if kind == "slices" else "Each document has"
+        )
     else:
         assert (by["way"], by["note"]) == ("effects", "")
     assert page.head["documents"] == 440 and page.text.count("<tr data-topic=") == model.n_topics

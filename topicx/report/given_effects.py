@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from topicx.errors import InputError
 from topicx.report.given_tables import table_rows
-from topicx.report.report_groups import GroupedShares
+from topicx.report.report_groups import Floats, GroupedShares
 
 COEFFICIENTS = ("topic", "term", "estimate", "std_error", "statistic", "p_value", "conf_low", "conf_high")
 """Columns that a table of coefficients has; `p_adjusted` may be there."""
@@ -68,11 +68,15 @@ def _numbers_of(
 
 
 def use_predictions(given: GivenEffects, shown: Sequence[GroupedShares]) -> None:
-    """Put predicted shares where means of the same groups would stand."""
+    """Put predicted shares where means of the same groups or spans would stand."""
     used = False
     for one in shown:
         of_column = given.predictions.get(one.column)
-        if of_column is None or one.groups.ordered:
+        if of_column is None:
+            continue
+        if one.groups.ordered:
+            one.predicted = _along_spans(of_column, one)
+            used |= one.predicted is not None
             continue
         tables = tuple(np.full(one.found.mean.shape, np.nan) for _ in range(3))
         for g, name in enumerate(one.found.names):
@@ -86,3 +90,31 @@ def use_predictions(given: GivenEffects, shown: Sequence[GroupedShares]) -> None
         raise InputError(
             f"--effects: predicts shares by {columns}, and the report shows no groups of that (--by names columns)"
         )
+
+
+def _along_spans(
+    of_column: Mapping[str, Mapping[int, tuple[float, float, float]]], shown: GroupedShares
+) -> tuple[Floats, Floats, Floats] | None:
+    """A curve of predicted shares, read at the middles of spans; None: it has no two numbers, or is elsewhere.
+
+    Spans without documents stay empty, as do those that the curve does not reach (the middle of a span may lie half
+    of its width beyond the curve, which goes from the least value to the greatest).
+    """
+    try:
+        along = sorted((float(value), shares) for value, shares in of_column.items())
+    except ValueError:
+        return None
+    middles = shown.found.times
+    if len(along) < 2:
+        return None
+    points = np.array([value for value, _ in along])
+    known = middles[np.isfinite(middles)]
+    beyond = (np.diff(np.sort(known)).max() if len(known) > 1 else np.ptp(points)) / 2 * (1 + 1e-9)
+    near = (middles >= points[0] - beyond) & (middles <= points[-1] + beyond) & (shown.found.documents > 0)
+    tables = tuple(np.full(shown.found.mean.shape, np.nan) for _ in range(3))
+    for topic in {topic for _, shares in along for topic in shares}:
+        kept = np.array([topic in shares for _, shares in along])
+        values = np.array([shares[topic] for _, shares in along if topic in shares]).clip(0.0, 1.0)
+        for table, column in zip(tables, values.T, strict=True):
+            table[near, topic] = np.interp(middles[near], points[kept], column)
+    return (tables[0], tables[1], tables[2]) if near.any() else None

@@ -51,6 +51,8 @@ def _make_page(contents: ReportContents, limits: SizeLimits, made: dict[tuple[An
     def once(name: str, make: Callable[[], list[PackedPart]], *uses: float) -> list[PackedPart]:
         key = (name, limits.documents, *uses)
         if key not in made:
+            for other in [other for other in made if other[0] == name]:
+                del made[other]  # limits only fall: what was made under larger ones is not asked for again
             made[key] = make()
         return made[key]
 

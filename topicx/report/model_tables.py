@@ -106,9 +106,14 @@ def _slices(model: Model) -> ModelTable:
             words = " ".join(one["word"] for one in part["words"])
             rows.append([bin_name(part["slice"]), words, " ".join(part["new"]), " ".join(part["gone"]), told])
         found[topic["topic"]] = rows
-    return ModelTable(
-        "Its words, slice by slice",
+    note = (
         "The most probable words of each slice; which of them are new and which are gone since the slice that it comes "
-        "from; and the part of the topic’s words that is another than there.",
-        ["slice", "words", "new", "gone", "moved"], found,
-    )  # fmt: skip
+        "from"
+    )
+    columns = ["slice", "words", "new", "gone"]
+    if any(row[-1] for rows in found for row in rows):
+        note += "; and the part of the topic’s words that is another than there"
+        columns.append("moved")
+    else:  # the run was too short to keep how far topics moved
+        found = [[row[:-1] for row in rows] for rows in found]
+    return ModelTable("Its words, slice by slice", f"{note}.", columns, found)

@@ -75,6 +75,7 @@ class PackedPart:
         if self._packed is None:
             level = 9 if self._size < LARGE else 6
             self._packed = base64.b64encode(gzip.compress(b"".join(self._pieces), level, mtime=0))
+            self._pieces.clear()  # the page needs the packed part alone, and all parts are held until it is written
         return self._packed
 
 

@@ -233,6 +233,7 @@ def text_parts(contents: ReportContents, limits: SizeLimits, kept: KeptDocuments
         size += len(text)
         if size >= BLOCK or place + 1 == len(kept.rows):
             parts.append(_text_block(len(parts), begun, texts, marks))
+            parts[-1].packed()  # packed at once, so that one block's texts are held and not all
             texts, marks, size, begun = [], [], 0, place + 1
     return parts
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,13 +28,17 @@ def topic_phrases(state: State) -> list[list[tuple[str, int]]]:
     that were left out at import may have stood in between."""
     state = sample_documents(state, phrase_step(state)) if phrase_step(state) > 1 else state
     last = state.n_tokens
-    z, words = state.z[:last].astype(np.int64), state.words.astype(np.int64)
+    z, words = state.z[:last], state.words
     ends = np.zeros(last + 1, bool)
     ends[state.offsets[1:]] = True
     ends = ends[1:]
     pairs = np.flatnonzero((z[:-1] == z[1:]) & (z[:-1] < state.n_topics) & ~ends[:-1] & (words[:-1] != words[1:]))
-    key = (z[pairs] * state.n_words + words[pairs]) * state.n_words + words[pairs + 1]
+    key = z[pairs].astype(np.int64)  # the columns as small as they are, and one wide array: there are millions of them
+    for part in (words[pairs], words[pairs + 1]):
+        key *= state.n_words
+        key += part
     found, counts = np.unique(key, return_counts=True)
+    del key, pairs, ends
     found, counts = found[counts >= LEAST], counts[counts >= LEAST]
     topic, rest = np.divmod(found, state.n_words**2)
     first, second = np.divmod(rest, state.n_words)
@@ -48,9 +54,12 @@ def topic_phrases(state: State) -> list[list[tuple[str, int]]]:
     return result
 
 
-def _uses_of_words(z: NDArray[np.int64], words: NDArray[np.int64], state: State):  # type: ignore[no-untyped-def]
+def _uses_of_words(z: NDArray[Any], words: NDArray[Any], state: State):  # type: ignore[no-untyped-def]
     placed = z < state.n_topics
-    keys, counts = np.unique(z[placed] * state.n_words + words[placed], return_counts=True)
+    key = z[placed].astype(np.int64)
+    key *= state.n_words
+    key += words[placed]
+    keys, counts = np.unique(key, return_counts=True)
 
     def own(topic: NDArray[np.int64], word: NDArray[np.int64]) -> NDArray[np.float64]:
         return counts[np.searchsorted(keys, topic * state.n_words + word)].astype(np.float64)

@@ -29,7 +29,7 @@ function shareOf(by, g, k) {
 // What shares are, and how they were found.
 function sharesNote(by, intervals) {
   const each = by.ordered ? singularKind(by) : by.label;
-  if (by.way === "predicted") return `What the regression predicts for each ${each}, with all else that it knows held as it is; bars are its intervals.`;
+  if (by.way === "predicted") return `What the regression predicts for each ${each}, with all else that it knows held as it is; ${by.ordered ? "bands" : "bars"} are its intervals.`;
   const told = `Mean share of each ${each}’s ${facts.unit[1]}; ${intervals}.`;
   return by.note ? `${told} ${by.note}` : told;
 }

@@ -69,7 +69,7 @@ function trendFigure(by, k) {
       choose: i => tell(i < 0 ? "" : `${names[i]}: ${percent(series.values[i])}${interval(series.low[i], series.high[i])}, ${count(documents[i])} ${unit(documents[i])}` + (facts.counted ? `, ${count(counts[i])} words` : "")),
     }),
     table: () => ({columns, rows: names.map((name, i) => [name, series.values[i], series.low[i], series.high[i], documents[i], ...(facts.counted ? [counts[i]] : [])])}),
-    note: `Mean share of the ${singularKind(by)}’s ${facts.unit[1]}; the band is a ${level}% interval.` + (by.partial ? ` The last ${singularKind(by)} is not complete: ${by.partial}.` : ""),
+    note: (by.way === "predicted" ? "What the regression predicts; the band is its interval." : `Mean share of the ${singularKind(by)}’s ${facts.unit[1]}; the band is a ${level}% interval.`) + (by.partial ? ` The last ${singularKind(by)} is not complete: ${by.partial}.` : ""),
     extra: h("a", {href: address(["documents"], {topic: k, min: .1})}, `${facts.unit[1]} of it`),
   });
 }
