@@ -87,8 +87,6 @@ def show_groups(
     """The command with --by."""
     from topicx.corpus.periods import parse_periods
     from topicx.errors import InputError
-    from topicx.estimate.topic_edits import follow_model_edits
-    from topicx.state import State
     from topicx.tables.small_tables import check_table, write_table
     from topicx.views import group_mixtures
     from topicx.views.picture_files import check_plot
@@ -127,16 +125,7 @@ def show_groups(
     if periods:
         result["differences"] = group_mixtures.describe_differences(model, found, top, words, chosen)
     if contrast:
-        of_run = State.load(contrast)
-        check_state(model, of_run, contrast)
-        if len(of_run.alpha) != len(model.alpha):
-            raise InputError(f"{contrast}: is not a state of this model: it has {len(of_run.alpha)} collections")
-        several = group_mixtures.contrast_words(model, follow_model_edits(of_run, model), words)
-        names = list(model.group_names)
-        result["contrasts"] = [
-            {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
-            for k, rows in enumerate(several) if not chosen or k in chosen for j, row in enumerate(rows)
-        ]  # fmt: skip
+        result["contrasts"] = _contrasts(model, contrast, words, chosen)
     if plot_file:
         group_mixtures.plot_mixtures(model, found, plot_file, ordered, top, chosen)
     if table:
@@ -149,6 +138,25 @@ def show_groups(
             print_note(
                 "no intervals: the run kept no draws of the proportions (it needs more sweeps than --pi-burn-in)"
             )
+
+
+def _contrasts(model: Model, path: str, words: int, chosen: tuple[int, ...]) -> list[dict[str, Any]]:
+    """The words that each topic has in one collection more than in the others, by the run's state."""
+    from topicx.errors import InputError
+    from topicx.estimate.topic_edits import follow_model_edits
+    from topicx.state import State
+    from topicx.views.group_mixtures import contrast_words
+
+    of_run = State.load(path)
+    check_state(model, of_run, path)
+    if len(of_run.alpha) != len(model.alpha):
+        raise InputError(f"{path}: is not a state of this model: it has {len(of_run.alpha)} collections")
+    names = list(model.group_names)
+    return [
+        {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
+        for k, rows in enumerate(contrast_words(model, follow_model_edits(of_run, model), words))
+        if not chosen or k in chosen for j, row in enumerate(rows)
+    ]  # fmt: skip
 
 
 def _of_documents(

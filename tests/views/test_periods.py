@@ -12,7 +12,7 @@ from tests.conftest import lda_corpus
 from tests.corpus.test_import_command import Run, run  # noqa: F401
 from topicx import LDA, Corpus
 from topicx.corpus.periods import parse_periods, period_slices
-from topicx.corpus.table import Numbers, Times
+from topicx.corpus.table import Times
 from topicx.errors import InputError
 from topicx.views.group_mixtures import student_quantile
 from topicx.views.topics_by_column import Groups, by_documents, mixtures_of
@@ -110,8 +110,7 @@ def test_the_command(run: Run, files: Path, tmp_path: Path) -> None:  # noqa: F8
 
 def test_from_python(files: Path) -> None:
     corpus = Corpus.load(files / "c")
-    corpus.table["n"] = Numbers(np.arange(80.0))
     lda = LDA(4, iterations=10, seed=2).fit(corpus)
-    found, groups, _ = by_documents(lda.model, "n", corpus=corpus, periods=["0-9", "10-19", "70-79"])
-    assert groups.names == found.names == ["0-9", "10-19", "70-79"] and found.documents.sum() <= 30
+    found, groups, _ = by_documents(lda.model, "time", corpus=corpus, periods=["1993", "1990", "1991-1992"])
+    assert groups.names == found.names == ["1993", "1990", "1991-1992"] and found.documents.sum() <= 80
     assert len(found.differences()) == 2 and len(found.differences()[0]) == 4
