@@ -53,6 +53,9 @@ options = stack_options(
            help="--by time, or a column of times: bins of the calendar; those without documents are shown, too."),
     option("--every", type=click.IntRange(1), default=None, show_default="1",
            help="--by: bins of so many of these (years, if --bins is not given; or units, of numbers)."),
+    option("--periods", default=None, metavar="FIRST-LAST,…", show_default=False,
+           help="--by time, or a column of times: these spans alone, and each one's difference to the one before it "
+           "(1800-1849,1900-1949; months or days: 1990-05/1992-12,…)."),
     option("--top", type=click.IntRange(1), default=5, help="--by: topics of a group; rising and falling topics."),
     option("--plot", "plot_file", default=None, metavar="FILE", show_default=False,
            help="--by, --over: draw it (png, svg or pdf)."),
@@ -69,22 +72,21 @@ options = stack_options(
     threads,
 )  # fmt: skip
 NAMES = (
-    "corpus", "state", "doc_topics", "bins", "every", "top", "plot_file", "table", "contrast", "level", "shares",
-    "seed", "threads",
+    "corpus", "state", "doc_topics", "bins", "every", "periods", "top", "plot_file", "table", "contrast", "level",
+    "shares", "seed", "threads",
 )  # fmt: skip
 """The options that are for --by alone."""
 
 
 def show_groups(
     model: Model, path: str, by: str, words: int, chosen: tuple[int, ...], as_json: bool, *, corpus: str | None,
-    state: str | None, doc_topics: str | None, bins: str | None, every: int | None, top: int,
+    state: str | None, doc_topics: str | None, bins: str | None, every: int | None, periods: str | None, top: int,
     plot_file: str | None, table: str | None, contrast: str | None, level: float, shares: str,
     seed: int, threads: int,
 ) -> None:  # fmt: skip
     """The command with --by."""
+    from topicx.corpus.periods import parse_periods
     from topicx.errors import InputError
-    from topicx.estimate.topic_edits import follow_model_edits
-    from topicx.state import State
     from topicx.tables.small_tables import check_table, write_table
     from topicx.views import group_mixtures
     from topicx.views.picture_files import check_plot
@@ -104,10 +106,13 @@ def show_groups(
     if any(given.values()):
         found, ordered, unit = _of_documents(
             model, by, bins, every, seed=seed, threads=threads, share=level,
+            periods=parse_periods(periods) if periods is not None else (),
             method="plug-in" if doc_topics else shares, **given,
         )  # fmt: skip
     else:
-        refuse_given(("bins", "every", "shares", "threads"), "is for --by with --corpus, --doc-topics or --state")
+        refuse_given(
+            ("bins", "every", "periods", "shares", "threads"), "is for --by with --corpus, --doc-topics or --state"
+        )
         if by not in ("collection", "time") or "pi" not in model.side:
             raise InputError(
                 "--by: give the documents: --corpus FILE (any), --doc-topics FILE (that infer "
@@ -117,17 +122,10 @@ def show_groups(
     result: dict[str, Any] = {"groups": group_mixtures.describe_mixtures(model, found, top, words, chosen)}
     if ordered and len(found.names) > 1:
         result["trends"] = group_mixtures.describe_trends(model, found, True, top, words, chosen)
+    if periods:
+        result["differences"] = group_mixtures.describe_differences(model, found, top, words, chosen)
     if contrast:
-        of_run = State.load(contrast)
-        check_state(model, of_run, contrast)
-        if len(of_run.alpha) != len(model.alpha):
-            raise InputError(f"{contrast}: is not a state of this model: it has {len(of_run.alpha)} collections")
-        several = group_mixtures.contrast_words(model, follow_model_edits(of_run, model), words)
-        names = list(model.group_names)
-        result["contrasts"] = [
-            {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
-            for k, rows in enumerate(several) if not chosen or k in chosen for j, row in enumerate(rows)
-        ]  # fmt: skip
+        result["contrasts"] = _contrasts(model, contrast, words, chosen)
     if plot_file:
         group_mixtures.plot_mixtures(model, found, plot_file, ordered, top, chosen)
     if table:
@@ -140,6 +138,25 @@ def show_groups(
             print_note(
                 "no intervals: the run kept no draws of the proportions (it needs more sweeps than --pi-burn-in)"
             )
+
+
+def _contrasts(model: Model, path: str, words: int, chosen: tuple[int, ...]) -> list[dict[str, Any]]:
+    """The words that each topic has in one collection more than in the others, by the run's state."""
+    from topicx.errors import InputError
+    from topicx.estimate.topic_edits import follow_model_edits
+    from topicx.state import State
+    from topicx.views.group_mixtures import contrast_words
+
+    of_run = State.load(path)
+    check_state(model, of_run, path)
+    if len(of_run.alpha) != len(model.alpha):
+        raise InputError(f"{path}: is not a state of this model: it has {len(of_run.alpha)} collections")
+    names = list(model.group_names)
+    return [
+        {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
+        for k, rows in enumerate(contrast_words(model, follow_model_edits(of_run, model), words))
+        if not chosen or k in chosen for j, row in enumerate(rows)
+    ]  # fmt: skip
 
 
 def _of_documents(
@@ -185,6 +202,12 @@ def _print_groups(result: dict[str, Any], unit: str, chosen: bool) -> None:
     for row in result.get("trends", ()):
         share = f"{100 * row['slope']:+7.3f}{_format_interval(row['low'], row['high'], sign=True)}"
         lines.print_hanging(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  ", " ".join(row["words"]))
+    told = None
+    for row in result.get("differences", ()):
+        if told != (told := (row["of"], row["less"])):
+            click.echo(one_line(f"{told[0]} less {told[1]}, percentage points:"))
+        each = f"{100 * row['difference']:+7.2f}{_format_interval(row['low'], row['high'], sign=True, digits=2)}"
+        lines.print_hanging(f"  {each}  {row['topic']:>4}  ", " ".join(row["words"]))
     if "contrasts" in result:
         click.echo("words of a topic that one collection has more than the others:")
     for row in result.get("contrasts", ()):
@@ -200,8 +223,8 @@ def _format_share(topic: dict[str, Any]) -> str:
     return f"{topic['share']:6.2%}{_format_interval(topic['low'], topic['high'])}"
 
 
-def _format_interval(low: float | None, high: float | None, sign: bool = False) -> str:
+def _format_interval(low: float | None, high: float | None, sign: bool = False, digits: int = 3) -> str:
     """An interval, as lines show it."""
     if low is None or high is None:
         return ""
-    return f" ({100 * low:+.3f} to {100 * high:+.3f})" if sign else f" ({low:.2%} to {high:.2%})"
+    return f" ({100 * low:+.{digits}f} to {100 * high:+.{digits}f})" if sign else f" ({low:.2%} to {high:.2%})"

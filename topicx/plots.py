@@ -18,10 +18,12 @@ from topicx.views import topic_pictures
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_over_time", "plot_topics", "plot_trace"]
+__all__ = ["plot_groups", "plot_over_time", "plot_topics", "plot_trace"]
 
 MOST = 12
 """Topics that a picture has, unless more are asked for by number."""
+MOST_GROUPS = 24
+"""Groups that bars are drawn of."""
 
 
 def plot_topics(trained: Any, topics: Sequence[int] | None = None, *, words: int = 10, axes: Any = None) -> Any:
@@ -135,6 +137,46 @@ def plot_over_time(
     axes = topic_pictures.new_figure((8, 4.5)).subplots() if axes is None else axes
     topic_pictures.draw_lines(axes, found, some, topic_pictures.topic_names(model))
     return axes
+
+
+def plot_groups(
+    trained: Any, documents: Any = None, topics: Sequence[int] | None = None, *, by: str = "label", number: int = 12
+) -> Any:
+    """Draw the topic proportions of groups of documents as bars with intervals, a panel a group, on the same axes.
+
+    Parameters
+    ----------
+    trained : LDA or Model
+        A trained object, or its model.
+    documents : documents, optional
+        Documents that carry the column. By default those of the training.
+    topics : sequence of int, optional
+        Numbers of topics. By default those with the largest shares in any group.
+    by : str, default "label"
+        Column: label, collection or a further one.
+    number : int, default 12
+        Topics that are drawn if `topics` is not given.
+
+    Returns
+    -------
+    ndarray of axes
+        The axes that were drawn on.
+    """
+    from topicx.views.topics_by_column import by_documents
+
+    model = _model_of_trained(trained)
+    state = getattr(trained, "state", None)
+    if documents is None and state is None:
+        raise InputError("documents: a Model does not keep its documents; give a corpus that carries the column")
+    source: dict[str, Any] = {"state": state} if documents is None else {"corpus": as_corpus(documents)}
+    found, _, _ = by_documents(model, by, **source)
+    if len(found.names) > MOST_GROUPS:
+        raise InputError(f"by: {by!r} makes {len(found.names)} groups; bars are drawn of {MOST_GROUPS} at most")
+    some = (
+        topic_pictures.largest_topics(model, found, number) if topics is None else _check_chosen_topics(model, topics)
+    )
+    figure = topic_pictures.new_figure(topic_pictures.bar_size(len(found.names), len(some)))
+    return topic_pictures.group_bars(figure, found, topic_pictures.topic_names(model), some)
 
 
 def _model_of_trained(trained: Any) -> Model:

@@ -70,6 +70,25 @@ def test_shares_over_time(lda: LDA, corpus: Corpus) -> None:
     assert same.get_lines()[0].get_ydata()[0] == pytest.approx(theta[:, 1].mean(), abs=0.02)
 
 
+def test_shares_by_class(lda: LDA, corpus: Corpus) -> None:
+    labelled = corpus.with_labels(["abcde"[d % 5] for d in range(80)])
+    panels = topicx.plots.plot_groups(lda, labelled)
+    assert [panel.get_title() for panel in panels] == list("abcde")
+    assert len({(panel.get_xlim(), panel.get_ylim()) for panel in panels}) == 1  # to be compared by eye
+    assert panels[0].get_xlim()[0] == 0 and panels[0].get_ylim()[0] > panels[0].get_ylim()[1]
+    for panel in panels:
+        assert sum(bar.get_width() for bar in panel.patches) == pytest.approx(1, abs=1e-5)
+        assert panel.get_xlim()[1] > max(bar.get_width() for bar in panel.patches)
+    labels = [label.get_text() for label in panels[0].get_yticklabels()]
+    assert [label.split()[0] for label in labels] == list("0123")
+    (one, *_) = topicx.plots.plot_groups(lda.model, labelled, [2])
+    assert [label.get_text()[0] for label in one.get_yticklabels()] == ["2"]
+    for call, message in ((lambda: topicx.plots.plot_groups(lda.model), "does not keep its documents"),
+                          (lambda: topicx.plots.plot_groups(lda, labelled, by="x"), "do not carry")):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            call()
+
+
 def test_refusals(lda: LDA, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     for call, message in (
         (lambda: topicx.plots.plot_over_time(lda.model), "a Model does not keep its documents"),

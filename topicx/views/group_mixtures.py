@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,22 @@ class Mixtures:
             low, high = np.percentile(np.einsum("j,sjk->sk", weights, self.draws), [tail, 100 - tail], axis=0)
         order = np.argsort(-slopes, kind="stable")
         return [Trend(int(k), float(slopes[k]), float(low[k]), float(high[k])) for k in order]
+
+    def differences(self) -> list[list[Trend]]:
+        """Each group's shares less those of the group before it, the largest first: a list a pair, of all topics."""
+        pairs = (self._only(slice(j - 1, j + 1)) for j in range(1, len(self.names)))
+        return [pair.trends(False) for pair in pairs]  # Groups a step apart: the slope is the difference.
+
+    def _only(self, some: slice) -> Mixtures:
+        """These groups alone."""
+        by_group = {name: getattr(self, name)[some] for name in ("names", "documents", "times", "mean")}
+        kept = {
+            name: value[some]
+            for name in ("tokens", "errors", "freedom", "sampling")
+            if len(value := getattr(self, name))
+        }
+        drawn = {name: value[:, some] for name in ("draws", "drawn") if len(value := getattr(self, name))}
+        return replace(self, **by_group, **kept, **drawn)
 
     def _freedom(self, known: NDArray[np.bool_]) -> NDArray[np.int64]:
         return (self.documents[known] - 1).sum(keepdims=True)
@@ -223,6 +239,24 @@ def describe_trends(
          "words": top[t.topic]}
         for t in trends
     ]  # fmt: skip
+
+
+def describe_differences(
+    model: Model, found: Mixtures, topics: int, words: int, chosen: Sequence[int] = ()
+) -> list[dict[str, Any]]:
+    """The topics whose shares differ most between each group and the one before it (or those chosen), as plain data."""
+    top = [[word for word, _ in row] for row in model.top_words(words)]
+    rows = []
+    for names, pair in zip(zip(found.names, found.names[1:]), found.differences()):
+        some = [each for each in pair if (each.topic in chosen if chosen else model.shown[each.topic])]
+        if not chosen and len(some) > 2 * topics:
+            some = some[:topics] + some[-topics:]
+        rows += [
+            {"of": names[1], "less": names[0], "topic": each.topic, "difference": each.slope,
+             "low": _rounded_or_none(each.low), "high": _rounded_or_none(each.high), "words": top[each.topic]}
+            for each in some
+        ]  # fmt: skip
+    return rows
 
 
 def rows_of(model: Model, found: Mixtures, by: str) -> list[dict[str, Any]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from topicx.model import Model
 from topicx.views import topic_pictures
 from topicx.views.group_mixtures import Mixtures
@@ -16,6 +14,8 @@ if TYPE_CHECKING:
 
 MANY = 12
 """Groups, from which on a picture has shades instead of bars."""
+BARS = 15
+"""Topics that bars are of, if none are chosen: those with the largest shares in any group."""
 
 
 def draw_mixtures(
@@ -42,12 +42,7 @@ def draw_mixtures(
             figure.subplots(), found, list(chosen) or topic_pictures.largest_topics(model, found, 12), names
         )
     else:
-        rows = len(found.names)
-        figure = Figure(figsize=(max(6, 0.18 * found.mean.shape[1] + 3), 1.6 * rows + 0.8), layout="constrained")
-        panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-        for j, panel in enumerate(panels):
-            topic_pictures.draw_bars(
-                panel, found, j, names, min(topics, 3), chosen or np.flatnonzero(model.shown).tolist()
-            )
-        panels[-1].set_xlabel("topic")
+        some = list(chosen) or topic_pictures.largest_topics(model, found, BARS)
+        figure = Figure(figsize=topic_pictures.bar_size(len(found.names), len(some)), layout="constrained")
+        topic_pictures.group_bars(figure, found, names, some)
     return figure

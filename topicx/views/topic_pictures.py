@@ -46,22 +46,48 @@ def draw_lines(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequen
     axes.legend(fontsize=8)
 
 
-def draw_bars(axes: Axes, found: Mixtures, group: int, names: Sequence[str], named: int, chosen: Sequence[int]) -> None:
-    """The shares of a group's topics with their intervals; the largest have their words."""
+def draw_bars(axes: Axes, found: Mixtures, group: int, names: Sequence[str], chosen: Sequence[int]) -> None:
+    """The shares of a group's topics with their intervals: a bar a topic, the first on top, its words beside it."""
     low, high = found.intervals()
     topics = np.array(chosen)
     mean = np.nan_to_num(found.mean[group, topics])
     error = np.stack([mean - low[group, topics], high[group, topics] - mean])
     known = np.isfinite(error).all()
-    axes.bar(np.arange(len(topics)), mean, yerr=np.maximum(error, 0) if known else None, color="C0", ecolor="0.3")
-    axes.set_title(found.names[group], fontsize=9)
-    step = max(len(topics) // 20, 1)
-    axes.set_xticks(np.arange(len(topics))[::step], [str(k) for k in topics[::step].tolist()])
-    tops = np.maximum(np.nan_to_num(high[group, topics]), mean)
-    for place in np.argsort(-mean, kind="stable")[:named].tolist():
-        label = names[topics[place]]
-        axes.annotate(label, (place, tops[place]), xytext=(0, 2), textcoords="offset points", fontsize=6, ha="center")
-    axes.margins(y=0.2)
+    places = np.arange(len(topics))
+    axes.barh(places, mean, xerr=np.maximum(error, 0) if known else None, color="C0", ecolor="0.3")
+    axes.set_title(found.names[group], fontsize=10)
+    axes.set_yticks(places, [names[k] for k in chosen], fontsize=8)
+    axes.tick_params(axis="x", labelsize=8)
+    axes.locator_params(axis="x", nbins=4)
+
+
+def group_bars(figure: Any, found: Mixtures, names: Sequence[str], chosen: Sequence[int]) -> Any:
+    """A panel a group, on the same axes: `draw_bars` of the same topics."""
+    rows, columns = bar_grid(len(found.names))
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    panels = grid.ravel()
+    for panel in panels[len(found.names) :]:
+        panel.remove()
+    panels = panels[: len(found.names)]
+    for group, panel in enumerate(panels):
+        draw_bars(panel, found, group, names, chosen)
+        if group + columns >= len(panels):
+            panel.tick_params(axis="x", labelbottom=True)
+            panel.set_xlabel("share", fontsize=9)
+    panels[0].set(xlim=(0, None), ylim=(len(chosen) - 0.4, -0.6))
+    return panels
+
+
+def bar_grid(groups: int) -> tuple[int, int]:
+    """Rows and columns of `group_bars`."""
+    columns = min(groups, 4 if groups % 4 == 0 or groups > 9 else 3)
+    return -(-groups // columns), columns
+
+
+def bar_size(groups: int, topics: int) -> tuple[float, float]:
+    """Width and height of a figure of `group_bars`, in inches."""
+    rows, columns = bar_grid(groups)
+    return 2.2 * columns + 2.4, (0.2 * topics + 0.5) * rows + 0.4
 
 
 def draw_shades(axes: Axes, found: Mixtures, topics: Sequence[int], names: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ has no interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.periods import period_slices
 from topicx.corpus.slices import column_slices, times_of
 from topicx.corpus.table import SNIPPET, Table, Times
 from topicx.design.covariates import levels_of
@@ -57,13 +58,21 @@ class Groups:
     """Whether all shares of the documents are known; else the largest, and the others count as nothing."""
 
 
-def groups_of(table: Table, by: str, unit: str | None = None, every: int | None = None) -> Groups:
-    """The groups by one of the columns; documents that carry nothing there are a group of their own."""
+def groups_of(
+    table: Table, by: str, unit: str | None = None, every: int | None = None, periods: Sequence[str] = ()
+) -> Groups:
+    """The groups by one of the columns; documents that carry nothing there are a group of their own. With periods,
+    these are the groups, and documents of none are left out."""
     if by not in table:
         known = ", ".join(table.without(SNIPPET)) or "nothing beside their words"
         hint = " (--bins takes years from any of them; import has --time-field)" if by == "time" and table else ""
         raise InputError(f"--by {by}: the documents do not carry it; they carry {known}{hint}")
     column = table[by]
+    if periods:
+        if unit or every:
+            raise InputError("--periods: bins (--bins, --every) are other groups of the same times")
+        named = period_slices(times_of(column, f"--by {by}"), periods)
+        return Groups(named.names, named.documents, named.slices, np.full(len(named.names), np.nan), False)
     column = times_of(column, f"--by {by}") if by == "time" else column
     found = column_slices(column, f"--by {by}", unit, every)
     names, documents, members = found.names, found.documents, found.slices
@@ -134,7 +143,7 @@ def mixtures_of(
 def by_documents(
     model: Model, by: str, *, corpus: str | Corpus | None = None, state: str | State | None = None,
     theta: str | None = None, unit: str | None = None, every: int | None = None, share: float = 0.9, seed: int = 1,
-    threads: int | Engine = 0, method: str = "effects",
+    threads: int | Engine = 0, method: str = "effects", periods: Sequence[str] = (),
 ) -> tuple[Mixtures, Groups, int]:  # fmt: skip
     """Topic proportions of groups of documents by a column.
 
@@ -163,6 +172,9 @@ def by_documents(
     method : {"effects", "plug-in"}, default "effects"
         effects draws θ under a prior that knows the groups. plug-in takes inferred θ (of a corpus), CGS_p's (of a
         state) or the table's, which makes groups more alike than they are. A table is always plugged in.
+    periods : sequence of str, optional
+        Spans of time that are the groups, instead of bins: "1800-1849", "1990-05/1992-12". `differences` of what is
+        returned compares them.
 
     Returns
     -------
@@ -172,15 +184,15 @@ def by_documents(
     if method not in METHODS:
         raise InputError(f"method: {method!r} must be effects or plug-in")
     if method == "effects" and theta is None:
-        return _drawn_shares(model, by, corpus, state, unit, every, share, seed, threads)
+        return _drawn_shares(model, by, corpus, state, unit, every, share, seed, threads, periods)
     if corpus is not None:
         loaded = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
-        groups = groups_of(loaded.table, by, unit, every)
+        groups = groups_of(loaded.table, by, unit, every, periods)
         shares: Iterable[tuple[int, NDArray[Any]]]
         shares, lengths = inferred_rows(model, loaded, seed, threads)
     elif theta is not None:
         table = read_theta(theta, model.called or [str(k) for k in range(model.n_topics)])
-        groups = replace(groups_of(table.columns, by, unit, every), whole=table.whole)
+        groups = replace(groups_of(table.columns, by, unit, every, periods), whole=table.whole)
         shares, lengths = [(0, table.theta)], table.lengths
     else:
         assert state is not None
@@ -189,7 +201,7 @@ def by_documents(
         if why is not None:
             raise InputError(f"the state: it is not of the model's run: {why}")
         held = follow_model_edits(held, model)
-        groups = groups_of(held.table, by, unit, every)
+        groups = groups_of(held.table, by, unit, every, periods)
         shares, lengths = theta_rows(held, threads=threads), held.lengths
     found = mixtures_of(groups, shares, lengths, share)
     return found, groups, int((lengths == 0).sum())
@@ -197,7 +209,7 @@ def by_documents(
 
 def _drawn_shares(
     model: Model, by: str, corpus: str | Corpus | None, state: str | State | None, unit: str | None,
-    every: int | None, share: float, seed: int, threads: int | Engine,
+    every: int | None, share: float, seed: int, threads: int | Engine, periods: Sequence[str],
 ) -> tuple[Mixtures, Groups, int]:  # fmt: skip
     bag: Corpus | State
     if corpus is not None:
@@ -209,7 +221,7 @@ def _drawn_shares(
         if why is not None:
             raise InputError(f"the state: it is not of the model's run: {why}")
         bag = follow_model_edits(bag, model)
-    groups = groups_of(bag.table, by, unit, every)
+    groups = groups_of(bag.table, by, unit, every, periods)
     mixtures = drawn_mixtures(model, bag, groups, by, share=share, seed=seed, threads=threads)
     known = np.concatenate([[0], np.cumsum(match_vocabulary(model.vocabulary, bag.vocabulary)[bag.words] >= 0)])
     return mixtures, groups, int((np.diff(known[bag.offsets]) == 0).sum())
