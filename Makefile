@@ -14,7 +14,7 @@ help:
 	@echo "make bench   speed and quality beside tomotopy, lda, gensim and scikit-learn"
 	@echo "make docs    the site, in build/site: open build/site/index.html"
 	@echo "make man     manual pages, in build/man"
-	@echo "make wheels  wheels for Linux and macOS in dist/, made here with zig, and checked"
+	@echo "make wheels  wheels for Linux, macOS and Windows in dist/, made here with zig, and checked"
 	@echo "make clean   remove what the other targets made"
 
 check-tools:

@@ -165,7 +165,7 @@ def main(arguments: list[str] | None = None, interruptible: bool = False) -> Non
         _exit_with_message(spell_options(str(error)), error.exit_status)
     except (BrokenPipeError, _ReaderLeft):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(128 + signal.SIGPIPE)
+        sys.exit(128 + getattr(signal, "SIGPIPE", 13))
     except MemoryError as error:
         _exit_with_message(f"out of memory: {error}" if str(error) else "out of memory", 1)
     except OSError as error:

@@ -27,9 +27,10 @@ settings.register_profile("fixed", derandomize=True, database=None)
 settings.load_profile("fixed")
 
 # A shell lets its background jobs ignore interrupts, and nohup hangups, and so their children; tests send them.
-for name, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
-    if signal.getsignal(name) is signal.SIG_IGN:
-        signal.signal(name, handler)
+for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    number = getattr(signal, name, None)  # Windows has no hangups
+    if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 
 def lda_corpus(documents: int = 120, length: int = 40, words: int = 60, topics: int = 4, seed: int = 0) -> Corpus:

@@ -288,6 +288,7 @@ def _local(distributed: Any, number: str, folder: str | os.PathLike[str]) -> Das
     cluster = distributed.LocalCluster(
         n_workers=int(number), threads_per_worker=threads, processes=True, host="127.0.0.1", dashboard_address=None,
         memory_limit=0, security=security, silence_logs=50, local_directory=tempfile.gettempdir(),
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # its health page; a fixed port may be taken
     )  # fmt: skip
     try:
         client = distributed.Client(cluster, set_as_default=False)

@@ -61,6 +61,9 @@ def atomic_output(path: str | os.PathLike[str], *, binary: bool = True) -> Itera
                     yield out
             raw.flush()
             os.fsync(raw.fileno())
+            if not CLOSED_FIRST:
+                waiting.appear()
+        if CLOSED_FIRST:
             waiting.appear()
         _sync_directory(target.parent)
     except BrokenPipeError:
@@ -81,6 +84,8 @@ def resolve_links(name: str | os.PathLike[str]) -> Path:
         raise InputError(f"{os.fspath(name)}: cannot be written: it is a loop of links") from None
 
 
+CLOSED_FIRST = os.name == "nt"
+"""Whether a file can get its name only when nobody has it open: Windows renames no open file."""
 SUFFIX = ".topicx-unfinished"
 """How a file's name ends while it is written: users' own files are called otherwise, for such a file may be cleared."""
 
@@ -129,8 +134,9 @@ class _Waiting:
 
     def appear(self) -> None:
         """Give the file its name, in place of what has it, whose permissions it keeps."""
-        with contextlib.suppress(OSError):  # there was none, or the file system has no permissions
-            os.fchmod(self.handle, stat.S_IMODE(self.target.stat().st_mode))
+        if hasattr(os, "fchmod"):
+            with contextlib.suppress(OSError):  # there was none, or the file system has no permissions
+                os.fchmod(self.handle, stat.S_IMODE(self.target.stat().st_mode))
         if not self.names:
             if self._link(self.target):
                 return
