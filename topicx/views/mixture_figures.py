@@ -42,7 +42,7 @@ def draw_mixtures(
             figure.subplots(), found, list(chosen) or topic_pictures.largest_topics(model, found, 12), names
         )
     else:
-        some = list(chosen) or topic_pictures.largest_topics(model, found, BARS)
-        figure = Figure(figsize=topic_pictures.bar_size(len(found.names), len(some)), layout="constrained")
-        topic_pictures.group_bars(figure, found, names, some)
+        shown = list(chosen) or topic_pictures.largest_topics(model, found, BARS)
+        figure = Figure(figsize=topic_pictures.bar_size(len(found.names), len(shown)), layout="constrained")
+        topic_pictures.group_bars(figure, found, names, shown)
     return figure

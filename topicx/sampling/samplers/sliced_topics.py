@@ -136,7 +136,7 @@ class SlicedTopics(Method):
         tokens = np.repeat(state.offsets[documents] - offsets[:-1], lengths) + np.arange(offsets[-1])
         words = np.ascontiguousarray(self.row_of_word[state.words[tokens]], dtype=np.uint32)
         rows = max(self.needed[number], 1)
-        partitions = options.partitions or default_slice_partitions(len(words))
+        partitions = int(options.partitions) or default_slice_partitions(len(words))
         partitions = max(1, min(partitions, len(documents), rows))
         schedule = Schedule(
             words, offsets, rows, partitions, random_streams.stream_key(options.seed, number), options.chain, 1,
