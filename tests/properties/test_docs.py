@@ -177,7 +177,7 @@ def page_commands(page: Path) -> list[str]:
     """The topicx commands of a page: indented or behind `$`, without the words that explain them; no usage lines."""
     found = []
     for line in page.read_text(encoding="utf-8").splitlines():
-        called = re.match(r"(?:    |\$ |    \$ )((?:topicx|zcat \S+ \| topicx) [a-z].*)", line)
+        called = re.match(r"(?: {4,8}|\$ | {4,8}\$ )((?:topicx|zcat \S+ \| topicx) [a-z].*)", line)
         if called:
             command = re.split(r"   +| +#", called[1])[0]
             if not re.search(r"\b[A-Z]{3,}\b", command):  # `topicx info FILE` shows the form, not a call

@@ -1,4 +1,4 @@
-"""This package beside other programs: speed, quality, memory."""
+"""Compare topicx with other programs: speed, quality, memory."""
 
 from __future__ import annotations
 
