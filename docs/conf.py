@@ -40,6 +40,7 @@ html_static_path = ["_static"]
 html_css_files = ["topicx.css"]
 html_theme_options = {
     "light_css_variables": {"color-code-background": "#f3f5f8", "color-inline-code-background": "#f3f5f8"},
+    "dark_css_variables": {"color-code-background": "#26282c", "color-inline-code-background": "#26282c"},
 }
 html_js_files = ["topicx.js"]
 html_show_sphinx = False

@@ -66,7 +66,7 @@ def main() -> None:
         shutil.rmtree(place / "demo", ignore_errors=True)
         within = ("/bin/sh", "-c", 'cd /root/foreign && exec "$0" "$@"')
         done = subprocess.run(
-            ["chroot", str(given.system), *within, given.python, *arguments],
+            ["/usr/sbin/chroot", str(given.system), *within, given.python, *arguments],
             env=inside, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
