@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from topicx.views.slice_tables import slice_rows as slice_rows
     from topicx.views.slice_tables import slices_of_model as slices_of_model
     from topicx.views.time_concentration_view import plot_concentration as plot_concentration
+    from topicx.views.topic_passages import typical_passages as typical_passages
     from topicx.views.topics_by_column import by_documents as by_documents
 
 _HOMES = {
@@ -35,6 +36,7 @@ _HOMES = {
     "slice_rows": "topicx.views.slice_tables",
     "slices_of_model": "topicx.views.slice_tables",
     "strongest_topics": "topicx.views.class_weights",
+    "typical_passages": "topicx.views.topic_passages",
 }
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "slice_rows",
     "slices_of_model",
     "strongest_topics",
+    "typical_passages",
 ]
 
 __getattr__ = import_on_first_use(__name__, _HOMES)
