@@ -26,7 +26,8 @@ from topicx.regression.pooling import Pooled, pool_draws
 POINTS = 50
 """Values of a curve."""
 LENT = 25.0
-"""Of 5 to 40, with this curves of 100 to 2,000 documents held 94 to 95 of 100 at every place, with 5 and 50 topics."""
+"""Documents that the second variance counts as. Of 5 to 40, with 25 the intervals of curves of 100 to 2,000 documents
+held 94 to 95 of 100 at every place, with 5 and 50 topics."""
 Values = Mapping[str, Any]
 
 

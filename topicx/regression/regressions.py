@@ -25,7 +25,7 @@ STEPS, NEAR = 100, 1e-10
 """Newton's steps of a logit fit at most, and the change at which they end."""
 STEEPEST = 30.0
 LEAST_SHARE = 0.05
-"""Of a topic's mean share: what a row's share is taken as at least where variances go with shares."""
+"""Least share of a row, as a part of its topic's mean share, where variances go with shares."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Fit(NamedTuple):
     within: Floats
     """With other θ, given the words' topics."""
     shaped: Floats
-    """As `sampling`, if the variance of a row's residuals were in proportion to μ (1 - μ): less local, so surer."""
+    """With other documents, if the variance of residuals went with μ (1 - μ): less local, so surer."""
 
 
 @dataclass(frozen=True)
