@@ -95,14 +95,14 @@ def _summary_of(value: Any) -> str:
     return f"<{len(value):,}>" if isinstance(value, Sized) and not isinstance(value, str) else text[: SHOWN - 2] + " …"
 
 
-class Trace(dict[str, NDArray[np.float64]]):
+class TraceTable(dict[str, NDArray[np.float64]]):
     """A training's history: columns of equal length by name, among them `sweep` and `score`."""
 
     def __repr__(self) -> str:
         number = max(map(len, self.values()), default=0)
         scores = self.get("score", np.zeros(0))
         last = f", score {scores[0]:.4f} to {scores[-1]:.4f}" if len(scores) else ""
-        return f"Trace({number:,} records of {', '.join(self) or 'nothing'}{last})"
+        return f"TraceTable({number:,} records of {', '.join(self) or 'nothing'}{last})"
 
     def to_dataframe(self) -> pandas.DataFrame:
         """A pandas frame with a row a record."""

@@ -12,7 +12,7 @@ import pytest
 
 import topicx
 from tests.properties.test_public_api import public_module
-from topicx.common_methods import Trace
+from topicx.common_methods import TraceTable
 from topicx.errors import InputError
 from topicx.estimate import align_topics, edit_topics
 from topicx.views import by_documents, similar_topics, topic_table
@@ -71,9 +71,9 @@ def test_a_plot_by_class(lda: topicx.LDA) -> None:
 
 
 def test_the_trace_is_a_table(lda: topicx.LDA) -> None:
-    assert isinstance(lda.trace, Trace) and lda.trace["sweep"][-1] == 40
-    assert repr(lda.trace).startswith("Trace(4 records of sweep, score")
-    assert repr(Trace()) == "Trace(0 records of nothing)"
+    assert isinstance(lda.trace, TraceTable) and lda.trace["sweep"][-1] == 40
+    assert repr(lda.trace).startswith("TraceTable(4 records of sweep, score")
+    assert repr(TraceTable()) == "TraceTable(0 records of nothing)"
     pytest.importorskip("pandas")
     assert lda.trace.to_dataframe()["score"].tolist() == lda.trace["score"].tolist()
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from topicx.chain_series import ChainSeries
 from topicx.classes.fit_session import Callback, Fitting
-from topicx.common_methods import Trace
+from topicx.common_methods import TraceTable
 from topicx.corpus.any_documents import Reading, as_corpus, like_model
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known, check_whole, declared_options
@@ -323,10 +323,10 @@ class LDA:
         return self.model.beta
 
     @property
-    def trace(self) -> Trace:
+    def trace(self) -> TraceTable:
         """The chain's history: sweep, score (joint log-likelihood per token), alpha_sum, beta, changed. A dictionary of
         arrays; `trace.to_dataframe()` is a table."""
-        return Trace(self.model.trace)
+        return TraceTable(self.model.trace)
 
     def top_words(self, number: int = 10) -> list[list[tuple[str, float]]]:
         """Each topic's most probable words with their probabilities."""

@@ -108,7 +108,7 @@ def similar_topics(model: Model, topic: int, number: int = 5) -> list[tuple[int,
 
 
 def _effective_words(model: Model) -> NDArray[np.float64]:
-    """e to the entropy of each topic's words."""
+    """The exponential of the entropy of each topic's words."""
     entropy = np.zeros(model.n_topics)
     step = max((1 << 22) // model.n_topics, 1)
     for begin in range(0, model.n_words, step):
