@@ -26,16 +26,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--iterations", type=int, default=40)
     parser.add_argument("--sampler", default="auto")
+    parser.add_argument("--weights", default=",".join(map(str, WEIGHTS)))
     arguments = parser.parse_args()
     corpus = Corpus.load(arguments.corpus)
     values = np.array([np.nan if x is None else float(x) for x in corpus.table[arguments.target].told()])
     order = np.random.default_rng(1).permutation(np.flatnonzero(np.isfinite(values) & (corpus.lengths > 0)))
     held, kept = np.sort(order[: len(order) // 4]), np.sort(order[len(order) // 4 :])
     train, test = corpus[kept], corpus[held]
-    usual = float(np.sqrt(2 * train.n_tokens / len(train)))
-    print(f"{len(train):,} documents, {train.n_tokens / len(train):.0f} words each; default {usual:.1f}", flush=True)
+    print(f"{len(train):,} documents, {train.n_tokens / len(train):.0f} words each", flush=True)
     for topics in map(int, arguments.topics.split(",")):
-        for weight in (*WEIGHTS, None):
+        for weight in [*map(float, arguments.weights.split(",")), None]:
             found, began = [], time.process_time()
             for seed in range(1, arguments.seeds + 1):
                 given = {} if weight is None else {"lambda_": weight}
