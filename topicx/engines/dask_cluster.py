@@ -44,9 +44,18 @@ SETTINGS = {
     "distributed.scheduler.allowed-failures": RETRIES,
     "distributed.comm.timeouts.connect": "30s",
     "distributed.worker.preload": ["topicx.engines.worker_start"],
+    # A cell frees as many bytes as the next one asks for: pages given back to the system and had again cost more than
+    # what is written into them.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 40,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_MAX_": 0,
+    "distributed.nanny.pre-spawn-environ.MALLOC_ARENA_MAX": 1,
+    "distributed.worker.profile.enabled": False,
     "distributed.logging.distributed": "critical",
 }
 """What we set on every process that we start."""
+WATCH = "distributed.scheduler.worker-ttl"
+SILENT = "30s"
+"""After so long without a sign a worker is taken for dead; if Dask watches over its process, that is begun again."""
 
 
 class DaskPlaces:
@@ -251,6 +260,8 @@ def connect(
     except ImportError:
         raise InputError(MISSING) from None
     dask.config.set(SETTINGS)
+    if dask.config.get(WATCH) == "5 minutes":  # Dask's own; what somebody has chosen stays
+        dask.config.set({WATCH: SILENT})
     kind, _, rest = spec.partition(":")
     if kind == "local":
         return _local(distributed, rest, folder)
