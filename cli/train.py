@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -259,6 +260,8 @@ class Beginning:
     """The settings that stand on the command line."""
     tried: dict[str, Any]
     """What cross-validation is to choose among."""
+    priors: Any = None
+    """The words' priors, when they have been read."""
 
 
 def _train_chains(
@@ -279,10 +282,31 @@ def _train_chains(
             if series.keep == "average" and series.scores and series.total > len(series.scores):
                 series.take_average(Model.load(wanted.model), wanted.model)
         else:
-            run = _new_run(source, 0, engine, log)
+            apart = engine.places is not None and chains > 1 and not isinstance(source.settings["partitions"], str)
+            run = _new_run(source, 0, engine.alone() if apart else engine, log)
             series = ChainSeries(run, chains, keep, theta=theta or "cgsp", phi=phi or "auto")
+            if apart:
+                _train_chains_apart(series, source, engine, TrainingReporter(wanted, checkpoints, stopper, log), log)
+                return
         series.train(TrainingReporter(wanted, checkpoints, stopper, log, show_topics))
         tell_chains(series, log)
+
+
+def _train_chains_apart(series: Any, source: Beginning, engine: Any, reporter: Any, log: Log) -> None:
+    """All chains, each on a worker of a cluster."""
+    from topicx.cli.chain_reporter import ReporterOfChainsApart, tell_chains
+    from topicx.corpus.corpus import Corpus
+    from topicx.spread_chains import run_chains_apart
+
+    refuse_given(("checkpoint", "checkpoint_interval", "show_topics_interval"), "is not for chains on a worker each")
+    assert source.corpus is not None
+    options, corpus = series.run.options, Corpus.load(source.corpus)
+    runs = run_chains_apart(engine.places, corpus, options, source.priors, range(series.total), engine.alone())
+    log.tell(f"{series.total} chains, each on one of {engine.places.number} workers", "cluster", chains=series.total,
+             workers=engine.places.number, threads=engine.places.threads)  # fmt: skip
+    with contextlib.closing(runs):
+        series.train(ReporterOfChainsApart(reporter, runs))
+    tell_chains(series, log)
 
 
 def _check_inputs(
@@ -370,6 +394,7 @@ def _new_run(source: Beginning, number: int, engine: Any, log: Log) -> Run:
         if tried["folds"]:
             options = folds.best_by_folds(loaded, options, engine, **tried, log=log)
             engine = engine if engine.places is None else engine.alone()  # one model alone is trained here
+        source.priors = taken
         run = Run.start(loaded, options, engine, taken)
     run.options.check_sampler(run.chain.sampler, given)
     return run

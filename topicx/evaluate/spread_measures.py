@@ -15,10 +15,10 @@ from threading import Lock
 from typing import Any, NoReturn
 
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.shared_corpora import shared_corpora
 from topicx.engines.places import Places
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
-from topicx.evaluate.shared_corpora import shared_corpora
 from topicx.model import Model
 
 Work = Callable[[Any], Any]
