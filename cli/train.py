@@ -38,7 +38,6 @@ from topicx.errors import InputError
 from topicx.sampling.run_options import Options
 
 if TYPE_CHECKING:
-    from topicx.engines.threads import Threads
     from topicx.run import Run
     from topicx.sampling.sweep_loop import Checkpoints
 
@@ -266,7 +265,7 @@ class Beginning:
 
 def _train_chains(
     source: Beginning, plan: tuple[int, str, str | None, str | None], wanted: Wanted, checkpoints: Checkpoints,
-    log: Log, engine: Threads, show_topics: int,
+    log: Log, engine: Any, show_topics: int,
 ) -> None:  # fmt: skip
     """All chains, one after another. `plan`: their number, what is kept, and the estimators of θ and φ."""
     from topicx.chain_series import ChainSeries

@@ -6,7 +6,7 @@ What comes back is the checkpoint of an ended chain: a run is resumed from it, w
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def run_chains_apart(
     places: Places, corpus: Corpus, options: Options, priors: Priors | None, numbers: Iterable[int], engine: Engine
-) -> Iterator[Run]:  # fmt: skip
+) -> Generator[Run, None, None]:  # fmt: skip
     """The ended chains of these numbers, in their order. `engine` is that of this process, for what comes after."""
     with shared_corpora(places, corpus) as files:
         folder = places.folder

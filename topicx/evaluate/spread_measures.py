@@ -25,11 +25,11 @@ Work = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Call:
+class MeasureCall:
     """A call of a measure, as it travels."""
 
     name: str
-    """Its own name among all calls."""
+    """A name that no other call has."""
     module: str
     function: str
     model: str
@@ -51,7 +51,9 @@ def measure_on_places(
     phi.save(path)
     try:
         with shared_corpora(places, corpus) as files:
-            call = Call(secrets.token_hex(6), function.__module__, function.__name__, str(path), files[0], settings)
+            call = MeasureCall(
+                secrets.token_hex(6), function.__module__, function.__name__, str(path), files[0], settings
+            )
             return function(phi, None, corpus, **settings, threads=_Sent(engine.threads, places, call))
     finally:
         path.unlink(missing_ok=True)
@@ -60,7 +62,7 @@ def measure_on_places(
 class _Sent(Threads):
     """Sends the batches of a call to the workers."""
 
-    def __init__(self, threads: int, places: Places, call: Call) -> None:
+    def __init__(self, threads: int, places: Places, call: MeasureCall) -> None:
         super().__init__(threads)
         self._workers, self._call = places, call
 
@@ -88,7 +90,7 @@ _KNOWN: dict[str, Work] = {}
 _LOCK = Lock()
 
 
-def measure_batch(call: Call, item: Any) -> Any:
+def measure_batch(call: MeasureCall, item: Any) -> Any:
     """One batch, on a worker."""
     with _LOCK:
         if call.name not in _KNOWN:
@@ -98,7 +100,7 @@ def measure_batch(call: Call, item: Any) -> Any:
     return work(item)
 
 
-def _work_of(call: Call) -> Work:
+def _work_of(call: MeasureCall) -> Work:
     function = getattr(import_module(call.module), call.function)
     try:
         function(Model.load(call.model), None, Corpus.load(call.corpus), **call.settings, threads=_Taken(1))

@@ -44,8 +44,8 @@ def open_theta_parts(
     path: str, format: str, documents: int, topics: int, selection: Selection,
     columns: Mapping[str, type] | None = None, *named: Any,
 ) -> Iterator[Any]:  # fmt: skip
-    """As `open_theta_writer`, for a folder of files with so many documents each (the last has the rest). The folder
-    appears at the end, with all of them."""
+    """A function that writes θ of some documents (`open_theta_writer` has its arguments) to a folder of files with so
+    many documents each; the last has the rest. The folder appears at the end, with all of them."""
     check_folder(path)
     place = Path(path)
     try:

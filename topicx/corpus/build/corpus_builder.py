@@ -184,8 +184,8 @@ class Builder:
         yield from self._add_apart(encode_apart(batches, self.tokenizer, threads))
 
     def add_inputs(self, reader: DocumentReader, places: Places, threads: int = 1) -> Iterator[Batch]:
-        """As `add_all`, of inputs that the workers of a cluster read and split into words. Not for a fixed
-        vocabulary."""
+        """Add all documents of inputs that the workers of a cluster read and split into words, and give each batch
+        back when it is in. A builder with a fixed vocabulary has none of it."""
         from topicx.corpus.text.spread_encoding import encode_on_places
 
         assert self.encoder is None
