@@ -249,7 +249,8 @@ def _tell_lost(checkpoints: Checkpoints, wanted: Wanted, log: Log) -> None:
 
 def _tell_end(run: Run, log: Log) -> None:
     chain = run.chain
-    tokens = chain.state.n_tokens * sum(step.share for step in chain.steps[: chain.position])
+    moved = chain.state.n_tokens * chain.state.paths  # every path has a topic of each token
+    tokens = moved * sum(step.share for step in chain.steps[: chain.position])
     speed = tokens / max(chain.seconds, 1e-9)
     log.tell(
         f"{chain.seconds:.1f} s, {speed / 1e6:.1f} million tokens a second; {chain.method.objective} {run.score:.4f}",

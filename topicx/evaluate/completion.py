@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
@@ -27,8 +28,8 @@ from topicx.splitmix import GOLDEN, mix_bits
 __all__ = ["Completion", "completion", "completion_perplexity"]
 
 
-@dataclass
-class Completion:
+@dataclass(repr=False)
+class Completion(Summarized):
     """What document completion found."""
 
     log_likelihood: float

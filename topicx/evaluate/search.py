@@ -55,7 +55,7 @@ CLOSING = (
 )
 
 
-@dataclass
+@dataclass(repr=False)
 class Search:
     """What a search found: a row a number of topics, in which every measure has a value a chain."""
 
@@ -63,6 +63,11 @@ class Search:
     """A row for each number of topics: the measures of its chains."""
     stopped: bool = False
     """Whether it was ended before its plan: the rows are those that were finished."""
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(str(row["topics"]) for row in self.rows)
+        ended = "; stopped before its end" if self.stopped else ""
+        return f"Search(topics {numbers or 'none'}{ended}: to_dataframe() has the measures, plot() draws them)"
 
     def table(self) -> list[Row]:
         """A row a number of topics: mean and spread (standard deviation) over chains of each measure."""

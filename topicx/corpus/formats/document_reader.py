@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -222,9 +223,20 @@ class DocumentReader:
                     if one.files
                     else folder.read(one.name, options, self.say)
                 )
+                undated, documents, example = 0, 0, None
                 for batch, size in parts:
                     self._done += size
+                    begun = zip(batch.ids or (), batch.times or ())  # no times where no pattern for them was given
+                    for name, time in islice(begun, int(batch.continues), None):
+                        documents += 1
+                        if time is None:
+                            undated, example = undated + 1, example or name
                     yield batch
+                if undated:
+                    self.say(
+                        f"note: --time-regex {self.options.time_regex!r} found no time in {undated:,} of {documents:,} "
+                        f"names, for instance {example!r}"
+                    )
                 continue
             with InputSource(one.name) as source:
                 self._source = source
