@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.design.design import Design
 from topicx.design.formula import Formula
 from topicx.engines.memory_limits import told_size
@@ -106,14 +107,16 @@ class Correlations:
         self.variances.append(found[np.ix_(order, order)])
 
 
-@dataclass(frozen=True)
-class EffectDraws:
+@dataclass(frozen=True, repr=False)
+class EffectDraws(Summarized):
     """The fits of all draws, in orthogonal columns (`Basis`)."""
 
     coefficients: Floats
     """Coefficients: draws × topics × columns."""
     variances: Floats
     """Variances, draws × topics × columns × columns: with other documents and other θ, given the words' topics."""
+    shaped: Floats
+    """Mean over draws of such variances if residuals' variances go with the shares (`Fit.shaped`)."""
     regressions: Regressions
     arranged: Arranged
     models: int
@@ -150,6 +153,7 @@ def draw_effects(
     errors = "cluster" if settings.cluster else settings.se
     regressions = Regressions(basis, arranged.cells, settings.family, errors)
     values, variances, accepted, weight = [], [], [], 0.0
+    shaped: Floats = np.zeros(1)
     correlations = Correlations() if settings.correlations else None
     for number, model in enumerate(models):
         mine = arranged if number == 0 else _arrange(model, bag, formula, settings)
@@ -179,6 +183,7 @@ def draw_effects(
             more = 0 if settings.uncertainty == "none" else fit.within
             values.append(fit.coefficients[order])
             variances.append((fit.sampling + more)[order])
+            shaped = shaped + (fit.shaped + more)[order]
             if correlations is not None:
                 correlations.add(draw, mine, order)
         if correlations is not None:
@@ -189,8 +194,8 @@ def draw_effects(
     if settings.uncertainty == "none":
         means = np.broadcast_to(means.mean(axis=0), means.shape)
     return EffectDraws(
-        means, np.stack(variances), regressions, arranged, len(models), float(np.mean(accepted or [1.0])), weight,
-        correlations,
+        means, np.stack(variances), shaped / len(means), regressions, arranged, len(models),
+        float(np.mean(accepted or [1.0])), weight, correlations,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Effects:
     """How topics' shares depend on what documents have.
 
@@ -53,6 +53,11 @@ class Effects:
     level: float = 0.95
     adjust: str = "holm"
     topics: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        terms = " + ".join(name for name in self.draws.arranged.design.terms if name != "Intercept")
+        topics, draws = len(self.chosen), len(self.draws.coefficients)
+        return f"Effects(~ {terms or '1'}: {topics} topics, {draws} draws, intervals of {self.level:.4g})"
 
     def __post_init__(self) -> None:
         self.check(self.model, self.level, self.adjust, self.topics)
