@@ -20,11 +20,8 @@ from topicx.strings import one_line
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
-<<<<<<< HEAD
     from topicx.corpus.slices import DocumentSlices
-=======
     from topicx.engines.places import Places
->>>>>>> main
     from topicx.model import Model
     from topicx.state import State
 
