@@ -16,7 +16,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,11 @@ from topicx.errors import InputError, TopicxError
 from topicx.files import container
 from topicx.files.file_kinds import CORPUS
 from topicx.strings import Strings
+
+if TYPE_CHECKING:
+    from topicx.corpus.formats.document_reader import DocumentReader
+    from topicx.corpus.text.parallel_encoding import Apart
+    from topicx.engines.places import Places
 
 MOST_THREADS = 4
 """Reading and writing go on in one thread, which cannot feed more than this."""
@@ -176,7 +181,19 @@ class Builder:
         from topicx.corpus.text.parallel_encoding import encode_apart
 
         threads = self._threads = min(threads, MOST_THREADS)
-        for batch, table, ids, lengths, new in encode_apart(batches, self.tokenizer, threads):
+        yield from self._add_apart(encode_apart(batches, self.tokenizer, threads))
+
+    def add_inputs(self, reader: DocumentReader, places: Places, threads: int = 1) -> Iterator[Batch]:
+        """Add all documents of inputs that the workers of a cluster read and split into words, and give each batch
+        back when it is in. A builder with a fixed vocabulary has none of it."""
+        from topicx.corpus.text.spread_encoding import encode_on_places
+
+        assert self.encoder is None
+        self._threads = min(threads, MOST_THREADS)
+        yield from self._add_apart(encode_on_places(places, reader, self.tokenizer, self.options.snippet))
+
+    def _add_apart(self, encoded: Iterable[Apart]) -> Iterator[Batch]:
+        for batch, table, ids, lengths, new in encoded:
             with self._waiting():
                 if table is None:
                     self._add_batch(batch)
