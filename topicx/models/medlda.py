@@ -19,6 +19,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.declare import choice_option, declare_option, declared_options, number_option, positive_option, whole_option
 from topicx.errors import InputError
 from topicx.estimate.side_by_side import MOST_TOPICS, join_models_side_by_side
+from topicx.files.array_sizes import DOCUMENTS, TOPICS, as_size, beside
 from topicx.files.file_kinds import FLOAT, HIGHEST
 from topicx.files.schema import Array, require_consistent, string_arrays
 from topicx.files.schema import is_whole_number as whole_number
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from topicx.model import Model
 
 
+TASK_COLUMNS, WIDTH = beside("tasks"), beside("width")
+"""Classifiers, and the columns that their arrays have: filled up to whole vectors."""
 CLASS_WEIGHT = 102.4
 """λ of classes and labels, where nobody says another: that of the paper's runs."""
 LEARNT_NOTHING = 0.95
@@ -162,23 +165,23 @@ class MedldaDefinition(Definition):
         task = meta.get("task")
         if task not in TASKS:
             raise InputError(f"there is no task {task!r}")
-        tasks = "1" if task in ("binary", "regression") else ".tasks"
-        classes = {"binary": "2", "regression": "0"}.get(str(task), ".tasks")
-        of_topics = partial(Array, types="float64", shape=f"topics@1 {tasks}", low=-HIGHEST, high=HIGHEST)
+        tasks = as_size(1) if task in ("binary", "regression") else TASK_COLUMNS
+        classes = {"binary": as_size(2), "regression": as_size(0)}.get(str(task), TASK_COLUMNS)
+        of_topics = partial(Array, types="float64", shape=(TOPICS + 1, tasks), low=-HIGHEST, high=HIGHEST)
         both = (
-            Array("scale", "float64", "2", low=-HIGHEST, high=HIGHEST),
-            *string_arrays("classes", classes, prefix="."),
+            Array("scale", "float64", 2, low=-HIGHEST, high=HIGHEST),
+            *string_arrays("classes", classes, is_beside=True),
         )
         if finished:
             return (of_topics("eta"), of_topics("eta_spread", low=0), *both)
-        wide = partial(of_topics, shape="topics@1 .width")
-        of_documents = partial(Array, types="float32", shape="documents .width", low=-FLOAT, high=FLOAT)
+        wide = partial(of_topics, shape=(TOPICS + 1, WIDTH))
+        of_documents = partial(Array, types="float32", shape=(DOCUMENTS, WIDTH), low=-FLOAT, high=FLOAT)
         return (
-            Array("targets", "int8 float32", f"documents {tasks}", low=-FLOAT, high=FLOAT),
-            Array("task", "int64", "1", low=TASKS.index(str(task)), high=TASKS.index(str(task))),
-            Array("supervised", "uint8", "documents", high=1), of_documents("pull"), of_documents("curve", low=0),
+            Array("targets", "int8 float32", (DOCUMENTS, tasks), low=-FLOAT, high=FLOAT),
+            Array("task", "int64", 1, low=TASKS.index(str(task)), high=TASKS.index(str(task))),
+            Array("supervised", "uint8", DOCUMENTS, high=1), of_documents("pull"), of_documents("curve", low=0),
             wide("eta"), wide("eta_sum"), wide("eta_squares", low=0, high=HIGHEST**3),
-            Array("eta_kept", "int64", "1", low=0), *both,
+            Array("eta_kept", "int64", 1, low=0), *both,
         )  # fmt: skip
 
     def _check_idle(self, task: str, options: Options) -> None:
