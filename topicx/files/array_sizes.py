@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z_]+(\.(\*|[a-z_]+))*")
 
 
 @dataclass(frozen=True)
-class Size:
+class ArraySize:
     """How many entries an array has along one dimension."""
 
     names: tuple[str, ...] = ()
@@ -30,17 +30,17 @@ class Size:
     is_any: bool = False
     """Whether any size will do."""
 
-    def __add__(self, more: int) -> Size:
+    def __add__(self, more: int) -> ArraySize:
         return replace(self, more=self.more + more)
 
-    def __mul__(self, other: Size | int) -> Size:
+    def __mul__(self, other: ArraySize | int) -> ArraySize:
         right = as_size(other)
         if self.more or right.more:
             raise ValueError(f"sums of sizes are not multiplied: {self} and {right}")
         if self.names and right.names and self.is_beside != right.is_beside:
             raise ValueError(f"{self} and {right} do not belong to the same arrays")
         beside = self.is_beside or right.is_beside
-        return Size((*self.names, *right.names), self.times * right.times, is_beside=beside)
+        return ArraySize((*self.names, *right.names), self.times * right.times, is_beside=beside)
 
     def __str__(self) -> str:
         """The size as messages have it."""
@@ -58,13 +58,13 @@ class Size:
     def has_star(self) -> bool:
         return any("*" in name for name in self.names)
 
-    def under(self, prefix: str) -> Size:
+    def under(self, prefix: str) -> ArraySize:
         """This size for arrays under a prefix."""
         if not self.is_beside:
             return self
         return replace(self, names=tuple(prefix + name for name in self.names), is_beside=False)
 
-    def named(self, part: str) -> Size:
+    def named(self, part: str) -> ArraySize:
         """This size with a name for *."""
         return replace(self, names=tuple(name.replace("*", part) for name in self.names)) if self.has_star else self
 
@@ -77,14 +77,14 @@ class Size:
         return self.times * math.prod(sizes[name] for name in self.names if name in sizes)
 
 
-def size(name: str) -> Size:
+def size(name: str) -> ArraySize:
     """A size that belongs to a whole file."""
-    return Size((_require_name(name),))
+    return ArraySize((_require_name(name),))
 
 
-def beside(name: str) -> Size:
+def beside(name: str) -> ArraySize:
     """A size that belongs to the arrays under one prefix: a model's side arrays, or those of one sample."""
-    return Size((_require_name(name),), is_beside=True)
+    return ArraySize((_require_name(name),), is_beside=True)
 
 
 def _require_name(name: str) -> str:
@@ -93,25 +93,25 @@ def _require_name(name: str) -> str:
     return name
 
 
-def as_size(value: Size | int) -> Size:
+def as_size(value: ArraySize | int) -> ArraySize:
     """A size; a number is one without a name."""
-    if isinstance(value, bool) or not isinstance(value, Size | int):
+    if isinstance(value, bool) or not isinstance(value, ArraySize | int):
         raise TypeError(f"a size or a number is wanted, not {value!r}")
-    return value if isinstance(value, Size) else Size(times=value)
+    return value if isinstance(value, ArraySize) else ArraySize(times=value)
 
 
-Shape = Size | int | tuple[Size | int, ...] | None
+Shape = ArraySize | int | tuple[ArraySize | int, ...] | None
 """A size for each dimension; None: any shape."""
 
 
-def as_shape(value: Shape) -> tuple[Size, ...] | None:
+def as_shape(value: Shape) -> tuple[ArraySize, ...] | None:
     """A size for each dimension."""
     if value is None:
         return None
     return tuple(as_size(one) for one in value) if isinstance(value, tuple) else (as_size(value),)
 
 
-ANY_SIZE = Size(is_any=True)
+ANY_SIZE = ArraySize(is_any=True)
 DOCUMENTS, TOKENS, WORDS, TOPICS = size("documents"), size("tokens"), size("words"), size("topics")
 PRIOR_GROUPS = size("groups")
 """Rows of α."""

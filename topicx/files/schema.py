@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
-from topicx.files.array_sizes import Shape, Size, as_shape, as_size, beside, size
+from topicx.files.array_sizes import ArraySize, Shape, as_shape, as_size, beside, size
 from topicx.strings import Strings
 
 PIECE = 1 << 18
@@ -58,15 +58,15 @@ class Array:
     """A size for each dimension (or the one of its only dimension); None: any shape."""
     low: float | None = None
     high: float | None = None
-    below: Size | None = None
+    below: ArraySize | None = None
     """Values are below this size."""
     none: bool = False
     """Whether the type's largest number (which says "none") is allowed beside the range."""
     nan: bool = False
     """Whether NaN is allowed beside the range."""
-    ends: Size | None = None
+    ends: ArraySize | None = None
     """Offsets: they begin at 0, never fall, and end at this size."""
-    total: Size | None = None
+    total: ArraySize | None = None
     """The sum of all values is this size."""
     empty: int | None = None
     """How many entries it has where there is nothing to say; `shape` does not bind then."""
@@ -89,27 +89,27 @@ class Array:
             raise ValueError(f"{self.name!r}: values are compared with one size, not with sums or products")
 
     @property
-    def dimensions(self) -> tuple[Size, ...] | None:
+    def dimensions(self) -> tuple[ArraySize, ...] | None:
         """A size for each dimension; None: any shape."""
         return as_shape(self.shape)
 
     @property
-    def _asked(self) -> dict[str, Size]:
+    def _asked(self) -> dict[str, ArraySize]:
         """The sizes that values are compared with."""
         sizes = {"below": self.below, "ends": self.ends, "total": self.total}
         return {key: one for key, one in sizes.items() if one is not None}
 
     @property
-    def asked(self) -> tuple[Size, ...]:
+    def asked(self) -> tuple[ArraySize, ...]:
         """The sizes that values are compared with."""
         return tuple(self._asked.values())
 
     @property
-    def sizes(self) -> tuple[Size, ...]:
+    def sizes(self) -> tuple[ArraySize, ...]:
         """All sizes of the declaration."""
         return (*(self.dimensions or ()), *self.asked)
 
-    def _with_sizes(self, change: Callable[[Size], Size]) -> Array:
+    def _with_sizes(self, change: Callable[[ArraySize], ArraySize]) -> Array:
         shape = self.dimensions
         changed: dict[str, Any] = {key: change(one) for key, one in self._asked.items()}
         return replace(self, shape=shape and tuple(change(one) for one in shape), **changed)
@@ -155,7 +155,7 @@ class Array:
 
 
 def string_arrays(
-    name: str, count: Size | int, empty: bool = False, partner: str = "", is_beside: bool = False
+    name: str, count: ArraySize | int, empty: bool = False, partner: str = "", is_beside: bool = False
 ) -> tuple[Array, Array]:
     """The two arrays of strings, of which there are `count` (or, where `empty`, none). is_beside: whether they are to
     stand under a prefix, so that the number of their bytes belongs to the arrays there."""
@@ -171,7 +171,7 @@ class TextArrays:
     """Strings: their bytes, and offsets into them."""
 
     name: str
-    count: Size
+    count: ArraySize
     empty: bool = False
     partner: str = ""
     attribute: str = ""
@@ -199,7 +199,7 @@ class Ragged:
 
     name: str
     values: Array
-    count: Size
+    count: ArraySize
     since: int = 2
 
     @property
@@ -277,7 +277,7 @@ class Schema:
 
     kind: str
     parts: tuple[Part, ...]
-    limits: Mapping[Size, tuple[int, int]] = field(default_factory=dict)
+    limits: Mapping[ArraySize, tuple[int, int]] = field(default_factory=dict)
     meta: Callable[[Mapping[str, Any], Mapping[str, int]], None] | None = None
     more: Callable[[Mapping[str, Any]], tuple[Array, ...]] | None = None
     """Arrays that are there by what the metadata says: declared more closely than those that any file may have."""
