@@ -19,7 +19,7 @@ from topicx.corpus.build.spooled_rows import Lengths, New
 from topicx.corpus.build.spooled_table import SpooledTable
 from topicx.corpus.formats.document_reader import Batch, Counts
 from topicx.corpus.text.tokenizer import Encoder, Tokenizer
-from topicx.corpus.text.word_counts import NO_NUMBERS, NOISE_WORD, PairTable, WordCounts
+from topicx.corpus.text.word_tally import NO_NUMBERS, NOISE_WORD, PairTable, WordTally
 from topicx.errors import InputError
 from topicx.files import container
 
@@ -47,7 +47,7 @@ class Gathered:
     keeps_tokenizer: bool
     """Whether the corpus says how its texts became words."""
     words: Words
-    counts: WordCounts
+    counts: WordTally
     """By provisional id."""
     ids: container.Spool
     """Provisional ids of the tokens."""
@@ -77,7 +77,7 @@ class WordIntake(Protocol):
     """The words of a vocabulary that is given."""
 
     @property
-    def counts(self) -> WordCounts: ...
+    def counts(self) -> WordTally: ...
 
     @property
     def left_out(self) -> LeftOut: ...
@@ -97,7 +97,7 @@ class FixedWords:
         self.known_words: int | None = self._encoder.n_words
 
     @property
-    def counts(self) -> WordCounts:
+    def counts(self) -> WordTally:
         return self._encoder.counts
 
     @property
@@ -115,12 +115,12 @@ class GrowingWords:
         self._tokenizer, self._no_pairs = tokenizer, PairTable()
         self.words = Words()
         self.known_words: int | None = None
-        self._counts = WordCounts.of(np.zeros(0, np.uint8))
+        self._counts = WordTally.of(np.zeros(0, np.uint8))
         self._flagged = 0
         self._stopped = self._noise = 0
 
     @property
-    def counts(self) -> WordCounts:
+    def counts(self) -> WordTally:
         flag_new_words(self.words, self._counts, self._tokenizer, self._flagged)
         self._flagged = len(self.words)
         return self._counts
@@ -146,7 +146,7 @@ class WaitingWords(GrowingWords):
         return ids, lengths
 
 
-def flag_new_words(words: Words, counts: WordCounts, tokenizer: Tokenizer, flagged: int) -> None:
+def flag_new_words(words: Words, counts: WordTally, tokenizer: Tokenizer, flagged: int) -> None:
     """Room in the counts for words that are new, and their flag if they are stop words; `flagged`: how many words have
     theirs."""
     n = len(words)

@@ -17,7 +17,7 @@ from topicx.corpus.build.spooled_rows import Lengths, read_bounded_pieces
 from topicx.corpus.text.bigrams import BigramOptions, find_bigrams
 from topicx.corpus.text.language import find_language
 from topicx.corpus.text.tokenizer import load_stopwords
-from topicx.corpus.text.word_counts import NOISE_WORD, NONE, STOP_WORD, WANTED_WORD, PairTable, WordCounts
+from topicx.corpus.text.word_tally import NOISE_WORD, NONE, STOP_WORD, WANTED_WORD, PairTable, WordTally
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def join_word_pairs(gathered: Gathered, options: BigramOptions) -> Gathered:
     names = [(words.word(a), words.word(b)) for a, b in pairs]
     flagged = len(words)
     joined = PairTable.of({pair: words.add(f"{a}_{b}") for pair, (a, b) in zip(pairs, names)})
-    counts = WordCounts.of(old.flags.copy())
+    counts = WordTally.of(old.flags.copy())
     flag_new_words(words, counts, gathered.tokenizer, flagged)
     ids, lengths = passing_ids(gathered.new), Lengths(gathered.new(np.int64))
     document = stopped = noise = 0

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.text.tokens import Characters, Forms, Words
 from topicx.corpus.text.stems import make_stemmer
-from topicx.corpus.text.word_counts import NOISE_WORD, STOP_WORD, UNKNOWN_WORD, WANTED_WORD, PairTable, WordCounts
+from topicx.corpus.text.word_tally import NOISE_WORD, STOP_WORD, UNKNOWN_WORD, WANTED_WORD, PairTable, WordTally
 from topicx.errors import InputError
 from topicx.files.file_kinds import LONGEST
 
@@ -378,7 +378,7 @@ class Encoder:
         if tokenizer.stopwords:
             stop = [i for i in range(known) if tokenizer.is_stopword(self.words.word(i))]
             flags[stop] = STOP_WORD
-        self.counts, self._uncounted = WordCounts.of(flags), WordCounts.uncounted(flags)
+        self.counts, self._uncounted = WordTally.of(flags), WordTally.uncounted(flags)
         self.unknown = self.stopped = self.noise = self.n_documents = 0
         self.last_unknown: NDArray[np.int64] = np.zeros(0, np.int64)
         """The unknown tokens of each document of the last batch."""

@@ -55,8 +55,8 @@ class SettledWords:
 
 
 @dataclass
-class WordCounts:
-    """A flag for each word of a table, its tokens and its documents. Empty arrays of counts: nothing is counted."""
+class WordTally:
+    """A flag for each word of a table, its tokens and its documents. Where the counts are empty, nothing is counted."""
 
     flags: NDArray[np.uint8]
     tokens: NDArray[np.int64]
@@ -65,13 +65,13 @@ class WordCounts:
     """The last document that each word was in."""
 
     @classmethod
-    def of(cls, flags: NDArray[np.uint8]) -> WordCounts:
+    def of(cls, flags: NDArray[np.uint8]) -> WordTally:
         """No counts of words with these flags."""
         n = len(flags)
         return cls(flags, np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, -1, np.int64))
 
     @classmethod
-    def uncounted(cls, flags: NDArray[np.uint8]) -> WordCounts:
+    def uncounted(cls, flags: NDArray[np.uint8]) -> WordTally:
         nothing = np.zeros(0, np.int64)
         return cls(flags, nothing, nothing, nothing)
 
@@ -79,7 +79,7 @@ class WordCounts:
         """Room for so many words."""
         if n <= len(self.flags):
             return
-        more = WordCounts.of(np.zeros(max(n, 2 * len(self.flags), 1 << 12) - len(self.flags), np.uint8))
+        more = WordTally.of(np.zeros(max(n, 2 * len(self.flags), 1 << 12) - len(self.flags), np.uint8))
         for name, added in vars(more).items():
             setattr(self, name, np.concatenate([getattr(self, name), added]))
 
