@@ -171,11 +171,13 @@ class TextArrays:
     """Strings: their bytes, and offsets into them."""
 
     name: str
-    count: ArraySize
+    count: ArraySize | int
     empty: bool = False
     partner: str = ""
     attribute: str = ""
     since: int = 1
+    is_beside: bool = False
+    """Whether they are to stand under a prefix, so that the number of their bytes belongs to the arrays there."""
 
     @property
     def place(self) -> str:
@@ -183,7 +185,7 @@ class TextArrays:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        found = string_arrays(self.name, self.count, self.empty, self.partner)
+        found = string_arrays(self.name, self.count, self.empty, self.partner, self.is_beside)
         return found if self.since == 1 else tuple(replace(a, since=self.since, required=False) for a in found)
 
     def put(self, value: Strings) -> dict[str, Any]:
