@@ -18,6 +18,7 @@ extensions = [
     "numpydoc",
     "sphinx_copybutton",
     "command_options",
+    "empty_heads",
     "old_places",
     "public_names",
     "sample_report",
@@ -37,6 +38,10 @@ html_theme = "furo"
 html_title = f"topicx {release}"
 html_static_path = ["_static"]
 html_css_files = ["topicx.css"]
+html_theme_options = {
+    "light_css_variables": {"color-code-background": "#f3f5f8", "color-inline-code-background": "#f3f5f8"},
+    "dark_css_variables": {"color-code-background": "#26282c", "color-inline-code-background": "#26282c"},
+}
 html_js_files = ["topicx.js"]
 html_show_sphinx = False
 html_copy_source = False

@@ -76,7 +76,7 @@ class MovedModules:
         if old not in MODULES:  # a package that is gone: only its modules are asked for
             return
         new, renamed = MODULES[old], NAMES.get(old, {})
-        warnings.warn(f"{old} is {new} now; the old name goes in topicx 0.3", DeprecationWarning, stacklevel=2)
+        warnings.warn(f"{old} is {new} now; the old name goes in topicx 2.0", DeprecationWarning, stacklevel=2)
 
         def __getattr__(name: str) -> Any:
             return getattr(import_module(new), renamed.get(name, name))

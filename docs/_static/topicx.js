@@ -4,4 +4,10 @@ document.addEventListener("DOMContentLoaded", function () {
   document.querySelectorAll("aside.sidebar-drawer").forEach(function (one) { one.setAttribute("aria-label", "All pages"); });
   document.querySelectorAll("aside.toc-drawer").forEach(function (one) { one.setAttribute("aria-label", "On this page"); });
   document.querySelectorAll("div.highlight pre, div.table-wrapper").forEach(function (one) { one.tabIndex = 0; });
+  var article = document.querySelector("#furo-main-content");
+  if (article && !document.querySelector("h1")) {  // the page of search results
+    var title = document.createElement("h1");
+    title.textContent = document.title.split(" - ")[0];
+    article.prepend(title);
+  }
 });

@@ -111,12 +111,13 @@ def test_planted_topics_are_found_by_their_keywords() -> None:
 
 
 @pytest.mark.parametrize("formula", ["~ 1", "~ party"])
-def test_a_resumed_run_ends_in_the_same_bits(tmp_path: Path, formula: str) -> None:
+@pytest.mark.parametrize("partitions", [0, 2])
+def test_a_resumed_run_ends_in_the_same_bits(tmp_path: Path, formula: str, partitions: int) -> None:
     corpus, place = planted(60), str(tmp_path / "checkpoint")
-    whole = train(corpus, {"formula": formula}, threads=3)
+    whole = train(corpus, {"formula": formula}, threads=3, partitions=partitions)
     own = {"keywords": KEYWORDS, "residual": 3, "formula": formula}
     options = Options(model="keyword", own=own, iterations=60, optimize_interval=10, optimize_burn_in=20,
-                      optimize="alpha", start="random")  # fmt: skip
+                      optimize="alpha", start="random", partitions=partitions)  # fmt: skip
     with Threads(1) as engine:
         run, sweeps = Run.start(corpus, options, engine), []
         with pytest.raises(Interrupted):

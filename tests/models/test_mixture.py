@@ -74,11 +74,12 @@ def test_topics_are_found_and_empty_ones_die() -> None:
     assert found.model.trace["topics_used"][-1] == found.model.n_topics
 
 
-def test_a_resumed_run_ends_in_the_same_bits(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("topics", "partitions"), [(30, 0), (100, 3)])
+def test_a_resumed_run_ends_in_the_same_bits(tmp_path: Path, topics: int, partitions: int) -> None:
     corpus, place = lines(120), str(tmp_path / "checkpoint")
-    learn: dict[str, Any] = {"optimize_interval": 5, "optimize_burn_in": 5}
-    whole = train(corpus, threads=3, **learn)
-    options = Options(topics=30, model="mixture", iterations=30, beta=0.1, optimize="beta", **learn)
+    learn: dict[str, Any] = {"optimize_interval": 5, "optimize_burn_in": 5, "partitions": partitions}
+    whole = train(corpus, topics, threads=3, **learn)
+    options = Options(topics=topics, model="mixture", iterations=30, beta=0.1, optimize="beta", **learn)
     with Threads(1) as engine:
         run, sweeps = Run.start(corpus, options, engine), []
         with pytest.raises(Interrupted):

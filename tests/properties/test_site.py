@@ -1,12 +1,19 @@
-"""The site builds without a warning, needs no network, and has every page within two clicks."""
+"""The site builds without a warning, needs no network, and has every page within two clicks.
+
+In a browser, where there is one: axe finds nothing, no page is wider than a phone, the search works from file://.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urldefrag
 
 import pytest
@@ -156,3 +163,82 @@ def test_places_of_before_lead_on(site: Path) -> None:
 
 def test_the_report_of_the_demo_is_there(site: Path) -> None:
     assert (site / "reports" / "embedded.html").stat().st_size > 100_000
+
+
+# -- in a browser ------------------------------------------------------------------------------------------------------
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+AXE = next(
+    (path for folder in (os.environ.get("TOPICX_AXE", ""), ROOT / "build/npm/node_modules/axe-core")
+     if folder and (path := Path(folder) / "axe.min.js").exists()), None,
+)  # fmt: skip
+LOOKED_AT = (
+    "index.html", "tutorials/first-topics.html", "reference/commands/train.html", "genindex.html", "search.html",
+    "reference/python/topicx-classes.html", "explanation/performance.html", "how-to/from-mallet.html",
+)  # fmt: skip
+SHORT = (
+    "index.html",
+    "tutorials/first-topics.html",
+    "reference/commands/demo.html",
+    "how-to/from-mallet.html",
+    "search.html",
+)
+"""Pages of every kind that axe needs little time for."""
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
+    )
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium (apt-get install chromium)")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.mark.skipif(AXE is None, reason="axe-core is not there (npm install --prefix build/npm axe-core)")
+@pytest.mark.parametrize(("mode", "width"), [("light", 1280), ("dark", 375)])
+def test_axe_finds_nothing(browser: Any, site: Path, mode: str, width: int) -> None:
+    context = browser.new_context(
+        offline=True, bypass_csp=True, color_scheme=mode, viewport={"width": width, "height": 900}
+    )
+    page, found = context.new_page(), []
+    for name in SHORT:
+        page.goto((site / name).as_uri())
+        page.add_script_tag(path=str(AXE))
+        told = page.evaluate("rules => axe.run(document, rules)", RULES)
+        found += [
+            f"{name}: {one['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
+            for one in told["violations"] for node in one["nodes"][:2]
+        ]  # fmt: skip
+    context.close()
+    assert not found, "\n".join(found)
+
+
+def test_no_page_is_wider_than_a_phone(browser: Any, site: Path) -> None:
+    context = browser.new_context(offline=True, viewport={"width": 375, "height": 800})
+    page, wide = context.new_page(), []
+    for name in LOOKED_AT:
+        page.goto((site / name).as_uri())
+        wide += [name] if page.evaluate("document.documentElement.scrollWidth > innerWidth") else []
+    context.close()
+    assert not wide
+
+
+def test_the_search_finds_pages_from_a_folder(browser: Any, site: Path) -> None:
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto((site / "index.html").as_uri())
+    page.fill("input[name=q]", "perplexity")
+    page.press("input[name=q]", "Enter")
+    page.wait_for_selector("#search-results li a")
+    found = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
+    context.close()
+    assert any("evaluate.html" in str(link) for link in found), found
+    assert not wrong

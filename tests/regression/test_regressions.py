@@ -134,3 +134,41 @@ def test_adjusted_p_values() -> None:
     np.testing.assert_allclose(adjusted_p_values(p, "holm"), [0.04, 0.09, 0.09, 0.5])
     np.testing.assert_allclose(adjusted_p_values(p, "bh"), stats.false_discovery_control(p))
     assert adjusted_p_values(p, "none") is p
+
+
+@pytest.mark.parametrize("errors", ["robust", "cluster"])
+def test_variances_that_go_with_shares(errors: str) -> None:
+    """In plain matrices: residuals' variances in proportion to μ (1 - μ), with the trace of what was found; and how
+    many documents or clusters a row's prediction rests on."""
+    design, shares, _, clusters = data()
+    weights = np.linspace(0.5, 1.5, len(design))
+    number = np.arange(len(design))
+    cells = Cells(number, number, clusters, weights)
+    basis = Basis.of(design, weights)
+    w, z = weights[:, None], basis.rows
+    fit = Regressions(basis, cells, "linear", errors).fit(
+        lambda: [Sums(0, w * shares, w**2 * shares, w**2 * shares**2, np.zeros(shares.shape))]
+    )
+    mu, level = z @ fit.coefficients.T, (w * shares).sum(axis=0) / weights.sum()
+    near = np.clip(mu, 0.05 * level, 1 - 0.05 * (1 - level))
+    for k in range(3):
+        shape = z.T @ (z * (weights**2 * near[:, k] * (1 - near[:, k]))[:, None])
+        expected = shape * np.trace(fit.sampling[k]) / np.trace(shape)
+        np.testing.assert_allclose(fit.shaped[k], expected, rtol=1e-9, atol=1e-15)
+    row = basis.rows[7]
+    parts = (weights * (z @ row)) ** 2
+    if errors == "cluster":
+        parts = np.bincount(clusters, parts)
+    supports = Regressions(basis, cells, "linear", errors).supports(row)
+    np.testing.assert_allclose(supports, parts.sum() ** 2 / (parts**2).sum(), rtol=1e-12)
+
+
+def test_of_equal_rows_all_documents_bear_a_share() -> None:
+    """Without columns the share rests on every document; with two groups on those of its own."""
+    for columns in (1, 2):
+        design = np.column_stack([np.ones(30), np.arange(30) % 2])[:, :columns].astype(float)
+        ones = np.ones(30)
+        basis = Basis.of(design, ones)
+        cells = Cells(np.arange(30), np.arange(30), np.zeros(0, np.int64), ones)
+        found = Regressions(basis, cells, "linear", "robust").supports(basis.rows[0])
+        assert found == pytest.approx(30 / columns)

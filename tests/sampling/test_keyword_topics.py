@@ -15,7 +15,7 @@ from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.keyword_topics import KeywordCounts, KeywordTopics, first_keyed
 from topicx.state import State
 
-FAMILY = 6
+FAMILY = 8
 """Tests of a distribution here: each is made at harness.LEVEL / FAMILY."""
 A, B, KAPPA = 1.3, 2.1, 0.4
 
@@ -215,3 +215,68 @@ def test_without_keywords_it_is_lda() -> None:
         method.sweep(step)
         observed[code[tuple(method.counts.z.tolist())]] += 1
     assert harness.chi_square_p(observed, 6000 * p) > harness.LEVEL / FAMILY
+
+
+# -- several cells ------------------------------------------------------------------------------------------------
+
+
+def cells_method(state: State, partitions: int, threads: int = 1, seed: int = 1) -> KeywordTopics:
+    options = Options(topics=state.n_topics, seed=seed, sampler="dense", partitions=partitions)
+    return KeywordTopics(state, options, Threads(threads))
+
+
+def test_a_sweep_of_cells_draws_from_what_the_twin_says() -> None:
+    """Every outcome of a sweep of two shards and two blocks, with its probability: totals are those of the epoch's
+    beginning and what the cell itself has moved, all else is as it is."""
+    docs = [[0, 1], [2, 0]]
+    state = make_state(docs, [0.3, 0.7], [0.5, 0.3, 0.8], [{0, 1}, {2}])
+    start = np.array([0, 1, 1, 0]), np.array([1, 0, 1, 0])
+    state.z, state.side["keyed"] = start[0].astype(np.uint16), start[1].astype(np.uint8)
+    schedule = cells_method(state, 2).schedule
+    wanted = twin.sweep_outcomes(
+        docs, start[0], start[1], rows_of(state), state.beta, [{0, 1}, {2}], A, B, KAPPA,
+        [[(cell.shard, cell.block) for cell in cells] for cells in schedule.epochs()], schedule.bounds.tolist(),
+        schedule.block_of_word.tolist(),
+    )  # fmt: skip
+    assert sum(wanted.values()) == pytest.approx(1)
+    outcomes = {outcome: at for at, outcome in enumerate(wanted)}
+    observed, replicates = np.zeros(len(outcomes), np.int64), 20_000
+    for step in range(replicates):
+        state.z, state.side["keyed"] = start[0].astype(np.uint16), start[1].astype(np.uint8)
+        method = cells_method(state, 2)
+        method.start(random=True)
+        method.sweep(step)
+        method.sync()
+        observed[outcomes[(*state.z.tolist(), *state.side["keyed"].tolist())]] += 1
+    assert harness.chi_square_p(observed, replicates * np.array(list(wanted.values()))) > harness.LEVEL / FAMILY
+
+
+def spread_out(partitions: int) -> tuple[State, KeywordTopics]:
+    random = np.random.default_rng(5)
+    docs = [random.integers(0, 60, n).tolist() for n in random.poisson(20, 40)]
+    keywords = [set(random.choice(60, 3, replace=False).tolist()) if k % 2 else set() for k in range(12)]
+    state = make_state(docs, random.uniform(0.1, 1, (2, 12)), random.uniform(0.01, 0.5, 60), keywords,
+                       groups=random.integers(0, 2, 40).tolist())  # fmt: skip
+    return state, cells_method(state, partitions)
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 8])
+def test_cells_keep_their_books_and_threads_change_nothing(partitions: int) -> None:
+    found = []
+    for threads in (1, 3):
+        state, _ = spread_out(partitions)
+        method = cells_method(state, partitions, threads)
+        assert method.schedule.partitions == partitions
+        method.start(random=True)
+        for step in range(4):
+            method.sweep(step)
+        state = method.sync()
+        fresh = KeywordCounts(state)
+        fresh.adopt(state.z, state.side["keyed"])
+        for name in ("rows", "totals", "keyed_totals", "counts"):
+            assert np.array_equal(getattr(fresh, name), getattr(method.counts, name))
+        found.append((state.z, state.side["keyed"], method.score()))
+        again = cells_method(state, partitions)
+        again.restore({})
+        assert np.array_equal(again.counts.z, method.counts.z)
+    assert all(np.array_equal(a, b) for a, b in zip(found[0], found[1], strict=True))

@@ -15,13 +15,14 @@ from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.whole_documents import DocumentCounts, WholeDocuments, topics_of_documents
 from topicx.state import NONE, State
 
-FAMILY = 6
+FAMILY = 8
 """Tests of a distribution here: each is made at harness.LEVEL / FAMILY."""
 DOCS = [[0, 1, 1], [2, 0], [1, 1, 1, 1], [], [2, 2, 0]]
 
 
-def make_method(state: State, seed: int = 1) -> WholeDocuments:
-    return WholeDocuments(state, Options(topics=state.n_topics, seed=seed, sampler="dense"), Threads(1))
+def make_method(state: State, seed: int = 1, partitions: int = 1, threads: int = 1) -> WholeDocuments:
+    options = Options(topics=state.n_topics, seed=seed, sampler="dense", partitions=partitions)
+    return WholeDocuments(state, options, Threads(threads))
 
 
 def tiny(seeds: list[tuple[int, int, int]] | None = None) -> State:
@@ -80,6 +81,48 @@ def test_a_chain_finds_the_posterior() -> None:
     assert harness.chi_square_p(observed, 2000 * p) > harness.LEVEL / FAMILY
 
 
+def test_a_sweep_of_hands_leaves_the_posterior_as_it_is() -> None:
+    """64 topics are four runs of 16, dealt to two hands. All 4096 states of two documents, some of them together where
+    they are rare; the third has no words."""
+    random = np.random.default_rng(4)
+    docs: list[list[int]] = [[0, 1, 1], [2, 0], []]
+    state = harness.make_state(docs, random.gamma(0.4, 1, 64) + 0.01, [0.5, 0.3, 0.8])
+    every = np.array([(a, b, 0) for a in range(64) for b in range(64)])
+    logs = np.array([twin.log_joint(docs, z, state.alpha[0], prior_of(state)) for z in every])
+    p = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
+    replicates = 12_000
+    observed, moved = np.zeros(len(p), np.int64), np.zeros(2)
+    for step, draw in enumerate(random.choice(len(p), replicates, p=p)):
+        state.z = np.repeat(every[draw], state.lengths).astype(np.uint16)
+        method = make_method(state, partitions=2)
+        assert method.hands == 2
+        method.start(random=True)
+        method.sweep(step)
+        observed[int(method.counts.z[0]) * 64 + int(method.counts.z[1])] += 1
+        moved += method.counts.z[:2] // 16 != every[draw][:2] // 16
+    assert np.all(moved > replicates / 10)
+    assert harness.chi_square_p(observed, replicates * p) > harness.LEVEL / FAMILY
+
+
+@pytest.mark.parametrize(("topics", "partitions", "hands"), [(70, 4, 2), (130, 4, 4), (31, 8, 1)])
+def test_threads_change_nothing(topics: int, partitions: int, hands: int) -> None:
+    random, found = np.random.default_rng(2), []
+    docs = [random.integers(0, 50, n).tolist() for n in random.poisson(5, 300)]
+    for threads in (1, 3):
+        state = harness.make_state(docs, np.full(topics, 0.1), np.full(50, 0.1))
+        method = make_method(state, partitions=partitions, threads=threads)
+        assert method.hands == hands
+        method.start(random=False)  # the first sweep has them all in one hand
+        changed = [method.sweep(step)["changed"] for step in range(4)]
+        fresh = DocumentCounts(method.sync())
+        fresh.adopt(method.counts.z)
+        for name in ("rows", "totals", "sizes"):
+            assert np.array_equal(getattr(fresh, name), getattr(method.counts, name))
+        found.append((method.counts.z, changed))
+    assert np.array_equal(found[0][0], found[1][0]) and found[0][1] == found[1][1]
+    assert found[0][1][0] > 0.9 and 0 < found[0][1][-1] < 1
+
+
 def draw_mixture(random: np.random.Generator, shape: State) -> State:
     """Words and topics from the model itself."""
     phi = np.array([random.dirichlet(row) for row in prior_of(shape)])
@@ -97,16 +140,18 @@ def figures(state: State) -> np.ndarray:
     return np.concatenate([harness.figures(state), [(sizes**2).sum(), sizes[0], sizes[-1], np.count_nonzero(sizes)]])
 
 
-def test_geweke() -> None:
-    """Twenty topics and seed words; two sweeps given the words change no mean."""
-    random, alpha = np.random.default_rng(8), np.random.default_rng(9).uniform(0.05, 0.5, 20)
+@pytest.mark.parametrize(("topics", "partitions"), [(20, 1), (100, 3)])
+def test_geweke(topics: int, partitions: int) -> None:
+    """Seed words, and topics in one hand or in three; two sweeps given the words change no mean."""
+    random, alpha = np.random.default_rng(8), np.random.default_rng(9).uniform(0.05, 0.5, topics)
     docs = [[0] * n for n in (3, 0, 6, 2, 1, 9, 4, 5, 3, 2)]
     shape = harness.make_state(docs, alpha, np.linspace(0.1, 0.6, 12), seeds=[(0, 3, 2), (5, 0, 4), (7, 19, 1)])
     before, after = [], []
     for replicate in range(800):
         state = draw_mixture(random, shape)
         before.append(figures(state))
-        method = make_method(state, seed=replicate)
+        method = make_method(state, seed=replicate, partitions=partitions)
+        assert method.hands == partitions
         method.start(random=True)
         for step in range(2):
             method.sweep(step)

@@ -49,3 +49,65 @@ def conditional(
             logs[keyed, k] = log_joint(docs, other, bits, alpha, beta, keywords, a, b, kappa)
     p = np.exp(logs - logs.max())
     return np.asarray(p / p.sum())
+
+
+def sweep_outcomes(
+    docs: list[list[int]], z: NDArray[np.int64], s: NDArray[np.int64], alpha: Floats, beta: Floats,
+    keywords: list[set[int]], a: float, b: float, kappa: float, epochs: list[list[tuple[int, int]]],
+    bounds: list[int], block_of_word: list[int],
+) -> dict[tuple[int, ...], float]:  # fmt: skip
+    """All that a sweep of cells (shard, block) can lead to, topics and then keywords of tokens, with probabilities. A
+    cell's totals are those of its epoch's beginning and what it has itself moved."""
+    topics, lengths = len(keywords), np.array([len(own) for own in keywords])
+    words = [w for doc in docs for w in doc]
+    owner = [d for d, doc in enumerate(docs) for _ in doc]
+
+    def weights(
+        z: tuple[int, ...], s: tuple[int, ...], i: int, plain: NDArray[np.int64], keyed: NDArray[np.int64]
+    ) -> Floats:
+        others = [j for j in range(len(words)) if j != i]
+        found = np.zeros((2, topics))
+        for k in range(topics):
+            own = alpha[owner[i], k] + sum(owner[j] == owner[i] and z[j] == k for j in others)
+            same = [j for j in others if words[j] == words[i] and z[j] == k]
+            share = keyed[k] + a, plain[k] + b
+            found[0, k] = own * (beta[words[i]] + sum(not s[j] for j in same)) / (plain[k] + beta.sum())
+            if keywords[k]:
+                found[0, k] *= share[1] / sum(share)
+            if words[i] in keywords[k]:
+                found[1, k] = own * share[0] / sum(share) * (kappa + sum(s[j] for j in same))
+                found[1, k] /= keyed[k] + lengths[k] * kappa
+        return found
+
+    def totals(z: tuple[int, ...], s: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        own, bits = np.array(z), np.array(s)
+        return np.bincount(own[bits == 0], minlength=topics), np.bincount(own[bits == 1], minlength=topics)
+
+    reached = {(tuple(z.tolist()), tuple(s.tolist())): 1.0}
+    for cells in epochs:
+        after: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
+        for (first_z, first_s), chance in reached.items():
+            begin = totals(first_z, first_s)
+            branches = [(first_z, first_s, chance)]
+            for shard, block in cells:
+                moved = [(one_z, one_s, p, begin[0], begin[1]) for one_z, one_s, p in branches]
+                for i, word in enumerate(words):
+                    if not bounds[shard] <= owner[i] < bounds[shard + 1] or block_of_word[word] != block:
+                        continue
+                    following = []
+                    for one_z, one_s, p, plain, keyed in moved:
+                        plain, keyed = plain.copy(), keyed.copy()
+                        (keyed if one_s[i] else plain)[one_z[i]] -= 1
+                        w = weights(one_z, one_s, i, plain, keyed)
+                        for bit, k in zip(*np.nonzero(w), strict=True):
+                            new = plain.copy(), keyed.copy()
+                            new[bit][k] += 1
+                            new_z = (*one_z[:i], int(k), *one_z[i + 1 :])
+                            new_s = (*one_s[:i], int(bit), *one_s[i + 1 :])
+                            following.append((new_z, new_s, p * float(w[bit, k] / w.sum()), *new))
+                    moved = following
+                branches = [(one_z, one_s, p) for one_z, one_s, p, _, _ in moved]
+            for one_z, one_s, p in branches:
+                after[one_z, one_s] = after.get((one_z, one_s), 0.0) + p
+        reached = after
+    return {(*one_z, *one_s): p for (one_z, one_s), p in reached.items()}

@@ -114,6 +114,8 @@ class EffectDraws:
     """Coefficients: draws × topics × columns."""
     variances: Floats
     """Variances, draws × topics × columns × columns: with other documents and other θ, given the words' topics."""
+    shaped: Floats
+    """Mean over draws of such variances if residuals' variances go with the shares (`Fit.shaped`)."""
     regressions: Regressions
     arranged: Arranged
     models: int
@@ -150,6 +152,7 @@ def draw_effects(
     errors = "cluster" if settings.cluster else settings.se
     regressions = Regressions(basis, arranged.cells, settings.family, errors)
     values, variances, accepted, weight = [], [], [], 0.0
+    shaped: Floats = np.zeros(1)
     correlations = Correlations() if settings.correlations else None
     for number, model in enumerate(models):
         mine = arranged if number == 0 else _arrange(model, bag, formula, settings)
@@ -179,6 +182,7 @@ def draw_effects(
             more = 0 if settings.uncertainty == "none" else fit.within
             values.append(fit.coefficients[order])
             variances.append((fit.sampling + more)[order])
+            shaped = shaped + (fit.shaped + more)[order]
             if correlations is not None:
                 correlations.add(draw, mine, order)
         if correlations is not None:
@@ -189,8 +193,8 @@ def draw_effects(
     if settings.uncertainty == "none":
         means = np.broadcast_to(means.mean(axis=0), means.shape)
     return EffectDraws(
-        means, np.stack(variances), regressions, arranged, len(models), float(np.mean(accepted or [1.0])), weight,
-        correlations,
+        means, np.stack(variances), shaped / len(means), regressions, arranged, len(models),
+        float(np.mean(accepted or [1.0])), weight, correlations,
     )  # fmt: skip
 
 

@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 STEPS, NEAR = 100, 1e-10
 """Newton's steps of a logit fit at most, and the change at which they end."""
 STEEPEST = 30.0
+LEAST_SHARE = 0.05
+"""Least share of a row, as a part of its topic's mean share, where variances go with shares."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class Fit(NamedTuple):
     """With other documents: topics × columns × columns."""
     within: Floats
     """With other θ, given the words' topics."""
+    shaped: Floats
+    """With other documents, if the variance of residuals went with μ (1 - μ): less local, so surer."""
 
 
 @dataclass(frozen=True)
@@ -101,18 +105,30 @@ class Regressions:
         again: Callable[[], Iterable[Sums]] = draw if len(parts) > 1 else lambda: parts
         z, total = self.basis.rows[self.cells.rows], self.cells.weight_sums()
         score = sum(summed(z[part.begin : part.begin + len(part.mean)], part.mean) for part in parts)
+        level = sum(part.mean.sum(axis=0) for part in parts) / float(total.sum())
         if len(parts) > 1:
             parts.clear()
         coefficients, bread = self._solve(np.asarray(score), z, total)
-        meat, within = self._meat(again, coefficients, z, total)
-        sampling = _sandwich(bread, meat)
+        meat, within, shape = self._meat(again, coefficients, z, total, np.asarray(level))
+        sampling, more = _sandwich(bread, meat), 1.0
         documents, columns = self.cells.documents, z.shape[1]
         if self.errors == "robust":
-            sampling *= documents / (documents - columns)
+            more = documents / (documents - columns)
         elif self.errors == "cluster":
             clusters = int(self.cells.clusters[-1]) + 1
-            sampling *= clusters / (clusters - 1) * (documents - 1) / (documents - columns)
-        return Fit(coefficients, sampling, _sandwich(bread, within))
+            more = clusters / (clusters - 1) * (documents - 1) / (documents - columns)
+        shaped = sampling if self.errors == "classical" else _sandwich(bread, shape)
+        return Fit(coefficients, sampling * more, _sandwich(bread, within), shaped * more)
+
+    def supports(self, average: Floats) -> float:
+        """How many documents (or clusters) a prediction for rows whose mean is `average` rests on, by their parts in
+        its variance: (Σ u)² / Σ u²."""
+        cell = self.cells.of_document
+        parts = (self.cells.weights * predicted(self.basis.rows, average[None, :])[self.cells.rows[cell], 0]) ** 2
+        if self.errors == "cluster":
+            clusters = self.cells.clusters[cell]
+            parts = np.bincount(clusters, parts)
+        return float(parts.sum() ** 2 / max(float((parts * parts).sum()), 1e-300))
 
     def means(self, z: Floats, coefficients: Floats) -> Floats:
         """μ of rows of z: rows × topics."""
@@ -149,18 +165,23 @@ class Regressions:
         return coefficients, bread
 
     def _meat(
-        self, draw: Callable[[], Iterable[Sums]], coefficients: Floats, z: Floats, total: Floats
-    ) -> tuple[Floats, Floats]:
-        """The variance of the score with other documents, and with other θ."""
+        self, draw: Callable[[], Iterable[Sums]], coefficients: Floats, z: Floats, total: Floats, level: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """The variance of the score with other documents, and with other θ; and the first in the shape of μ (1 - μ)
+        and of the same trace."""
         twice = self.cells.weight_sums(2)
         meat: Floats = np.zeros((1, 1, 1))
         within: Floats = np.zeros((1, 1, 1))
+        shape: Floats = np.zeros((1, 1, 1))
         pending: Floats = np.zeros((0, coefficients.shape[0], z.shape[1]))
         squares: Floats = np.zeros(1)
         for part in draw():
             own = slice(part.begin, part.begin + len(part.mean))
             mu = self.means(z[own], coefficients)
             within = within + crossed(z[own], part.spread)
+            if self.errors != "classical":
+                near = np.clip(mu, LEAST_SHARE * level, 1 - LEAST_SHARE * (1 - level))
+                shape = shape + crossed(z[own], twice[own, None] * near * (1 - near))
             if self.errors == "cluster":
                 meat = meat + crossed(z[own], part.spread)
                 scores = self._cluster_scores(own, z[own], part.mean - total[own, None] * mu)
@@ -178,7 +199,8 @@ class Regressions:
         elif self.errors == "classical":
             variance = squares / (self.cells.documents - z.shape[1])
             meat = variance[:, None, None] * crossed(z, total[:, None])
-        return meat, within
+        traces = [np.trace(one, axis1=1, axis2=2) for one in (meat, shape)]
+        return meat, within, shape * (traces[0] / np.maximum(traces[1], 1e-300))[:, None, None]
 
     def _cluster_scores(self, own: slice, z: Floats, residuals: Floats) -> Floats:
         """Σ z e of each cluster that these cells are of: clusters × topics × columns."""

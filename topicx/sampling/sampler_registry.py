@@ -128,12 +128,12 @@ VARIANTS += [
     Entry("light", MH, "proposals of documents, words and classifiers, in constant time",
           "topicx.sampling.samplers.supervised:LightSupervised", _FACTOR | {PROPOSALS}),
     Entry("dense", EXACT, "every topic of every token, and its keywords",
-          "topicx.sampling.samplers.keyword_topics:KeywordTopics", frozenset({GROUPS, SAMPLES, KEYWORDS})),
+          "topicx.sampling.samplers.keyword_topics:KeywordTopics", frozenset({GROUPS, SAMPLES, PARTITIONS, KEYWORDS})),
     Entry("dense", EXACT, "every topic of every token, whose slice has words of its own",
           "topicx.sampling.samplers.sliced_topics:SlicedTopics",
           frozenset({GROUPS, SAMPLES, PARTITIONS, SOFTENS, SLICED})),
     Entry("dense", EXACT, "every topic of every document, all its words together",
-          "topicx.sampling.samplers.whole_documents:WholeDocuments", frozenset({SAMPLES, WHOLE})),
+          "topicx.sampling.samplers.whole_documents:WholeDocuments", frozenset({SAMPLES, PARTITIONS, WHOLE})),
 ]  # fmt: skip
 
 _PREFERRED = ("sparse",)

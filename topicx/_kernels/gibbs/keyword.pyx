@@ -7,6 +7,9 @@ or of its keywords alone (s = 1), with a share of keywords of the topic's own.
 n0 counts regular tokens, n1 those that are keywords, L_k is the number of the topic's keywords; the share is Beta(a, b). A
 topic without keywords has regular words alone. A row of n0 has all topics of a word, 16 at a time (keyword_body.h); n1
 has an entry for each keyword and topic. Documents come one after another, each with a stream of its own.
+
+A sweep is over the cell of a shard of documents and a block of words. It has totals n0_k and n1_k of its own, and no row,
+no keyword entry and no document that another cell of the same epoch has (topicx/sampling/schedule.py).
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -122,10 +125,12 @@ cdef class Sweeper:
         self.tables.lengths = &lengths[0]
         self.tables.beta_sum, self.tables.a, self.tables.b, self.tables.kappa = beta_sum, a, b, kappa
 
-    def sweep(self, const uint32_t[::1] words, const int64_t[::1] offsets, const uint32_t[::1] groups,
-              uint16_t[::1] z, uint8_t[::1] keyed, uint64_t key) -> int:
-        """A new topic (and whether it is a keyword) for every token; returns how many changed."""
-        return self.run(words, offsets, groups, z, keyed, 0, offsets.shape[0] - 1, key, None, None, None)
+    def sweep(self, const uint32_t[::1] words, const int64_t[::1] offsets, const int64_t[::1] segments, int64_t blocks,
+              int64_t block, const uint32_t[::1] groups, uint16_t[::1] z, uint8_t[::1] keyed, int64_t begin, int64_t end,
+              uint64_t key) -> int:
+        """A new topic (and whether it is a keyword) for every token of these documents in one of the blocks of words
+        (`segments` says where it begins in each document); returns how many changed."""
+        return self.run(words, offsets, segments, blocks, block, groups, z, keyed, begin, end, key, None, None, None)
 
     def conditionals(self, const uint32_t[::1] words, const int64_t[::1] offsets, const uint32_t[::1] groups,
                      uint16_t[::1] z, uint8_t[::1] keyed, int64_t begin, int64_t end, double[:, ::1] documents,
@@ -133,13 +138,14 @@ cdef class Sweeper:
         """Adds what a further sweep would draw of each of these documents' tokens, all others as they are: Σ p(z = k) of
         a document (a row each, from `begin` on), Σ p(z = k, s = 0) of a word, Σ p(z = k, s = 1) of a keyword entry. An
         array without rows is not wanted."""
-        self.run(words, offsets, groups, z, keyed, begin, end, 0, documents, by_word, by_keyword)
+        self.run(words, offsets, offsets, 0, 0, groups, z, keyed, begin, end, 0, documents, by_word, by_keyword)
 
-    cdef int64_t run(self, const uint32_t[::1] words, const int64_t[::1] offsets, const uint32_t[::1] groups,
-                     uint16_t[::1] z, uint8_t[::1] keyed, int64_t begin, int64_t end, uint64_t key,
-                     double[:, ::1] documents, double[:, ::1] by_word, double[::1] by_keyword):
+    cdef int64_t run(self, const uint32_t[::1] words, const int64_t[::1] offsets, const int64_t[::1] segments,
+                     int64_t blocks, int64_t block, const uint32_t[::1] groups, uint16_t[::1] z, uint8_t[::1] keyed,
+                     int64_t begin, int64_t end, uint64_t key, double[:, ::1] documents, double[:, ::1] by_word,
+                     double[::1] by_keyword):
         cdef Tables *t = &self.tables
-        cdef int64_t d, i, k, e, w, g, old, new, first, extras, changed = 0, most = 1
+        cdef int64_t d, i, k, e, w, g, at, old, new, first, extras, changed = 0, most = 1
         cdef bint was, now, soft = documents is not None
         cdef double whole, weight
         cdef tx_rng rng
@@ -156,6 +162,9 @@ cdef class Sweeper:
             for k in range(t.topics):
                 c[k] = <float> regular(t, k)
             for d in range(begin, end):
+                at = d * (blocks + 1) + block
+                if segments[at] == segments[at + 1]:
+                    continue
                 g = groups[d] if groups.shape[0] > 0 else 0
                 for k in range(t.topics):
                     prior[k] = <float> self.alpha[g, k]
@@ -164,7 +173,7 @@ cdef class Sweeper:
                     if z[i] != NONE:
                         own[z[i]] += 1
                 rng = tx_rng_seed(key + SPLIT * (<uint64_t> d + 1))
-                for i in range(offsets[d], offsets[d + 1]):
+                for i in range(segments[at], segments[at + 1]):
                     w, old, was = words[i], -1 if z[i] == NONE else z[i], keyed[i]
                     if old >= 0:
                         move(t, w, old, was, -1)

@@ -6,11 +6,12 @@
 
 typedef struct {
     /* A topic drawn from sizes[k] prod_i (rows[words[i]][k] + prior[i]) / (totals[k] + i), and the weights as they are:
-     * weights[k] 2^powers[k]. All arrays have 16 chunks entries, those from `topics` on without a meaning; scratch: as
-     * many. -1: none has a weight. */
-    int64_t (*draw)(const int32_t *rows, const uint32_t *words, const float *prior, int64_t n, const float *sizes,
-                    const float *totals, int64_t topics, int64_t chunks, double u, float *weights, int32_t *powers,
-                    float *scratch);
+     * weights[k] 2^powers[k]. It is one of `chunks` runs of 16 topics: run c are the topics from 16 open[c] on. Rows have
+     * `width` entries, and so have sizes and totals, those from `topics` on without a meaning; weights, powers and scratch
+     * are in the order of the runs. -1: none has a weight. */
+    int64_t (*draw)(const int32_t *rows, int64_t width, const uint32_t *words, const float *prior, int64_t n,
+                    const float *sizes, const float *totals, int64_t topics, const int32_t *open, int64_t chunks, double u,
+                    float *weights, int32_t *powers, float *scratch);
 } tx_mixture;
 
 #define TX_BODY "mixture_body.h"

@@ -5,6 +5,10 @@
 m_k, n_kw and n_k count the other documents, and j_i says how often w_i has occurred before in the document itself. All
 topics of a document are weighed together, 16 at a time (mixture_body.h), so that a row of counts has all topics of a
 word: ceil16(K) numbers. Documents come one after another. Each has a stream of its own.
+
+A sweep may be given some documents, and the runs of 16 topics that are open to them. Then each takes one of these,
+which is a draw from its full conditional distribution within them. Two calls that share no topic read and write nothing
+in common but the words.
 """
 
 from libc.math cimport ldexp
@@ -16,9 +20,9 @@ from topicx._kernels.gibbs.cell cimport Arena
 
 cdef extern from "mixture.h" nogil:
     ctypedef struct tx_mixture:
-        int64_t (*draw)(const int32_t *rows, const uint32_t *words, const float *prior, int64_t n, const float *sizes,
-                        const float *totals, int64_t topics, int64_t chunks, double u, float *weights, int32_t *powers,
-                        float *scratch) noexcept nogil
+        int64_t (*draw)(const int32_t *rows, int64_t width, const uint32_t *words, const float *prior, int64_t n,
+                        const float *sizes, const float *totals, int64_t topics, const int32_t *open, int64_t chunks,
+                        double u, float *weights, int32_t *powers, float *scratch) noexcept nogil
     const tx_mixture *tx_mixture_choose() noexcept
 
 cdef const tx_mixture *kernel = tx_mixture_choose()
@@ -64,28 +68,30 @@ def earlier(const uint32_t[::1] words, const int64_t[::1] offsets, uint32_t[::1]
 
 def sweep(const uint32_t[::1] words, const int64_t[::1] offsets, const float[::1] before, const double[::1] alpha,
           const float[::1] beta, double beta_sum, uint16_t[::1] z, int32_t[:, ::1] rows, int64_t[::1] totals,
-          int64_t[::1] sizes, uint64_t key) -> int:
-    """A new topic for every document with words, in their order; returns how many changed."""
-    cdef int64_t d, i, n, k, first, old, new, changed = 0, longest = 1
-    cdef int64_t topics = alpha.shape[0], width = rows.shape[1]
+          int64_t[::1] sizes, const uint32_t[::1] documents, const int32_t[::1] chunks, uint64_t key) -> int:
+    """A new topic for each of these documents, all with words, in their order, among the topics of these runs of 16 (in
+    one of which it has its own, if it has any); returns how many changed."""
+    cdef int64_t at, d, i, c, n, k, first, old, new, changed = 0, longest = 1
+    cdef int64_t topics = alpha.shape[0], width = rows.shape[1], number = chunks.shape[0]
     cdef tx_rng rng
-    for d in range(z.shape[0]):
+    for at in range(documents.shape[0]):
+        d = documents[at]
         longest = max(longest, offsets[d + 1] - offsets[d])
     cdef Arena arena = Arena()
     cdef float *prior = arena.floats(longest)
     cdef float *total = arena.floats(width)
     cdef float *size = arena.floats(width)
-    cdef float *weights = arena.floats(width)
-    cdef float *scratch = arena.floats(width)
-    cdef int32_t *powers = arena.ints(width)
+    cdef float *weights = arena.floats(16 * number)
+    cdef float *scratch = arena.floats(16 * number)
+    cdef int32_t *powers = arena.ints(16 * number)
     with nogil:
-        for k in range(width):
-            total[k] = <float> (beta_sum + <double> totals[k]) if k < topics else 1
-            size[k] = <float> (alpha[k] + <double> sizes[k]) if k < topics else 1
-        for d in range(z.shape[0]):
+        for c in range(number):
+            for k in range(16 * chunks[c], 16 * chunks[c] + 16):
+                total[k] = <float> (beta_sum + <double> totals[k]) if k < topics else 1
+                size[k] = <float> (alpha[k] + <double> sizes[k]) if k < topics else 1
+        for at in range(documents.shape[0]):
+            d = documents[at]
             first, n = offsets[d], offsets[d + 1] - offsets[d]
-            if n == 0:
-                continue
             old = -1 if z[d] == NONE else z[d]
             if old >= 0:
                 add(&rows[0, 0], &words[first], n, width, old, -1)
@@ -96,10 +102,10 @@ def sweep(const uint32_t[::1] words, const int64_t[::1] offsets, const float[::1
             for i in range(n):
                 prior[i] = beta[words[first + i]] + before[first + i]
             rng = tx_rng_seed(key + SPLIT * (<uint64_t> d + 1))
-            new = kernel.draw(&rows[0, 0], &words[first], prior, n, size, total, topics, width // 16,
+            new = kernel.draw(&rows[0, 0], width, &words[first], prior, n, size, total, topics, &chunks[0], number,
                               tx_rng_double(&rng), weights, powers, scratch)
             if new < 0:  # no weight at all: it stays
-                new = old if old >= 0 else 0
+                new = old if old >= 0 else 16 * chunks[0]
             changed += new != old
             z[d] = <uint16_t> new
             add(&rows[0, 0], &words[first], n, width, new, 1)
@@ -129,7 +135,10 @@ def conditionals(const uint32_t[::1] words, const int64_t[::1] offsets, const fl
     cdef float *weights = arena.floats(width)
     cdef float *scratch = arena.floats(width)
     cdef int32_t *powers = arena.ints(width)
+    cdef int32_t *open = arena.ints(width // 16)
     with nogil:
+        for k in range(width // 16):
+            open[k] = <int32_t> k
         for d in range(begin, end):
             first, n = offsets[d], offsets[d + 1] - offsets[d]
             own = z[d] if n > 0 and z[d] != NONE else -1
@@ -140,7 +149,7 @@ def conditionals(const uint32_t[::1] words, const int64_t[::1] offsets, const fl
                 size[k] = <float> (alpha[k] + <double> (sizes[k] - (k == own))) if k < topics else 1
             for i in range(n):
                 prior[i] = beta[words[first + i]] + before[first + i]
-            kernel.draw(&rows[0, 0], &words[0] + first, prior, n, size, total, topics, width // 16, 0.5,
+            kernel.draw(&rows[0, 0], width, &words[0] + first, prior, n, size, total, topics, open, width // 16, 0.5,
                         weights, powers, scratch)
             if own >= 0:
                 add(&rows[0, 0], &words[first], n, width, own, 1)

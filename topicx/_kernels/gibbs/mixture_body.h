@@ -9,17 +9,18 @@ TX_ALWAYS i16 split_power(v16 *x) {
     return i_sub(i_down(bits, 23), i_all(127));
 }
 
-static int64_t TX(mixture_draw)(const int32_t *rows, const uint32_t *words, const float *prior, int64_t n,
-                                const float *sizes, const float *totals, int64_t topics, int64_t chunks, double u,
-                                float *weights, int32_t *powers, float *scratch) {
+static int64_t TX(mixture_draw)(const int32_t *rows, int64_t width, const uint32_t *words, const float *prior, int64_t n,
+                                const float *sizes, const float *totals, int64_t topics, const int32_t *open,
+                                int64_t chunks, double u, float *weights, int32_t *powers, float *scratch) {
     v16 most = v_all(-1e30f);
     for (int64_t c = 0; c < chunks; c++) {
-        const i16 inside = i_below(topics - 16 * c);
-        const v16 total = v_load(totals + 16 * c);
-        v16 up = v_choose(inside, v_load(sizes + 16 * c), v_all(1)), down = v_all(1);
+        const int64_t at = 16 * (int64_t)open[c];
+        const i16 inside = i_below(topics - at);
+        const v16 total = v_load(totals + at);
+        v16 up = v_choose(inside, v_load(sizes + at), v_all(1)), down = v_all(1);
         i16 power = split_power(&up);
         for (int64_t i = 0; i < n; i++) {
-            const v16 count = v_of(i_load(rows + (int64_t)words[i] * 16 * chunks + 16 * c));
+            const v16 count = v_of(i_load(rows + (int64_t)words[i] * width + at));
             up = v_mul(up, v_add(count, v_all(prior[i])));
             down = v_mul(down, v_add(total, v_all((float)i)));
             if (i % 2) {
@@ -44,7 +45,8 @@ static int64_t TX(mixture_draw)(const int32_t *rows, const uint32_t *words, cons
         sum = v_add(sum, weight);
         v_store(scratch + 16 * c, sum);
     }
-    return v_draw(sum, scratch, chunks, u);
+    const int64_t drawn = v_draw(sum, scratch, chunks, u);
+    return drawn < 0 ? drawn : 16 * (int64_t)open[drawn / 16] + drawn % 16;
 }
 #undef split_power
 

@@ -1,6 +1,11 @@
 """Gibbs sampling of a mixture: every document has one topic (see the kernel, `topicx._kernels.gibbs.mixture`).
 
 All tokens of a document have its topic, so that states, counts and files are those of any other model.
+
+Threads work on different topics. With P partitions a sweep has P rounds. In each the runs of 16 topics are dealt to P
+hands at random, and every document takes one of the topics of the hand that has its own: a draw from its full
+conditional distribution within that hand. Documents of two hands share no count, so that hands may go on at the same
+time, and every round leaves the posterior as it is, exactly. A sweep weighs a document against K topics, in P parts.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from topicx.sampling import random_streams
 from topicx.sampling.joint_likelihood import words_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
+from topicx.sampling.schedule import default_partitions
 from topicx.sampling.special_functions import gammaln
 from topicx.state import NONE, Csr, State, document_batches
 
@@ -50,11 +56,22 @@ class DocumentCounts:
         self.z = z
         kernel.count(self.words, self.offsets, z, self.rows, self.totals, self.sizes)
 
-    def sweep(self, key: int) -> int:
-        """Draw every document's topic anew; returns how many changed."""
+    @property
+    def chunks(self) -> int:
+        """Runs of 16 topics."""
+        return self.rows.shape[1] // LANES
+
+    def with_words(self) -> NDArray[np.uint32]:
+        """The documents that have words."""
+        return np.flatnonzero(np.diff(self.offsets)).astype(np.uint32)
+
+    def sweep(self, key: int, documents: NDArray[np.uint32], chunks: NDArray[np.int32]) -> int:
+        """Draw these documents' topics anew, within these runs of 16; returns how many changed."""
+        if not len(documents):
+            return 0
         return kernel.sweep(
             self.words, self.offsets, self.before, self.alpha, self.beta, self.beta_sum, self.z, self.rows,
-            self.totals, self.sizes, key,
+            self.totals, self.sizes, documents, chunks, key,
         )  # fmt: skip
 
     def probabilities(self, begin: int, end: int) -> NDArray[np.float64]:
@@ -82,6 +99,13 @@ def topics_of_documents(state: State) -> NDArray[np.uint16]:
     return found
 
 
+def hands_of(state: State, options: Options) -> int:
+    """How many hands the topics are dealt to: the partitions, as long as each gets two runs of 16 topics."""
+    chunks = -(-state.n_topics // LANES)
+    wanted = int(options.partitions) or default_partitions(state.n_tokens, state.n_documents)
+    return max(1, min(wanted, chunks // 2))
+
+
 class WholeDocuments(Method):
     """The sampler."""
 
@@ -90,6 +114,8 @@ class WholeDocuments(Method):
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
         self.counts = DocumentCounts(state)
+        self.documents = self.counts.with_words()
+        self.hands = hands_of(state, options)
 
     @classmethod
     def memory(cls, state: State, options: Options) -> int:
@@ -111,9 +137,28 @@ class WholeDocuments(Method):
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
         options = self.options
         key = random_streams.stream_key(options.seed, options.chain, random_streams.CELL, step, 0)
-        changed = self.counts.sweep(key)
+        if self.hands == 1 or np.any(self.counts.z[self.documents] == NONE):  # what has no topic is in no hand
+            changed = self.counts.sweep(key, self.documents, np.arange(self.counts.chunks, dtype=np.int32))
+        else:
+            before = self.counts.z.copy()
+            for round in range(self.hands):
+                self._round(step, round)
+            changed = int(np.count_nonzero(before != self.counts.z))
         used = int(np.count_nonzero(self.counts.sizes))
         return {"changed": changed / max(self.state.n_documents, 1), "topics_used": float(used)}
+
+    def _round(self, step: int, round: int) -> None:
+        """Every document takes one of the topics of the hand that has its own."""
+        options, counts = self.options, self.counts
+        parts = options.seed, options.chain, random_streams.CELL, step, 1 + round
+        dealt = random_streams.make_generator(*parts, 0).permutation(counts.chunks).astype(np.int32)
+        hand_of = np.empty(counts.chunks, np.uint16)
+        hand_of[dealt] = np.arange(counts.chunks) % self.hands
+        hand = hand_of[counts.z[self.documents] // LANES]
+        key = random_streams.stream_key(*parts, 1)
+        work = [(self.documents[hand == own], np.flatnonzero(hand_of == own)) for own in range(self.hands)]
+        work.sort(key=lambda item: -len(item[0]))  # the largest first
+        self.engine.map(lambda item: counts.sweep(key, item[0], item[1].astype(np.int32)), work)
 
     def score(self) -> float:
         counts, state = self.counts, self.state
