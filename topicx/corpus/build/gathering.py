@@ -166,7 +166,7 @@ class Gatherer:
         self.ids = passing_ids(new)
         self._lengths = Lengths(new(np.int64))
         self._has_texts = False
-        self._counted = CountedWords(intake.words)
+        self._counted = GivenCounts(intake.words)
 
     def add(self, batch: Batch) -> None:
         """Add a batch of documents."""
@@ -213,7 +213,7 @@ class Gatherer:
         )  # fmt: skip
 
 
-class CountedWords:
+class GivenCounts:
     """Tokens from counts of words: each as often as its count says, side by side."""
 
     def __init__(self, words: Words) -> None:
