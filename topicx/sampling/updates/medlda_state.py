@@ -76,7 +76,7 @@ class ClassifierState:
     eta: NDArray[np.float64]
     """Weights as they were last drawn."""
     pull: NDArray[np.float32]
-    """How strongly a document's tokens are pulled towards topics of higher weight: a number a classifier. Sweeps move it."""
+    """How strongly tokens are pulled towards topics of higher weight. Sweeps move it."""
     curve: NDArray[np.float32]
     """How fast that pull falls with the score."""
     supervised: NDArray[np.uint8]
