@@ -135,7 +135,7 @@ def _train_with_progress(run: HmmRun, checkpoints: Checkpoints, log: Log) -> Non
         f"{len(run.data.offsets) - 1:,} sequences, {run.data.n_symbols:,} symbols, {len(run.vocabulary):,} different; "
         f"{o.states} states, sampler {o.sampler}{several}, {o.iterations} iterations, seed {o.seed}"
     )
-    with Stopper(told=log.finishing) as stopper, log.progress(o.iterations) as progress:
+    with Stopper(told=log.tell_finishing) as stopper, log.progress(o.iterations) as progress:
         progress.begin(run.position)
 
         def report(event: Event) -> None:
