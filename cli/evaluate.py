@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +15,9 @@ from topicx.cli.common import (
     any_state,
     check_fit,
     check_state,
+    cluster_options,
     json_output,
+    open_places,
     option,
     print_json,
     print_note,
@@ -50,6 +54,8 @@ USES = {
     **dict.fromkeys(("times", "span", "buckets", "path", "plot"), ("time",)),
 }  # fmt: skip
 """The methods that an option is for."""
+HERE = ("coherence", "predictive", "agreement")
+"""The methods that read no documents by topics, and work on this machine alone."""
 
 
 class Share(click.ParamType):
@@ -91,6 +97,7 @@ HEADINGS = {
         "target", "times", "span", "buckets", "path", "plot", "any_state", "score", "threshold", "chains", "lag",
         "theta", "compare",
     ),
+    "Several machines": ("cluster", "shared"),
     "How texts are read (as in import)": NAMES,
 }  # fmt: skip
 
@@ -141,12 +148,13 @@ HEADINGS = {
 @any_state
 @json_output
 @seed
+@cluster_options
 @threads
 @quiet
 @click.pass_context
 def command(
     context: click.Context, model: str, inputs: tuple[str, ...], methods: tuple[str, ...], any_state: bool,
-    as_json: bool, quiet: bool, **options: Any,
+    as_json: bool, cluster: str | None, shared: str | None, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Measure MODEL on CORPUS: a corpus file, a state file of its training, or text in any format that 'topicx import'
     reads, which is then split into words as the model's own corpus was.
@@ -195,18 +203,35 @@ def command(
         stray = next(iter(asked.chosen)).replace("_", "-")
         raise InputError(f"--{stray}: nothing is sampled where {inputs[0]} is a state")
     results: dict[str, Any] = {}
-    for method in dict.fromkeys(methods):
-        with for_terminal(method, documents.n_documents, "documents", quiet=quiet) as bar:
-            asked.engine = Watched(options["threads"], bar)
-            results[method] = MEASURED[method](asked)
-        if not as_json:
-            show_likelihood(method, results[method])
+    with contextlib.ExitStack() as open_things:
+        if cluster is not None:
+            _check_spread(methods, state, inputs[0])
+        places = open_places(cluster, shared, "-", partial(print_note, quiet=quiet))
+        if places is not None:
+            open_things.callback(places.close)
+        for method in dict.fromkeys(methods):
+            with for_terminal(method, documents.n_documents, "documents", quiet=quiet) as bar:
+                asked.engine = Watched(options["threads"], bar, places)
+                results[method] = MEASURED[method](asked)
+            if not as_json:
+                show_likelihood(method, results[method])
     if as_json:
         print_json(results)
     unknown = next((r["unknown"] for r in results.values() if isinstance(r, dict) and "unknown" in r), 0)
     unknown += documents.meta.get("counts", {}).get("unknown_tokens", 0) if documents.meta.get("inputs_read") else 0
     if unknown:
         print_note(f"{unknown:,} tokens are words that the model does not know: they were left out", quiet=quiet)
+
+
+def _check_spread(methods: tuple[str, ...], state: State | None, name: str) -> None:
+    """InputError, if nothing of this is for the workers of a cluster."""
+    from topicx.errors import InputError
+
+    for method in methods:
+        if method in HERE:
+            raise InputError(f"--cluster: {method} is counted on one machine")
+    if state is not None:
+        raise InputError(f"--cluster: {name} is a state, of which nothing is sampled; leave it out")
 
 
 def _load_documents(

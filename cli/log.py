@@ -103,7 +103,8 @@ class JsonLog(Log):
         progress.advance(event.work)
         if event.score is not None:
             left = progress.left()
-            about: dict[str, Any] = {"sweep": event.step.sweep, "score": event.score, "seconds": round(seconds, 3)}
+            score = event.score if math.isfinite(event.score) else None
+            about: dict[str, Any] = {"sweep": event.step.sweep, "score": score, "seconds": round(seconds, 3)}
             about |= {"left": None if left is None else round(left, 3)}
             known = {name: value for name, value in event.figures.items() if math.isfinite(value)}
             self._print({"event": "sweep", **about, "figures": known})

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -18,28 +18,53 @@ from topicx.progress import Progress
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
+    from topicx.engines.places import Places
     from topicx.model import Model
     from topicx.state import State
 
 
 class Watched(Threads):
-    """Threads that tell a progress of every batch of documents that is done."""
+    """Threads, and the places of a cluster if there are some, that tell a progress of every batch of documents that is
+    done."""
 
-    def __init__(self, threads: int, progress: Progress) -> None:
+    def __init__(self, threads: int, progress: Progress, places: Places | None = None) -> None:
         super().__init__(threads)
         self.progress = progress
+        self.places = None if places is None else cast("Places", WatchedPlaces(places, progress))
 
     def stream(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        sizes: deque[int] = deque()
+        return _watched(lambda counted: super(Watched, self).stream(work, counted), items, self.progress)
 
-        def counted() -> Iterator[Any]:
-            for item in items:  # documents, or the numbers of the first and of the one after the last
-                sizes.append(item[1] - item[0] if isinstance(item, tuple) else len(item))
-                yield item
 
-        for result in super().stream(work, counted()):
-            self.progress.advance(sizes.popleft())
-            yield result
+class WatchedPlaces:
+    """The places of a cluster, which tell a progress; all else is as they have it."""
+
+    def __init__(self, places: Places, progress: Progress) -> None:
+        self._places, self._progress = places, progress
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._places, name)
+
+    def stream(self, function: Callable[..., Any], items: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        return _watched(lambda counted: self._places.stream(function, counted), items, self._progress, -1)
+
+
+def _watched(
+    stream: Callable[[Iterator[Any]], Iterator[Any]], items: Iterable[Any], progress: Progress, at: int | None = None
+) -> Iterator[Any]:
+    """The results of a stream of batches. A batch is an item, or one of its parts: documents, or the numbers of the
+    first and of the one after the last."""
+    sizes: deque[int] = deque()
+
+    def counted() -> Iterator[Any]:
+        for item in items:
+            batch = item if at is None else item[at]
+            sizes.append(batch[1] - batch[0] if isinstance(batch, tuple) else len(batch))
+            yield item
+
+    for result in stream(counted()):
+        progress.advance(sizes.popleft())
+        yield result
 
 
 @dataclass

@@ -29,12 +29,12 @@ def show_if_asked(
 ) -> bool:  # fmt: skip
     """Whether --over or --word was given, and if so what it asks for."""
     if word_names:
-        others = [*groups.NAMES, "sort", "probabilities", "documents", "chosen", "compare", "over"]
+        others = [*groups.NAMES, "sort", "probabilities", "documents", "passages", "chosen", "compare", "over"]
         refuse_given(others, "does not go with --word")
         show_words(model, word_names, words, as_json)
     elif over:
         others = [name for name in groups.NAMES if name not in ("plot_file", "table")]
-        refuse_given([*others, "sort", "documents", "compare"], "does not go with --over")
+        refuse_given([*others, "sort", "documents", "passages", "compare"], "does not go with --over")
         asked = by_options["plot_file"], by_options["table"]
         show_slices(model, path, words, chosen, probabilities, as_json, *asked)
     return bool(word_names) or over

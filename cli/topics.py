@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicx.cli import edit, groups, slices
-from topicx.cli.common import json_output, metadata, option, print_json, refuse_given
+from topicx.cli.common import json_output, metadata, on_command_line, option, print_json, print_note, refuse_given
 from topicx.cli.declared import Grouped
 from topicx.cli.show import print_hanging
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 HEADINGS = {
     "Options": (
-        "words", "documents", "chosen", "probabilities", "sort", "metadata", "compare", "label_topics", "weights",
-        "coefficients", "as_json",
+        "words", "documents", "passages", "chosen", "probabilities", "sort", "metadata", "compare", "label_topics",
+        "weights", "coefficients", "as_json",
     ),
     "Topics by what documents carry": ("by", *groups.NAMES),
     "Models with slices": ("over", "word_names"),
@@ -33,6 +33,9 @@ SHOWN = 160
 @click.argument("model")
 @option("--words", "-n", type=click.IntRange(0), default=10, help="Words a topic.")
 @option("--documents", "-d", type=click.IntRange(0), default=0, help="Typical documents a topic (a model keeps 20).")
+@option("--passages", is_flag=True, show_default=False,
+        help="Of each typical document the passage that says most of the topic, in full, where else the text's "
+        "beginning stands (three documents, unless -d says otherwise).")  # fmt: skip
 @metadata
 @option("--probabilities", "-p", is_flag=True, help="Print each word's probability too.", show_default=False)
 @option("--topic", "-t", "chosen", type=click.IntRange(0), multiple=True, help="Only these topics (repeatable).")
@@ -51,15 +54,17 @@ SHOWN = 160
 @edit.options
 @json_output
 def command(
-    model: str, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
-    label_topics: bool, weights: bool, coefficients: bool, compare: str | None, by: str | None, merge: tuple[str, ...],
-    names: tuple[str, ...], hide: tuple[str, ...], edits: str | None, name_by: str | None, dry_run: bool,
-    output: str | None, as_json: bool, over: bool, word_names: tuple[str, ...], **by_options: Any,
+    model: str, words: int, documents: int, passages: bool, metadata: str, probabilities: bool,
+    chosen: tuple[int, ...], sort: str, label_topics: bool, weights: bool, coefficients: bool, compare: str | None,
+    by: str | None, merge: tuple[str, ...], names: tuple[str, ...], hide: tuple[str, ...], edits: str | None,
+    name_by: str | None, dry_run: bool, output: str | None, as_json: bool, over: bool, word_names: tuple[str, ...],
+    **by_options: Any,
 ) -> None:  # fmt: skip
     """Show MODEL's topics: share of the tokens, α, most probable words, most typical documents.
 
     \b
       topicx topics news.model -n 15 -d 3
+      topicx topics news.model -t 4 --passages
       topicx topics news.model --json | jq '.[0].words'
       topicx topics new.model --compare old.model
       topicx topics news.model --merge 3,17 --name 4="school" --hide 2 -o mine.model
@@ -76,40 +81,43 @@ def command(
         if topic >= loaded.n_topics:
             raise InputError(f"--topic {topic}: the model has topics 0 to {loaded.n_topics - 1}")
     if by:
-        refuse_given(("sort", "probabilities", "documents", "compare"), "does not go with --by")
+        refuse_given(("sort", "probabilities", "documents", "passages", "compare"), "does not go with --by")
         groups.show_groups(loaded, model, by, words, chosen, as_json, **by_options)
         return
     if slices.show_if_asked(loaded, model, over, word_names, words, chosen, probabilities, as_json, by_options):
         return
     refuse_given(groups.NAMES, "is for --by")
     if compare:
-        refuse_given(("sort", "probabilities", "documents"), "does not go with --compare")
+        refuse_given(("sort", "probabilities", "documents", "passages"), "does not go with --compare")
         _print_comparison(loaded, Model.load(compare), words, as_json, chosen)
         return
     if label_topics:
-        refuse_given(("sort", "documents", "chosen"), "does not go with --label-topics")
+        refuse_given(("sort", "documents", "passages", "chosen"), "does not go with --label-topics")
         _label_topics(loaded, words, probabilities, as_json)
         return
     if weights:
-        refuse_given(("sort", "probabilities", "documents", "chosen"), "does not go with --weights")
+        refuse_given(("sort", "probabilities", "documents", "passages", "chosen"), "does not go with --weights")
         _print_weights(loaded, words, as_json)
         return
     if coefficients:
-        refuse_given(("sort", "probabilities", "documents"), "does not go with --coefficients")
+        refuse_given(("sort", "probabilities", "documents", "passages"), "does not go with --coefficients")
         _print_coefficients(loaded, words, as_json, chosen)
         return
-    _print_topics(loaded, words, documents, metadata, probabilities, chosen, sort, as_json)
+    if passages:
+        documents = documents if "documents" in on_command_line(click.get_current_context()) else 3
+        _check_texts(loaded, documents)
+    _print_topics(loaded, words, documents, passages, metadata, probabilities, chosen, sort, as_json)
 
 
 def _print_topics(
-    loaded: Model, words: int, documents: int, metadata: str, probabilities: bool, chosen: tuple[int, ...], sort: str,
-    as_json: bool,
+    loaded: Model, words: int, documents: int, passages: bool, metadata: str, probabilities: bool,
+    chosen: tuple[int, ...], sort: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Topics one after the other: share, words, and documents if some are wanted."""
     from topicx.views.topic_descriptions import describe_topics
 
-    rows = describe_topics(loaded, words, documents, metadata)
-    rows = [row for row in rows if (row["topic"] in chosen if chosen else loaded.shown[row["topic"]])]
+    topics = sorted(set(chosen)) if chosen else [k for k in range(loaded.n_topics) if loaded.shown[k]]
+    rows = describe_topics(loaded, words, documents, metadata, passages, topics)
     if sort == "weight":
         rows.sort(key=lambda row: -row["weight"])
     if as_json:
@@ -126,11 +134,27 @@ def _print_topics(
         print_hanging(f"{title:<{width}}  {row['weight']:6.2%}  {share}", " ".join(named))
         for document in row["documents"]:
             begin = document["snippet"]
-            begin = begin if len(begin) <= SHOWN else begin[: SHOWN - 1].rstrip() + "…"
+            if passages:
+                begin = document["passage"]
+            elif len(begin) > SHOWN:
+                begin = begin[: SHOWN - 1].rstrip() + "…"
             text = f"  {begin}" if begin else ""
             carried = "; ".join(f"{name} {_as_text(value)}" for name, value in document.get("metadata", {}).items())
             text = (f"  [{carried}]" if carried else "") + text
             print_hanging(f"{'':>{width}}    {document['weight']:4.0%}  ", f"{document['id']}{text}", colour=None)
+
+
+def _check_texts(model: Model, documents: int) -> None:
+    """Refuse passages of a model without texts, and say so where all that was kept of them is short."""
+    from topicx.errors import InputError
+
+    if not documents:
+        raise InputError("--passages: needs documents; -d 0 shows none")
+    if not len(model.example_snippets):
+        raise InputError("--passages: the model keeps no texts (import --snippet N keeps so many characters of each)")
+    longest = max(map(len, model.example_snippets), default=0)
+    if longest <= SHOWN:
+        print_note(f"--passages: the texts kept have {longest} characters at most; import --snippet 100000 keeps more")
 
 
 def _as_text(value: Any) -> str:

@@ -11,7 +11,7 @@ The counts are sparse by word. Where a dense estimate does not fit, only the lar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from topicx.files.file_kinds import MODEL
 from topicx.strings import Strings, same_arrays
 
 if TYPE_CHECKING:
+    import pandas
     import scipy.sparse
 
     from topicx.predict.document_topics import DocumentTopics
@@ -230,6 +231,26 @@ class Model(OfTopics, Kept):
         from topicx.report.written_report import made_report
 
         return made_report(self, path, **asked)
+
+    def topic_table(self, words: int = 10) -> pandas.DataFrame:
+        """A data frame with a row a topic: name, share, α, words and more; see `topicx.views.topic_table`."""
+        from topicx.views.topic_tables import topic_table
+
+        return topic_table(self, words)
+
+    def similar_topics(self, topic: int, number: int = 5) -> list[tuple[int, float]]:
+        """The topics whose words are most like a topic's, with similarities; see `topicx.views.similar_topics`."""
+        from topicx.views.topic_tables import similar_topics
+
+        return similar_topics(self, topic, number)
+
+    def passages(
+        self, topics: Sequence[int] | None = None, *, documents: int = 3, characters: int = 600
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """The passages of typical documents that say most of their topic; see `topicx.views.typical_passages`."""
+        from topicx.views.topic_passages import typical_passages
+
+        return typical_passages(self, topics, documents=documents, characters=characters)
 
     def _repr_html_(self) -> str:
         from topicx.report.notebook_tables import model_table

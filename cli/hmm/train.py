@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shlex
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +17,11 @@ from topicx.cli.common import (
     check_fit,
     check_outputs,
     force_output,
+    log_option,
     on_command_line,
     option,
-    print_note,
     quiet,
+    refuse_given,
     seed,
     stack_options,
     threads,
@@ -28,6 +31,7 @@ from topicx.errors import InputError
 
 if TYPE_CHECKING:
     from topicx.cli.log import Log
+    from topicx.engines.threads import Engine
     from topicx.hmm.hmm_run import HmmRun
     from topicx.sampling.sweep_loop import Checkpoints
 
@@ -67,10 +71,12 @@ USES = {"paths": ("collapsed", "partial"), "tolerance": ("baum-welch",)}
 @threads
 @quiet
 @verbose
+@log_option
 @click.pass_context
 def command(
     context: click.Context, corpus: str | None, output: str, trace_path: str | None, checkpoint: str | None,
-    checkpoint_interval: int, resume: str | None, threads: int, quiet: bool, verbose: bool, **settings: Any,
+    checkpoint_interval: int, resume: str | None, threads: int, quiet: bool, verbose: bool, log_form: str,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Learn a hidden Markov model from CORPUS. Its documents are independent sequences.
 
@@ -78,50 +84,62 @@ def command(
     interrupted and resumed. Ctrl-C finishes the sweep, saves a checkpoint, writes the model so far and says how to go
     on.
     """
-    from topicx.cli.log import Log
-    from topicx.corpus.corpus import Corpus
+    from topicx.cli.log import JsonLog, Log
     from topicx.engines.threads import Threads
-    from topicx.hmm.hmm_options import HmmOptions
-    from topicx.hmm.hmm_run import HmmRun
     from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 
-    given = on_command_line(context)
-    check_outputs([output, trace_path, checkpoint if checkpoint != resume else None], [corpus, resume])
-    with Threads(threads) as engine:
-        if resume:
-            if corpus:
-                raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS")
-            stray = [name for name in given if name in OPTIONS and name != "iterations"]
-            if stray:
-                raise InputError(f"--{stray[0].replace('_', '-')} cannot change when a run is resumed")
-            run = HmmRun.load(resume, engine, settings["iterations"] if "iterations" in given else None)
-        elif not corpus:
-            raise InputError("give a CORPUS to train on (or --resume)")
-        else:
-            check_fit(context, USES, "--sampler", [settings["sampler"]])
-            run = HmmRun.of(Corpus.load(corpus), HmmOptions(**settings), engine)
-        default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
+    if log_form == "json":
+        refuse_given(("quiet", "verbose"), "does not go with --log json")
+    log = JsonLog() if log_form == "json" else Log(quiet, verbose)
+    with log.errors():
+        given = on_command_line(context)
+        check_outputs([output, trace_path, checkpoint if checkpoint != resume else None], [corpus, resume])
         again = f"-o {shlex.quote(output)}" + (f" --trace {shlex.quote(trace_path)}" if trace_path else "")
         if checkpoint:
             again += f" --checkpoint {shlex.quote(checkpoint)}"
         if checkpoint_interval:
             again += f" --checkpoint-interval {checkpoint_interval}"
-        log = Log(quiet, verbose)
+        again += " --log json" if log_form == "json" else ""
+        default = "topicx.checkpoint" if output == "-" else f"{output}.checkpoint"
         checkpoints = Checkpoints(checkpoint or default, checkpoint_interval, warn=partial(log.tell, always=True))
-        try:
-            _train_with_progress(run, checkpoints, log)
-        except Interrupted:
-            _tell_stopped(run, checkpoints, output, again, log)
-            raise click.exceptions.Exit(130) from None
-        model = run.model()
-    if trace_path:
-        run.write_trace(trace_path)
-    model.save(output)
-    _say_result(run, model.meta, quiet)
-    print_note(f"wrote the model to {output}", quiet=quiet)
-    ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
-    if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
-        Path(default).unlink(missing_ok=True)
+        with Threads(threads) as engine:
+            run = _opened_run(context, corpus, resume, settings, given, engine)
+            try:
+                _train_with_progress(run, checkpoints, log)
+            except Interrupted:
+                _tell_stopped(run, checkpoints, output, again, log)
+                raise click.exceptions.Exit(130) from None
+            model = run.model()
+        if trace_path:
+            run.write_trace(trace_path)
+        model.save(output)
+        _tell_result(run, model.meta, log)
+        log.tell(f"wrote the model to {output}", "wrote", what="hmm", file=output)
+        ours = checkpoints.written or (resume is not None and Path(resume).resolve() == Path(default).resolve())
+        if not checkpoint and ours:  # it has served its purpose; a file that this run did not write stays
+            Path(default).unlink(missing_ok=True)
+
+
+def _opened_run(
+    context: click.Context, corpus: str | None, resume: str | None, settings: dict[str, Any], given: Collection[str],
+    engine: Engine,
+) -> HmmRun:  # fmt: skip
+    """The run at its beginning, or as a checkpoint has it."""
+    from topicx.corpus.corpus import Corpus
+    from topicx.hmm.hmm_options import HmmOptions
+    from topicx.hmm.hmm_run import HmmRun
+
+    if resume:
+        if corpus:
+            raise InputError("--resume goes on with a checkpoint's own corpus: give no CORPUS")
+        stray = [name for name in given if name in OPTIONS and name != "iterations"]
+        if stray:
+            raise InputError(f"--{stray[0].replace('_', '-')} cannot change when a run is resumed")
+        return HmmRun.load(resume, engine, settings["iterations"] if "iterations" in given else None)
+    if not corpus:
+        raise InputError("give a CORPUS to train on (or --resume)")
+    check_fit(context, USES, "--sampler", [settings["sampler"]])
+    return HmmRun.of(Corpus.load(corpus), HmmOptions(**settings), engine)
 
 
 def _train_with_progress(run: HmmRun, checkpoints: Checkpoints, log: Log) -> None:
@@ -133,8 +151,10 @@ def _train_with_progress(run: HmmRun, checkpoints: Checkpoints, log: Log) -> Non
     several = "".join(f", {n} {what}" for n, what in ((o.paths, "paths"), (o.restarts, "restarts")) if n > 1)
     log.tell(
         f"{len(run.data.offsets) - 1:,} sequences, {run.data.n_symbols:,} symbols, {len(run.vocabulary):,} different; "
-        f"{o.states} states, sampler {o.sampler}{several}, {o.iterations} iterations, seed {o.seed}"
-    )
+        f"{o.states} states, sampler {o.sampler}{several}, {o.iterations} iterations, seed {o.seed}",
+        "start", sequences=len(run.data.offsets) - 1, symbols=run.data.n_symbols, words=len(run.vocabulary),
+        states=o.states, sampler=o.sampler, paths=o.paths, restarts=o.restarts, iterations=o.iterations, seed=o.seed,
+    )  # fmt: skip
     with Stopper(told=log.tell_finishing) as stopper, log.progress(o.iterations) as progress:
         progress.begin(run.position)
 
@@ -151,7 +171,8 @@ def _tell_stopped(run: HmmRun, checkpoints: Checkpoints, output: str, again: str
 
     done, resume = run.position, f"topicx hmm train --resume {shlex.quote(checkpoints.path)}"
     log.tell(f"stopped after {done} of {run.options.iterations} sweeps; the run is saved. To go on with it:\n"
-             f"  {resume} {again}", always=True)  # fmt: skip
+             f"  {resume} {again}", "stopped", always=True, sweep=done, of=run.options.iterations,
+             checkpoint=checkpoints.path, resume=f"{resume} {again}")  # fmt: skip
     if output == "-" or not is_unfinished(output, HmmModel.load):
         other = shlex.quote(with_number("topicx.hmm" if output == "-" else output, done))
         kept = "" if output == "-" else f"{output} stays as it was. "
@@ -160,26 +181,28 @@ def _tell_stopped(run: HmmRun, checkpoints: Checkpoints, output: str, again: str
     model = run.model()
     model.meta["stopped_after"] = done
     model.save(output)
-    log.tell(f"wrote the model so far ({done} sweeps) to {output}", always=True)
+    log.tell(f"wrote the model so far ({done} sweeps) to {output}", "wrote", always=True, what="hmm", file=output)
 
 
-def _say_result(run: HmmRun, meta: dict[str, Any], quiet: bool) -> None:
+def _tell_result(run: HmmRun, meta: dict[str, Any], log: Log) -> None:
     scores, o = run.scores, run.options
+    best = max(scores)
+    facts: dict[str, Any] = {"seconds": run.seconds, "score": best, "score_per_symbol": best / run.data.n_symbols}
     if o.sampler == "baum-welch":
-        ended = sum(learner.done for learner in run.learners)
-        print_note(
-            f"{run.seconds:.1f} s, {run.position} rounds; {ended} of {o.restarts} restarts have converged", quiet=quiet
-        )
+        converged = sum(learner.done for learner in run.learners)
+        lines = [f"{run.seconds:.1f} s, {run.position} rounds; {converged} of {o.restarts} restarts have converged"]
+        facts |= {"rounds": run.position, "converged": converged}
     else:
         draws = run.position * run.data.n_symbols * o.paths * o.restarts
-        print_note(
-            f"{run.seconds:.1f} s, {draws / max(run.seconds, 1e-9) / 1e6:.1f} million draws a second", quiet=quiet
-        )
+        speed = draws / max(run.seconds, 1e-9)
+        lines = [f"{run.seconds:.1f} s, {speed / 1e6:.1f} million draws a second"]
+        facts |= {"draws_per_second": speed}
     if "agreement" in meta:
-        print_note(f"two paths agree on {meta['agreement']:.1%} of the symbols", quiet=quiet)
+        lines.append(f"two paths agree on {meta['agreement']:.1%} of the symbols")
+        facts["agreement"] = meta["agreement"]
     if len(scores) > 1:
-        near = sum(score > max(scores) - 1 for score in scores)
-        span = f"{min(scores):.2f} to {max(scores):.2f}"
-        print_note(f"{len(scores)} restarts: log-likelihood {span}; {near} near the best", quiet=quiet)
-    best = max(scores)
-    print_note(f"log-likelihood {best:.4f}, {best / run.data.n_symbols:.5f} a symbol", quiet=quiet)
+        near = sum(score > best - 1 for score in scores)
+        lines.append(f"{len(scores)} restarts: log-likelihood {min(scores):.2f} to {best:.2f}; {near} near the best")
+        facts["scores"] = [score if math.isfinite(score) else None for score in scores]
+    lines.append(f"log-likelihood {best:.4f}, {best / run.data.n_symbols:.5f} a symbol")
+    log.tell("\n".join(lines), "end", **facts)

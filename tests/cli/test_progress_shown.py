@@ -167,6 +167,56 @@ def test_json_lines(topicx: Run, tmp_path: Path) -> None:
                                          "status": 2}  # fmt: skip
 
 
+RATES = {
+    "lda": ("train c -k 3 --start random --threads 2 --partitions 2", "tokens", 1),
+    "paths": ("train c -k 3 --start random --paths 3", "tokens", 3),
+    "medlda": ("train c -k 3 --model medlda --target label", "tokens", 1),
+    "hmm": ("hmm train c -k 2 --paths 2 --restarts 3", "draws", 6),
+}
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_rates_are_what_was_drawn_by_the_seconds(name: str, topicx: Run, tmp_path: Path) -> None:
+    """Each path and each restart draws every token once a sweep; a run that goes on counts all of its sweeps."""
+    line, of, times = RATES[name]
+    corpus = lda_corpus(30, 20, seed=4)
+    corpus.with_labels([["a"], ["b"]] * 15).save(tmp_path / "c") if name == "medlda" else corpus.save(tmp_path / "c")
+    done = topicx(*line.split(), "--iterations", 12, "--log", "json", "-o", "m")
+    assert done.returncode == 0, done.stderr
+    ends = [event for event in map(json.loads, done.stderr.splitlines()) if event["event"] == "end"]
+    assert len(ends) == 1
+    (end,) = ends
+    assert end[f"{of}_per_second"] * end["seconds"] == pytest.approx(corpus.n_tokens * 12 * times)
+
+
+def test_chains_have_rates_of_their_own(topicx: Run, tmp_path: Path) -> None:
+    corpus = lda_corpus(30, 20, seed=4)
+    corpus.save(tmp_path / "c")
+    done = topicx("train", "c", "-k", 3, "--start", "random", "--chains", 3, "--iterations", 7, "--log", "json",
+                  "-o", "m")  # fmt: skip
+    ends = [event for event in map(json.loads, done.stderr.splitlines()) if event["event"] == "end"]
+    assert len(ends) == 3
+    for end in ends:
+        assert end["tokens_per_second"] * end["seconds"] == pytest.approx(corpus.n_tokens * 7)
+
+
+def test_a_hidden_markov_model_for_programs(topicx: Run, tmp_path: Path) -> None:
+    corpus = lda_corpus(10, 20, seed=4)
+    corpus.save(tmp_path / "c")
+    done = topicx("hmm", "train", "c", "-k", 2, "--restarts", 2, "--iterations", 20, "--log", "json", "-o", "m")
+    told = [json.loads(line) for line in done.stderr.splitlines()]
+    assert [event["event"] for event in told] == ["start", "sweep", "sweep", "end", "wrote"]
+    assert told[0]["symbols"] == corpus.n_tokens and told[-1] == {"event": "wrote", "what": "hmm", "file": "m"}
+    assert told[3]["score"] == max(told[3]["scores"]) == pytest.approx(told[2]["score"])
+    rounds = topicx("hmm", "train", "c", "--sampler", "baum-welch", "--iterations", 2, "--log", "json", "-o", "m")
+    end = json.loads(rounds.stderr.splitlines()[-2])
+    assert end["rounds"] == 2 and "draws_per_second" not in end
+    failed = topicx("hmm", "train", "nothing", "--log", "json", "-o", "m2")
+    assert (failed.returncode, json.loads(failed.stderr)["status"]) == (2, 2) and not (tmp_path / "m2").exists()
+    failed = topicx("hmm", "train", "c", "--log", "json", "--quiet", "-o", "m2")
+    assert failed.returncode == 2 and "--quiet: does not go with --log json" in failed.stderr
+
+
 def test_a_growing_start_says_that_its_score_may_fall(topicx: Run, tmp_path: Path) -> None:
     lda_corpus().save(tmp_path / "c")
     common = ("train", "c", "-k", 3, "--iterations", 2, "-o", "m")

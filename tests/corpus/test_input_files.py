@@ -257,6 +257,11 @@ def test_times_by_the_names_of_files(run: Run) -> None:  # noqa: F811
     write("e/x-1990-05-02.txt", "some words")
     assert run("import", "e", "-o", "c", "--time-regex", r"\d{4}-\d\d-\d\d")[0] == 0
     assert corpus_of().meta["time"] == "date"
+    note = "note: --time-regex 'x(1)' found no time in 3 of 3 names, for instance '1990/a.txt'\n"
+    assert note in run("import", "d", "-o", "c", "--time-regex", "x(1)")[2]
+    note = note.replace("x(1)", "[0-9]+").replace("3 of 3", "1 of 3").replace("1990/a.txt", "undated/c.txt")
+    assert note in run("import", "d", "-o", "c", "--time-regex", "[0-9]+")[2]
+    assert "found no time" not in run("import", "d/1990", "-o", "c", "--time-regex", "(.)")[2]
     status, _, err = run("import", "d", "-o", "c", "--time-regex", "(")
     assert status == 2 and "--time-regex '(':" in err
     assert (

@@ -34,7 +34,7 @@ LAYERS = (
     ("sampling", "variational"),
     ("predict",),
     ("models",),
-    ("run", "chain_series"),
+    ("run", "chain_series", "spread_chains"),
     ("evaluate", "interop", "regression", "tables", "views", "report", "bench", "mallet"),
     ("hmm", "classes", "sklearn", "plots"),
     ("datasets",),
@@ -42,8 +42,9 @@ LAYERS = (
 )
 """From the lowest to the highest; members of one layer may import each other."""
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-UPWARDS = {("__main__", "cli"), ("model", "predict"), ("model", "report"), ("state", "report")}
-"""When they are called: `Model.infer` uses what works on models; models and states show themselves in notebooks."""
+UPWARDS = {("__main__", "cli"), ("model", "predict"), ("model", "report"), ("model", "views"), ("state", "report")}
+"""When they are called: `Model.infer` and `Model.topic_table` use what works on models; models and states show
+themselves in notebooks."""
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from topicx.common_methods import Summarized
 from topicx.declare import check_all, positive_option, whole_option
 from topicx.errors import InputError
 
@@ -104,8 +105,8 @@ class Trial:
         return [row for row in self.rows if row.perplexity is not None]
 
 
-@dataclass
-class Comparison:
+@dataclass(repr=False)
+class Comparison(Summarized):
     """A whole comparison."""
 
     corpus: dict[str, Any]

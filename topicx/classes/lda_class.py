@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from topicx.chain_series import ChainSeries
 from topicx.classes.fit_session import Callback, Fitting
+from topicx.common_methods import TraceTable
 from topicx.corpus.any_documents import Reading, as_corpus, like_model
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known, check_whole, declared_options
@@ -25,6 +26,7 @@ from topicx.sampling.run_options import Options
 from topicx.state import State
 
 if TYPE_CHECKING:
+    import pandas
     import scipy.sparse
 
 FURTHER = ("threads", "engine", "theta", "phi", "seed_words", "seed_weight", "word_prior", "verbose")
@@ -40,6 +42,9 @@ ELSEWHERE = {
     **dict.fromkeys(
         ("perplexity", "log_perplexity"), "topicx.evaluate.completion.completion(lda.model, None, heldout).perplexity"
     ),
+    **dict.fromkeys(("get_topic_info", "topics_table"), "topic_table()"),
+    **dict.fromkeys(("find_topics", "get_topic_similarity"), "similar_topics(topic)"),
+    "visualize_topics_per_class": "plot_groups(by='label')",
     **dict.fromkeys(("coherence", "get_coherence"), "topicx.evaluate.coherence.coherence(lda.model, corpus)"),
 }  # fmt: skip
 """What other libraries call what `LDA` has."""
@@ -318,13 +323,28 @@ class LDA:
         return self.model.beta
 
     @property
-    def trace(self) -> dict[str, NDArray[np.float64]]:
-        """The chain's history: sweep, score (joint log-likelihood per token), alpha_sum, beta, changed."""
-        return self.model.trace
+    def trace(self) -> TraceTable:
+        """The chain's history: sweep, score (joint log-likelihood per token), alpha_sum, beta, changed. A dictionary of
+        arrays; `trace.to_dataframe()` is a table."""
+        return TraceTable(self.model.trace)
 
     def top_words(self, number: int = 10) -> list[list[tuple[str, float]]]:
         """Each topic's most probable words with their probabilities."""
         return self.model.top_words(number)
+
+    def topic_table(self, words: int = 10) -> pandas.DataFrame:
+        """A data frame with a row a topic: name, share, α, words and more; see `topicx.views.topic_table`."""
+        return self.model.topic_table(words)
+
+    def similar_topics(self, topic: int, number: int = 5) -> list[tuple[int, float]]:
+        """The topics whose words are most like a topic's, with similarities; see `topicx.views.similar_topics`."""
+        return self.model.similar_topics(topic, number)
+
+    def passages(
+        self, topics: Sequence[int] | None = None, *, documents: int = 3, characters: int = 600
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """The passages of typical documents that say most of their topic; see `topicx.views.typical_passages`."""
+        return self.model.passages(topics, documents=documents, characters=characters)
 
     @property
     def iterations_done(self) -> int:
@@ -342,6 +362,10 @@ class LDA:
     def plot_topics(self, topics: Sequence[int] | None = None, *, words: int = 10, axes: Any = None) -> Any:
         """The words of topics as bars; see `topicx.plots.plot_topics`."""
         return import_module("topicx.plots").plot_topics(self, topics, words=words, axes=axes)
+
+    def plot_groups(self, by: str = "label", documents: Any = None, topics: Sequence[int] | None = None) -> Any:
+        """Shares of topics by class, or by another column, as bars with intervals; see `topicx.plots.plot_groups`."""
+        return import_module("topicx.plots").plot_groups(self, documents, topics, by=by)
 
     def plot_trace(self, *, axes: Any = None) -> Any:
         """The objective after each sweep; see `topicx.plots.plot_trace`."""

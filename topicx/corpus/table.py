@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.corpus.time_texts import parse_times, told_number, told_times
 from topicx.errors import InputError
 from topicx.strings import Strings, take_rows
@@ -98,8 +99,8 @@ def _told_names(codes: NDArray[Any], names: Strings) -> list[str]:
     return [texts[place] for place in places.reshape(-1).tolist()]
 
 
-@dataclass(frozen=True, eq=False)
-class Labels(Column):
+@dataclass(frozen=True, eq=False, repr=False)
+class Labels(Column, Summarized):
     """Several of few names a document: document d has names[i] for i in ids[offsets[d]:offsets[d + 1]], none of them
     twice. A document may have none."""
 
@@ -156,8 +157,8 @@ class Labels(Column):
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class Names(Column):
+@dataclass(frozen=True, eq=False, repr=False)
+class Names(Column, Summarized):
     """One of few names a document, or none."""
 
     kind: ClassVar[type] = str
@@ -194,8 +195,8 @@ class Names(Column):
         return names.take(np.where(self.codes < 0, len(self.names), self.codes))
 
 
-@dataclass(frozen=True, eq=False)
-class Texts(Column):
+@dataclass(frozen=True, eq=False, repr=False)
+class Texts(Column, Summarized):
     """A text a document; an empty one is none."""
 
     kind: ClassVar[type] = str
@@ -218,8 +219,8 @@ class Texts(Column):
         return self.strings
 
 
-@dataclass(frozen=True, eq=False)
-class Numbers(Column):
+@dataclass(frozen=True, eq=False, repr=False)
+class Numbers(Column, Summarized):
     """A number a document; NaN is none."""
 
     kind: ClassVar[type] = Digits
@@ -242,8 +243,8 @@ class Numbers(Column):
         return self.values
 
 
-@dataclass(frozen=True, eq=False)
-class Times(Column):
+@dataclass(frozen=True, eq=False, repr=False)
+class Times(Column, Summarized):
     """A time a document; NaN is none."""
 
     kind: ClassVar[type] = Digits

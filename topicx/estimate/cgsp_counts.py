@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.estimate import counts as counting
 from topicx._kernels.estimate import estimate as kernel
+from topicx.common_methods import Summarized
 from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.state import Csr, State, document_topics
@@ -43,8 +44,8 @@ class WordCounts:
     """Each topic's share of the remainder."""
 
 
-@dataclass
-class DumpCounts:
+@dataclass(repr=False)
+class DumpCounts(Summarized):
     """DumpCounts that do not come from the state's own tokens: a dump's. They leave no token's own count out."""
 
     document_rows: Csr

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.text.windows import count_windows
+from topicx.common_methods import Summarized
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.model import Model
@@ -34,8 +35,8 @@ WINDOWS = {"umass": 0, "uci": 10, "npmi": 10, "cv": 110}
 EPSILON = 1e-12
 
 
-@dataclass
-class Coherence:
+@dataclass(repr=False)
+class Coherence(Summarized):
     """A measure of each topic, and their mean."""
 
     measure: str

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
@@ -22,8 +23,8 @@ from topicx.predict.topic_rows import sum_log_divisors
 __all__ = ["HeldOut"]
 
 
-@dataclass
-class HeldOut:
+@dataclass(repr=False)
+class HeldOut(Summarized):
     """log p(w) of each document under fixed topics."""
 
     documents: NDArray[np.float64]

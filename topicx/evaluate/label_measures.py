@@ -44,6 +44,9 @@ class LabelMeasures:
         self.ranked = np.zeros(4)  # ranking loss, one-error, coverage, average precision
         self.at = np.zeros(len(self.depths))
 
+    def __repr__(self) -> str:
+        return f"LabelMeasures({self.labels:,} labels, {self.documents:,} documents: result() has the measures)"
+
     def add(self, scores: NDArray[Any], truth: Flags, sets: Flags) -> None:
         """Documents × labels: scores (more is likelier), the true labels and the predicted ones.
 

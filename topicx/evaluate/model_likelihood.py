@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.corpus.corpus import Corpus
 from topicx.errors import InputError
 from topicx.model import Model
@@ -50,8 +51,8 @@ def joint_log_likelihood(state: State) -> float:
     )  # fmt: skip
 
 
-@dataclass
-class Likelihood:
+@dataclass(repr=False)
+class Likelihood(Summarized):
     """A sum of log probabilities of words."""
 
     log_likelihood: float

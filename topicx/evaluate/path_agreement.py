@@ -14,14 +14,15 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.errors import InputError
 from topicx.state import NONE, State
 
 __all__ = ["Agreement", "measure_agreement"]
 
 
-@dataclass
-class Agreement:
+@dataclass(repr=False)
+class Agreement(Summarized):
     """Shares between 0 and 1; NaN for documents without tokens and topics that no path has."""
 
     tokens: NDArray[np.float32]

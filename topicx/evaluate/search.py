@@ -28,13 +28,13 @@ from topicx.chain_series import ChainListener, ChainSeries
 from topicx.corpus.any_documents import as_corpus
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import random_parts
+from topicx.corpus.shared_corpora import shared_corpora
 from topicx.declare import check_whole
 from topicx.engines.threads import Engine, Threads, engine_of
 from topicx.errors import InputError
 from topicx.estimate.topic_alignment import align_topics
 from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion
-from topicx.evaluate.shared_corpora import shared_corpora
 from topicx.files.schema import is_finite_number as is_number
 from topicx.files.schema import is_whole_number as is_whole
 from topicx.model import Model
@@ -55,7 +55,7 @@ CLOSING = (
 )
 
 
-@dataclass
+@dataclass(repr=False)
 class Search:
     """What a search found: a row a number of topics, in which every measure has a value a chain."""
 
@@ -63,6 +63,11 @@ class Search:
     """A row for each number of topics: the measures of its chains."""
     stopped: bool = False
     """Whether it was ended before its plan: the rows are those that were finished."""
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(str(row["topics"]) for row in self.rows)
+        ended = "; stopped before its end" if self.stopped else ""
+        return f"Search(topics {numbers or 'none'}{ended}: to_dataframe() has the measures, plot() draws them)"
 
     def table(self) -> list[Row]:
         """A row a number of topics: mean and spread (standard deviation) over chains of each measure."""

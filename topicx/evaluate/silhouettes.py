@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.errors import InputError
 
 __all__ = ["Silhouettes", "measure_silhouettes"]
@@ -24,8 +25,8 @@ MOST = 4000
 """Documents beyond this number are thinned out: distances of all pairs are needed."""
 
 
-@dataclass(frozen=True)
-class Silhouettes:
+@dataclass(frozen=True, repr=False)
+class Silhouettes(Summarized):
     """Widths of all members for one number of clusters."""
 
     clusters: int

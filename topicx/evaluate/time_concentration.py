@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.slices import UNITS, DocumentSlices, time_slices, times_of, width_slices
 from topicx.corpus.table import Times
@@ -37,8 +38,8 @@ Shares = tuple[int, Any, NDArray[np.int64]]
 """The number of the first of some documents, their θ_d as rows, and their lengths."""
 
 
-@dataclass
-class TimeConcentration:
+@dataclass(repr=False)
+class TimeConcentration(Summarized):
     """Spans in the order of time, topics in the model's order."""
 
     begins: Floats

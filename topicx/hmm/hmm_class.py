@@ -108,6 +108,11 @@ class HMM:
         self.init_params, self.algorithm, self.threads = init_params, algorithm, threads
         self._model: HmmModel | None = None
 
+    def __repr__(self) -> str:
+        o = self.options
+        trained = repr(self._model) if self._model is not None else "not trained"
+        return f"HMM(n_components={self.n_components}, sampler={o.sampler!r}, paths={o.paths}), {trained}"
+
     # -- learning ----------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, lengths: Sequence[int] | None = None) -> HMM:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.corpus.formats.document_reader import Batch, Counts
@@ -32,8 +33,8 @@ UNKNOWN, LEFT_OUT = -1, -2
 """Words that a model has no number for: it never saw them, or it leaves them out (stop words, numbers)."""
 
 
-@dataclass(frozen=True)
-class Documents:
+@dataclass(frozen=True, repr=False)
+class Documents(Summarized):
     """Some documents, as the model's word ids; words that it does not know are left out and counted."""
 
     ids: Strings

@@ -125,6 +125,9 @@ class Predictor:
         if group is not None:
             self.reader.group_prior(group, 0)  # InputError where there is none
 
+    def __repr__(self) -> str:
+        return f"Predictor({self.model!r})"
+
     @property
     def encoder(self) -> Encoder:
         """Texts to the model's words; threads share it (`Encoder.word_ids`)."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.design.design import Design
 from topicx.design.formula import Formula
 from topicx.engines.memory_limits import told_size
@@ -106,8 +107,8 @@ class Correlations:
         self.variances.append(found[np.ix_(order, order)])
 
 
-@dataclass(frozen=True)
-class EffectDraws:
+@dataclass(frozen=True, repr=False)
+class EffectDraws(Summarized):
     """The fits of all draws, in orthogonal columns (`Basis`)."""
 
     coefficients: Floats

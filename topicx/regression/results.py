@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Effects:
     """How topics' shares depend on what documents have.
 
@@ -53,6 +53,11 @@ class Effects:
     level: float = 0.95
     adjust: str = "holm"
     topics: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        terms = " + ".join(name for name in self.draws.arranged.design.terms if name != "Intercept")
+        topics, draws = len(self.chosen), len(self.draws.coefficients)
+        return f"Effects(~ {terms or '1'}: {topics} topics, {draws} draws, intervals of {self.level:.4g})"
 
     def __post_init__(self) -> None:
         self.check(self.model, self.level, self.adjust, self.topics)
@@ -151,7 +156,8 @@ class Effects:
             adjusted[self.chosen] = adjusted_p_values(p_values[self.chosen], self.adjust)
             rows += [
                 {"topic": k, "term": term, "statistic": finite_number(statistic[k]), "df": len(places),
-                 "df_residual": finite_number(freedom[k]), "p_value": finite_number(p_values[k]), "p_adjusted": finite_number(adjusted[k])}
+                 "df_residual": finite_number(freedom[k]), "p_value": finite_number(p_values[k]),
+                 "p_adjusted": finite_number(adjusted[k])}
                 for k in self.chosen
             ]  # fmt: skip
         return rows
@@ -204,7 +210,8 @@ class Effects:
             rows += [
                 {"topic": k, "difference": told, "estimate": finite_number(found.value[k]),
                  "std_error": finite_number(found.errors[k]), "p_value": finite_number(found.p_values[k]),
-                 "p_adjusted": finite_number(adjusted[k]), "conf_low": finite_number(low[k]), "conf_high": finite_number(high[k])}
+                 "p_adjusted": finite_number(adjusted[k]), "conf_low": finite_number(low[k]),
+                 "conf_high": finite_number(high[k])}
                 for k in self.chosen
             ]  # fmt: skip
         return rows
@@ -217,7 +224,8 @@ class Effects:
         value = told if len(point) > 1 else told.partition("=")[2]
         return [
             {"topic": k, "covariate": covariate, "value": value, "share": finite_number(found.value[k]),
-             "conf_low": finite_number(low[k]), "conf_high": finite_number(high[k]), "documents": counted[0], "tokens": counted[1]}
+             "conf_low": finite_number(low[k]), "conf_high": finite_number(high[k]),
+             "documents": counted[0], "tokens": counted[1]}
             for k in self.chosen
         ]  # fmt: skip
 

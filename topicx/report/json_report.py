@@ -6,6 +6,7 @@ from typing import Any
 
 from topicx.report.page_facts import page_facts, round_for_json
 from topicx.report.report_contents import ReportContents
+from topicx.views.topic_passages import PassageFinder
 
 WORDS = 40
 
@@ -32,23 +33,24 @@ def json_report(contents: ReportContents) -> dict[str, Any]:
 
 def _typical_documents(contents: ReportContents) -> list[list[dict[str, Any]]]:
     documents, model = contents.documents, contents.model
-    texts = contents.options.snippets != "none"
-    if documents:
-        return [
-            [
-                {"id": documents.ids[d], "share": round(share, 5)}
-                | ({"text": documents.texts[d][:340]} if texts and len(documents.texts) else {})
-                for d, share in each
-            ]
-            for each in contents.typical
-        ]  # fmt: skip
+    texts, finder = contents.options.snippets != "none", PassageFinder(model)
     found: list[list[dict[str, Any]]] = []
+    if documents:
+        for k, each in enumerate(contents.typical):
+            found.append([{"id": documents.ids[d], "share": round(share, 5)} for d, share in each])
+            if texts and len(documents.texts):
+                kept = [documents.texts[d] for d, _ in each]
+                for one, text, passage in zip(found[k], kept, finder.passages(k, kept), strict=True):
+                    one |= {"text": text[:340], "passage": passage}
+        return found
     number = model.example_documents.shape[1]
     for k in range(len(model.example_documents)):
         rows = [at for at in range(k * number, (k + 1) * number) if model.example_documents.ravel()[at] >= 0]
         found.append([
-            {"id": model.example_ids[at], "share": round(float(model.example_weights.ravel()[at]), 5)}
-            | ({"text": model.example_snippets[at]} if texts and len(model.example_snippets) else {})
-            for at in rows
+            {"id": model.example_ids[at], "share": round(float(model.example_weights.ravel()[at]), 5)} for at in rows
         ])  # fmt: skip
+        if texts and len(model.example_snippets):
+            kept = [model.example_snippets[at] for at in rows]
+            for one, text, passage in zip(found[k], kept, finder.passages(k, kept), strict=True):
+                one |= {"text": text, "passage": passage}
     return found

@@ -9,10 +9,13 @@ from topicx.report.markdown_groups import group_sections
 from topicx.report.markdown_texts import escape_markdown, spark_blocks
 from topicx.report.report_contents import ReportContents, families_sentence, size_sentence
 from topicx.report.topic_recurrence import search_sentence
+from topicx.views.topic_passages import PassageFinder
 
 WORDS = 20
 """Words of a topic's section."""
 PASSAGES = 5
+LONGEST = 200
+"""Characters of a passage."""
 
 
 def markdown_report(contents: ReportContents) -> str:
@@ -26,9 +29,10 @@ def markdown_report(contents: ReportContents) -> str:
     lines += [escape_markdown(size_sentence(contents)), "", *_table_of_topics(contents), ""]
     if contents.options.about:
         lines += [escape_markdown(contents.options.about), ""]
+    finder = PassageFinder(contents.model, LONGEST)
     for k in contents.order():
         if contents.model.shown[k]:
-            lines += _topic_section(contents, k)
+            lines += _topic_section(contents, k, finder)
     lines += group_sections(contents)
     lines += _family_lines(contents)
     lines += [
@@ -72,7 +76,7 @@ def _table_of_topics(contents: ReportContents) -> list[str]:
     return lines
 
 
-def _topic_section(contents: ReportContents, topic: int) -> list[str]:
+def _topic_section(contents: ReportContents, topic: int, finder: PassageFinder) -> list[str]:
     documents = contents.documents
     said = contents.topic_sentence(topic)
     lines = [f"## {topic} {escape_markdown(contents.called(topic))}", ""]
@@ -95,12 +99,12 @@ def _topic_section(contents: ReportContents, topic: int) -> list[str]:
             f"{format_count(int(documents.above[0, topic]))} {unit} have a tenth or more of it. Where it is purest:",
             "",
         ]
-        for document, share in contents.typical[topic][:PASSAGES]:
-            text = (
-                documents.texts[document][:200] if len(documents.texts) and contents.options.snippets != "none" else ""
-            )
-            beginning = ": " + escape_markdown(text) if text else ""
-            lines.append(f"- {as_percent(share)} {escape_markdown(documents.ids[document])}{beginning}")
+        typical = contents.typical[topic][:PASSAGES]
+        told = len(documents.texts) and contents.options.snippets != "none"
+        texts = [documents.texts[document] if told else "" for document, _ in typical]
+        for (document, share), text in zip(typical, finder.passages(topic, texts), strict=True):
+            passage = ": " + escape_markdown(text) if text else ""
+            lines.append(f"- {as_percent(share)} {escape_markdown(documents.ids[document])}{passage}")
         lines.append("")
     near = ", ".join(
         f"{j} {escape_markdown(contents.called(j))} ({value:.2f})" for j, value in contents.near[topic][:3]

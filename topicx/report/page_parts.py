@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from topicx.report.report_contents import ReportContents
 from topicx.report.report_options import SizeLimits
 from topicx.report.topic_relations import HEATMAP
 from topicx.strings import Strings
+from topicx.views.topic_passages import PassageFinder
 
 BLOCK = 1 << 20
 """Bytes of texts in one part: a page unpacks only those that are opened."""
@@ -84,7 +86,7 @@ def core_part(contents: ReportContents, limits: SizeLimits, kept: KeptDocuments 
 def _add_typical(
     part: PackedPart, contents: ReportContents, limits: SizeLimits, kept: KeptDocuments | None
 ) -> None:  # fmt: skip
-    """Typical documents, and the beginnings of their texts."""
+    """Typical documents, and the passages of their texts that say most of the topic."""
     documents = contents.documents
     if documents is None or kept is None:
         _add_examples(part, contents.model, contents.options.snippets, limits)
@@ -95,9 +97,9 @@ def _add_typical(
     part.add("typical.shares", square_root_bytes(_flatten_field(typical, 1, np.float32)))
     if contents.options.snippets == "none" or not len(documents.texts):
         return
-    some = np.unique(_flatten_field(typical, 0, np.int64))
-    part.add("passages.documents", kept.place[some].astype(np.uint32))
-    part.add_strings("passages", shorten_texts((documents.texts[int(d)] for d in some), limits.passage))
+    finder, texts = PassageFinder(contents.model, limits.passage), documents.texts
+    passages = (finder.passages(k, [texts[d] for d, _ in each]) for k, each in enumerate(typical))
+    part.add_strings("passages", Strings.of(itertools.chain.from_iterable(passages)))
 
 
 def _flatten_field(typical: list[list[tuple[int, float]]], field: int, kind: Any) -> NDArray[Any]:
@@ -119,9 +121,9 @@ def _add_examples(part: PackedPart, model: Model, snippets: str, limits: SizeLim
     if model.example_columns:
         part.add_strings("examples.columns", Strings.of(model.example_columns.objects(there)))
     if snippets != "none" and len(model.example_snippets):
-        part.add_strings(
-            "examples.texts", shorten_texts((model.example_snippets[int(i)] for i in there), limits.passage)
-        )
+        finder = PassageFinder(model, limits.passage)
+        texts = [finder.passages(k, [model.example_snippets[i]])[0] for k, i in zip(topic.tolist(), there.tolist())]
+        part.add_strings("examples.texts", Strings.of(texts))
 
 
 def _add_word_trends(part: PackedPart, contents: ReportContents) -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from topicx.views.slice_tables import slice_rows as slice_rows
     from topicx.views.slice_tables import slices_of_model as slices_of_model
     from topicx.views.time_concentration_view import plot_concentration as plot_concentration
+    from topicx.views.topic_passages import typical_passages as typical_passages
+    from topicx.views.topic_tables import similar_topics as similar_topics
+    from topicx.views.topic_tables import topic_table as topic_table
     from topicx.views.topics_by_column import by_documents as by_documents
 
 _HOMES = {
@@ -32,9 +35,12 @@ _HOMES = {
     "plot_concentration": "topicx.views.time_concentration_view",
     "plot_mixtures": "topicx.views.group_mixtures",
     "plot_slices": "topicx.views.slice_figures",
+    "similar_topics": "topicx.views.topic_tables",
     "slice_rows": "topicx.views.slice_tables",
     "slices_of_model": "topicx.views.slice_tables",
     "strongest_topics": "topicx.views.class_weights",
+    "topic_table": "topicx.views.topic_tables",
+    "typical_passages": "topicx.views.topic_passages",
 }
 
 __all__ = [
@@ -48,9 +54,12 @@ __all__ = [
     "plot_concentration",
     "plot_mixtures",
     "plot_slices",
+    "similar_topics",
     "slice_rows",
     "slices_of_model",
     "strongest_topics",
+    "topic_table",
+    "typical_passages",
 ]
 
 __getattr__ = import_on_first_use(__name__, _HOMES)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from topicx.common_methods import Summarized
 from topicx.errors import InputError
 from topicx.model import Model
 from topicx.regression.pooling import share_intervals
@@ -43,8 +44,8 @@ class Trend:
         return "rises" if self.low > 0 else "falls" if self.high < 0 else ""
 
 
-@dataclass(frozen=True)
-class Mixtures:
+@dataclass(frozen=True, repr=False)
+class Mixtures(Summarized):
     """Groups × topics: means of π over the draws of the chain, or of θ over the documents; and intervals."""
 
     names: list[str]

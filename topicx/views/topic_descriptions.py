@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from topicx.model import Model
 from topicx.views.example_columns import carried_by_examples
+from topicx.views.topic_passages import PassageFinder
 
 
-def describe_topics(model: Model, words: int = 10, documents: int = 3, metadata: str = "all") -> list[dict[str, Any]]:
-    """A row a topic: its name, weight, α, foremost words and typical documents, with what these carry."""
+def describe_topics(
+    model: Model, words: int = 10, documents: int = 3, metadata: str = "all", passages: bool = False,
+    topics: Iterable[int] | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """A row a topic: its name, weight, α, foremost words and typical documents, with what these carry, and the passages
+    of their texts that say most of the topic, if these are asked for. `topics`: these alone (None: all)."""
     top = model.top_words(words)
     weights = model.topic_weights
     carries = carried_by_examples(model, metadata) if documents else []
     marked, shares = _marked_keywords(model), model.side.get("keyword_shares", ())
     rows: list[dict[str, Any]] = []
-    for topic in range(model.n_topics):
+    finder = PassageFinder(model) if passages else None
+    for topic in range(model.n_topics) if topics is None else topics:
         examples: list[dict[str, Any]] = []
         for rank in range(min(documents, model.example_documents.shape[1])):
             if model.example_documents[topic, rank] < 0:
@@ -25,6 +32,10 @@ def describe_topics(model: Model, words: int = 10, documents: int = 3, metadata:
             carried = {"metadata": carries[flat]} if carries else {}
             weight = round(float(model.example_weights[topic, rank]), 6)
             examples.append({"id": model.example_ids[flat], "weight": weight, **carried, "snippet": snippet})
+        if finder:
+            found = finder.passages(topic, [each["snippet"] for each in examples])
+            for each, passage in zip(examples, found, strict=True):
+                each["passage"] = passage
         rows.append({
             "topic": topic,
             **({"name": model.topic_names[topic]} if len(model.topic_names) and model.topic_names[topic] else {}),

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from topicx.common_methods import Summarized
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.periods import period_slices
 from topicx.corpus.slices import column_slices, times_of
@@ -41,8 +42,8 @@ NONE = "(none)"
 """The group of documents that carry nothing there."""
 
 
-@dataclass(frozen=True)
-class Groups:
+@dataclass(frozen=True, repr=False)
+class Groups(Summarized):
     """The documents of each group, in pairs: a document may be in several (by its labels)."""
 
     names: list[str]

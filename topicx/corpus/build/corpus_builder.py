@@ -15,7 +15,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from topicx.corpus.build.corpus_arrays import make_corpus_arrays
 from topicx.corpus.build.gathering import FixedWords, Gathered, Gatherer, GrowingWords, WaitingWords, WordIntake
@@ -30,6 +30,10 @@ from topicx.corpus.text.tokenizer import Tokenizer
 from topicx.errors import TopicxError
 from topicx.files import container
 from topicx.files.file_kinds import CORPUS
+
+if TYPE_CHECKING:
+    from topicx.corpus.formats.document_reader import DocumentReader
+    from topicx.engines.places import Places
 
 MOST_THREADS = 4
 """Reading and writing go on in one thread, which cannot feed more than this."""
@@ -113,7 +117,7 @@ class Builder:
             intake = WaitingWords(tokenizer)
         else:
             intake = GrowingWords(tokenizer)
-        self._fixed = like is not None
+        self._fixed, self._tokenizer = like is not None, tokenizer
         self._gatherer = Gatherer(tokenizer, intake, SpooledTable(new, self._options.snippet, faults), new)
 
     def close(self) -> None:
@@ -147,8 +151,21 @@ class Builder:
                 self.add(batch)
                 yield batch
             return
+        from topicx.corpus.text.parallel_encoding import encode_apart
+
         self._threads = min(threads, MOST_THREADS)
-        yield from self._gatherer.add_all(batches, self._threads, self._place.named_errors)
+        encoded = encode_apart(batches, self._tokenizer, self._threads)
+        yield from self._gatherer.add_apart(encoded, self._place.named_errors)
+
+    def add_inputs(self, reader: DocumentReader, places: Places, threads: int = 1) -> Iterator[Batch]:
+        """Add all documents of inputs that the workers of a cluster read and split into words, and give each batch
+        back when it is in. A builder with a fixed vocabulary has none of it."""
+        from topicx.corpus.text.spread_encoding import encode_on_places
+
+        assert not self._fixed
+        self._threads = min(threads, MOST_THREADS)
+        encoded = encode_on_places(places, reader, self._tokenizer, self._options.snippet)
+        yield from self._gatherer.add_apart(encoded, self._place.named_errors)
 
     def save(self, path: str | os.PathLike[str], meta: dict[str, Any] | None = None) -> dict[str, Any]:
         """Write the corpus file; returns its metadata."""

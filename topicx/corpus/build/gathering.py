@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from topicx.corpus.text.tokenizer import Encoder, Tokenizer
 from topicx.corpus.text.word_tally import NO_NUMBERS, NOISE_WORD, PairTable, WordTally
 from topicx.errors import InputError
 from topicx.files import container
+
+if TYPE_CHECKING:
+    from topicx.corpus.text.parallel_encoding import Apart
 
 MOST_COUNTED = 1 << 28
 """Tokens that the counts of one batch of documents (some megabytes of text) may be."""
@@ -180,14 +183,10 @@ class Gatherer:
             ids, lengths = self._tokenizer.ids(batch.texts, words)
         self._add_ids(batch, ids, lengths, NO_NUMBERS)
 
-    def add_all(
-        self, batches: Iterable[Batch], threads: int, waiting: Callable[[], Any]
-    ) -> Iterator[Batch]:
-        """Add all batches and give each back when it is in. Texts become words in some threads; words are ordered when
-        all is read, so the file does not depend on the threads. `waiting` is entered while anything is written."""
-        from topicx.corpus.text.parallel_encoding import encode_apart
-
-        for batch, table, ids, lengths, new in encode_apart(batches, self._tokenizer, threads):
+    def add_apart(self, encoded: Iterable[Apart], waiting: Callable[[], Any]) -> Iterator[Batch]:
+        """Add all batches, whose texts became words elsewhere, each by a table of its own, and give each back when it
+        is in. Words are ordered when all is read. `waiting` is entered while anything is written."""
+        for batch, table, ids, lengths, new in encoded:
             with waiting():
                 if table is None:
                     self.add(batch)

@@ -151,14 +151,14 @@ function effectsTable(rows) {
   return dataTable("Effects", columns, rows.map(row => [row.term, row.estimate, `${number(row.conf_low)} to ${number(row.conf_high)}`, row.p_adjusted ?? row.p_value]), {class: "relation lists"});
 }
 
-// Typical documents: title, what they carry, the beginning of the text with the topic's words underlined.
+// Typical documents: title, what they carry, the passage that says most of the topic, its words underlined.
 async function fillPassages(holder, k, ratio) {
   const typical = typicalOf(k), best = new Set(topicWords(k, .6, 40).map(one => words.names.at(one.word)));
   if (!typical.length) {
     holder.append(h("p", {class: "note"}, "The model remembers no typical documents."));
     return;
   }
-  const known = head.documents ? await readDocuments() : null, texts = core.has("passages.bytes") ? passageTexts() : null;
+  const known = head.documents ? await readDocuments() : null, texts = core.has("passages.bytes") ? core.strings("passages") : null;
   const rows = [];
   for (const one of typical) rows.push(await passage(one, known, texts, best));
   const some = texts || head.blocks || typical.some(one => one.text);
@@ -176,7 +176,7 @@ function typicalOf(k) {
   if (!core.has("typical.counts")) return [];
   const starts = core.typicalStarts ??= sums(core.array("typical.counts")), shares = core.array("typical.shares"), found = [];
   for (let i = starts[k]; i < starts[k + 1]; i++) {
-    const one = {share: (shares[i] / 255) ** 2};
+    const one = {share: (shares[i] / 255) ** 2, place: i};
     if (core.has("typical.documents")) one.document = core.array("typical.documents")[i];
     else {
       one.id = core.strings("examples.ids").at(i);
@@ -188,10 +188,6 @@ function typicalOf(k) {
   return found;
 }
 
-function passageTexts() {
-  return core.passages ??= new Map([...core.array("passages.documents")].map((d, i) => [d, i]));
-}
-
 async function passage(one, known, texts, best) {
   let title = one.id, id = "", carried = Object.entries(one.carried || {}).map(([, value]) => String(value)), text = one.text || "", href = null;
   if (known) {
@@ -199,7 +195,7 @@ async function passage(one, known, texts, best) {
     title = known.title(one.document);
     carried = known.columns.map(column => column.at(one.document)).filter(Boolean);
     href = address(["document", id]);
-    if (texts?.has(one.document)) text = core.strings("passages").at(texts.get(one.document));
+    if (texts) text = texts.at(one.place);
   }
   if (id === title) id = "";
   carried = carried.filter(value => !title.includes(value));
