@@ -98,8 +98,8 @@ def test_samplers_side_by_side() -> None:
     assert len(said) == len(plain.measured) + len(growing.measured)
     compared = {line["program"]: line for line in result.comparison()}
     assert compared["dense"]["perplexity"]["ratio"] == 1
-    written = json.loads(json.dumps(result.to_json()))
-    assert [run["name"] for run in written["programs"]] == [run.name for run in result.runs]
+    again = comparison.load_result(json.loads(json.dumps(result.to_json())))
+    assert again.to_json() == result.to_json()
     text = comparison_views.comparison_table(result)
     assert "dense:start=growing" in text and "to dense's" in text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from topicx.common_methods import Summarized
@@ -175,3 +175,11 @@ def seconds_to(rows: Sequence[Row], what: str, target: float) -> float | None:
             return seconds + (now - seconds) * (-lacked / (gained - lacked))
         before = now, gained
     return None
+
+
+def load_result(data: dict[str, Any]) -> Comparison:
+    """A Comparison from its JSON form."""
+    runs = [replace(Trial(**{**run, "rows": []}), rows=[Row(**row) for row in run["rows"]]) for run in data["programs"]]
+    return Comparison(
+        data["corpus"], Settings(**data["settings"]), data["machine"], runs, data["reference"], data["missing"]
+    )
