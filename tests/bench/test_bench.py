@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import Run, lda_corpus
 from tests.places import ROOT
 from topicx import datasets
-from topicx.bench import bench_runs, comparison_views
+from topicx.bench import bench_runs, comparison, comparison_views
 from topicx.bench.comparison import Row, Settings, seconds_to
 from topicx.bench.peer_programs import PEERS
 from topicx.corpus.corpus import Corpus
