@@ -282,14 +282,4 @@ def seeds_of(priors: Priors, index: Mapping[str, int], topics: int, corpus: Corp
     return Seeds.of(entries)
 
 
-def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
-    """The collection of each document as a group, and the groups' names; documents without one are refused."""
-    if not len(corpus.collection):
-        raise InputError("the corpus has no collections: import with --collection-field, or from a folder of folders")
-    missing = np.flatnonzero(corpus.collection < 0)
-    if len(missing):
-        raise InputError(f"{len(missing):,} documents have no collection, the first is {corpus.ids[int(missing[0])]!r}")
-    return corpus.collection.astype(np.uint32), list(corpus.collection_names)
-
-
-__all__ = ["Definition", "NoOptions", "Priors", "collections_of", "initial_state"]
+__all__ = ["Definition", "NoOptions", "Priors", "initial_state"]

@@ -22,6 +22,7 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate.cgsp_counts import MAX_ENTRIES, DumpCounts, ThetaRows, WordCounts
 from topicx.estimate.estimators import TokenMixture
+from topicx.files.array_sizes import TOKENS, TOPICS, WORDS, beside
 from topicx.files.schema import Array
 from topicx.model import Model
 from topicx.models.definition import Priors, initial_state
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
     from topicx.sampling.updates.prior_regression import Floats
 
+KEYWORD_PAIRS = beside("keywords")
+"""Pairs of a topic and one of its keywords."""
 ENTRIES = 1 << 22
 """Probabilities of documents that are in memory at once."""
 
@@ -117,14 +120,14 @@ class Keyword(DirichletMultinomialRegression):
         regressed = own.formula.replace(" ", "") != "~1"
         more = DirichletMultinomialRegression.side_arrays(own, meta, finished) if regressed else ()
         entries = (
-            Array("keyword_words", "uint32", ".keywords", below="words"),
-            Array("keyword_topics", "uint16", ".keywords", below="topics"),
+            Array("keyword_words", "uint32", KEYWORD_PAIRS, below=WORDS),
+            Array("keyword_topics", "uint16", KEYWORD_PAIRS, below=TOPICS),
         )
         if finished:
-            return (*more, *entries, Array("keyword_shares", "float64", "topics", low=0, high=1))
+            return (*more, *entries, Array("keyword_shares", "float64", TOPICS, low=0, high=1))
         return (
-            *more, *entries, Array("keyed", "uint8", "tokens", low=0, high=1),
-            Array("keyword_prior", "float64", "3", low=1e-30, high=1e30),
+            *more, *entries, Array("keyed", "uint8", TOKENS, low=0, high=1),
+            Array("keyword_prior", "float64", 3, low=1e-30, high=1e30),
         )  # fmt: skip
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:

@@ -20,6 +20,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate.cgsp_counts import MAX_ENTRIES, DumpCounts, ThetaRows, WordCounts
+from topicx.files.array_sizes import TOPICS
 from topicx.files.file_kinds import COUNT
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
@@ -69,7 +70,7 @@ class Mixture(Definition):
 
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
-        return (Array("documents", "int64", "topics", low=0, high=COUNT),) if finished else ()
+        return (Array("documents", "int64", TOPICS, low=0, high=COUNT),) if finished else ()
 
     # -- results -----------------------------------------------------------------------------------------------
 

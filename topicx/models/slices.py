@@ -43,6 +43,7 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate.cgsp_counts import MAX_ENTRIES, DumpCounts, ThetaRows, WordCounts
 from topicx.estimate.estimators import TokenMixture
+from topicx.files.array_sizes import DOCUMENTS, TOPICS, WORDS, beside
 from topicx.files.file_kinds import COUNT, HIGHEST, LOWEST
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
@@ -68,6 +69,7 @@ from topicx.state import Csr, State, document_batches
 if TYPE_CHECKING:
     from topicx.model import Model
 
+SLICES, SLICE_ENTRIES, TABLES = beside("slices"), beside("entries"), beside("tables")
 ENTRIES = 1 << 22
 """Probabilities of tokens that are in memory at once."""
 Floats = NDArray[np.float64]
@@ -148,26 +150,26 @@ class SlicedDefinition(Definition):
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
         shape = (
-            Array("slices", "int64", "2", low=0, high=1 << 31),
-            Array("closeness", "float64", "topics", low=LOWEST, high=HIGHEST),
-            Array("moves", "float32", ".draws 2 .slices topics", low=0, high=1.000001, required=False),
+            Array("slices", "int64", 2, low=0, high=1 << 31),
+            Array("closeness", "float64", TOPICS, low=LOWEST, high=HIGHEST),
+            Array("moves", "float32", (beside("draws"), 2, SLICES, TOPICS), low=0, high=1.000001, required=False),
         )
         if finished:
             return (
                 *shape,
-                Array("slice_bounds", "int64", ".slices@1", ends=".entries"),
-                Array("slice_words", "uint32", ".entries", below="words"),
-                Array("slice_topics", "uint16", ".entries", below="topics"),
-                Array("slice_counts", "float32", ".entries", low=0, high=COUNT),
-                Array("slice_tokens", "float64", ".slices topics", low=0, high=COUNT),
+                Array("slice_bounds", "int64", SLICES + 1, ends=SLICE_ENTRIES),
+                Array("slice_words", "uint32", SLICE_ENTRIES, below=WORDS),
+                Array("slice_topics", "uint16", SLICE_ENTRIES, below=TOPICS),
+                Array("slice_counts", "float32", SLICE_ENTRIES, low=0, high=COUNT),
+                Array("slice_tokens", "float64", (SLICES, TOPICS), low=0, high=COUNT),
             )
         return (
             *shape,
-            Array("slice_of", "uint32", "documents"),
-            Array("table_offsets", "int64", ".bounds"),
-            Array("table_words", "uint32", ".tables", below="words"),
-            Array("table_topics", "uint16", ".tables", below="topics"),
-            Array("table_counts", "int64", ".tables", low=1, high=COUNT),
+            Array("slice_of", "uint32", DOCUMENTS),
+            Array("table_offsets", "int64", beside("bounds")),
+            Array("table_words", "uint32", TABLES, below=WORDS),
+            Array("table_topics", "uint16", TABLES, below=TOPICS),
+            Array("table_counts", "int64", TABLES, low=1, high=COUNT),
         )
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
