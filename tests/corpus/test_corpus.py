@@ -110,7 +110,7 @@ def test_builder_agrees_with_its_twin(
 
 
 def test_pieces_larger_than_the_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("spooled_rows", "corpus_builder", "spooled_columns"):
+    for module in ("spooled_rows", "corpus_arrays", "spooled_columns", "spooled_table"):
         monkeypatch.setattr(f"topicx.corpus.build.{module}.PIECE", 64)
     random = np.random.default_rng(1)
     documents = [[f"w{i}" for i in random.integers(0, 50, random.integers(0, 200))] for _ in range(300)]
