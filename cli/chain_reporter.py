@@ -165,6 +165,28 @@ class TrainingReporter(ChainListener):
         return self.wanted.numbered(len(series.scores)) if series.keep == "all" else self.wanted
 
 
+class ReporterOfChainsApart(TrainingReporter):
+    """What `topicx train` does with chains that workers train, one each: it takes them when they have ended."""
+
+    def __init__(self, reporter: TrainingReporter, runs: Iterator[Run]) -> None:
+        super().__init__(reporter.wanted, reporter.checkpoints, reporter.stopper, reporter.log)
+        self.runs = runs
+
+    def train_chain(self, series: ChainSeries) -> bool:
+        log, done = self.log, len(series.scores)
+        if done == 0 and not log.quiet:
+            _announce_run(series.run, log)
+        if self.stopper.asked:
+            log.tell(
+                f"stopped after {done} of {series.total} chains, which are kept", "stopped", always=True, chains=done
+            )
+            raise click.exceptions.Exit(130)
+        series.run = next(self.runs)
+        series.run.chain.notes = series.notes()
+        _tell_end(series.run, log)
+        return True
+
+
 def tell_chains(series: ChainSeries, log: Log) -> None:
     """How the chains of a series differ."""
     from topicx.views.terminal_histogram import histogram_lines

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +15,9 @@ from topicx.cli.common import (
     any_state,
     check_fit,
     check_state,
+    cluster_options,
     json_output,
+    open_places,
     option,
     print_json,
     print_note,
@@ -40,7 +44,7 @@ METHODS = (
 
 SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels", "clusters", "prediction", "time", "keywords")
 USES = {
-    "share": ("completion",), "burn_in": SAMPLED, "samples": SAMPLED,
+    **dict.fromkeys(("share", "by", "bins", "every"), ("completion",)), "burn_in": SAMPLED, "samples": SAMPLED,
     "particles": ("left-to-right",), "form": ("left-to-right",),
     "reference": ("coherence",), "measures": ("coherence",), "window": ("coherence",), "convention": ("coherence",),
     "top": ("coherence", "diagnostics", "labels", "agreement", "time"),
@@ -50,6 +54,8 @@ USES = {
     **dict.fromkeys(("times", "span", "buckets", "path", "plot"), ("time",)),
 }  # fmt: skip
 """The methods that an option is for."""
+HERE = ("coherence", "predictive", "agreement")
+"""The methods that read no documents by topics, and work on this machine alone."""
 
 
 class Share(click.ParamType):
@@ -87,10 +93,11 @@ class Span(click.ParamType):
 HEADINGS = {
     "Options that most calls have": ("methods", "top", "burn_in", "samples", "as_json", "seed", "threads", "quiet"),
     "Options of one method": (
-        "share", "particles", "form", "reference", "measures", "window", "convention", "rest", "further", "clusters",
-        "target", "times", "span", "buckets", "path", "plot", "any_state", "score", "threshold", "chains", "lag",
-        "theta", "compare",
+        "share", "by", "bins", "every", "particles", "form", "reference", "measures", "window", "convention", "rest",
+        "further", "clusters", "target", "times", "span", "buckets", "path", "plot", "any_state", "score", "threshold",
+        "chains", "lag", "theta", "compare",
     ),
+    "Several machines": ("cluster", "shared"),
     "How texts are read (as in import)": NAMES,
 }  # fmt: skip
 
@@ -103,6 +110,12 @@ HEADINGS = {
            help="What to measure (may be repeated; see above).", show_default="completion"),
     option("--share", type=Share(), default="half", metavar="half|NUMBER",
            help="completion: the part that estimates θ: the first half of a document, or a random share."),
+    option("--by", metavar="COLUMN", default=None, show_default="of a model with slices: these",
+           help="completion: also by the values of this column of the documents (time, label, collection, …)."),
+    option("--bins", type=click.Choice(list(UNITS)), default=None, show_default="as narrow as gives 40 bins at most",
+           help="completion --by time, or a column of times: bins of the calendar."),
+    option("--every", type=click.IntRange(1), default=None, show_default="1",
+           help="completion --by: bins of so many of these (years, if --bins is not given; or units, of numbers)."),
     option("--burn-in", type=click.IntRange(1), default=None, show_default="50; prediction and likelihood 10",
            help="Sweeps before the first sample, wherever documents are sampled."),
     option("--samples", type=click.IntRange(1), default=None, show_default="25; chib: 100; others: 10",
@@ -141,12 +154,13 @@ HEADINGS = {
 @any_state
 @json_output
 @seed
+@cluster_options
 @threads
 @quiet
 @click.pass_context
 def command(
     context: click.Context, model: str, inputs: tuple[str, ...], methods: tuple[str, ...], any_state: bool,
-    as_json: bool, quiet: bool, **options: Any,
+    as_json: bool, cluster: str | None, shared: str | None, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Measure MODEL on CORPUS: a corpus file, a state file of its training, or text in any format that 'topicx import'
     reads, which is then split into words as the model's own corpus was.
@@ -195,18 +209,35 @@ def command(
         stray = next(iter(asked.chosen)).replace("_", "-")
         raise InputError(f"--{stray}: nothing is sampled where {inputs[0]} is a state")
     results: dict[str, Any] = {}
-    for method in dict.fromkeys(methods):
-        with for_terminal(method, documents.n_documents, "documents", quiet=quiet) as bar:
-            asked.engine = Watched(options["threads"], bar)
-            results[method] = MEASURED[method](asked)
-        if not as_json:
-            show_likelihood(method, results[method])
+    with contextlib.ExitStack() as open_things:
+        if cluster is not None:
+            _check_spread(methods, state, inputs[0])
+        places = open_places(cluster, shared, "-", partial(print_note, quiet=quiet))
+        if places is not None:
+            open_things.callback(places.close)
+        for method in dict.fromkeys(methods):
+            with for_terminal(method, documents.n_documents, "documents", quiet=quiet) as bar:
+                asked.engine = Watched(options["threads"], bar, places)
+                results[method] = MEASURED[method](asked)
+            if not as_json:
+                show_likelihood(method, results[method])
     if as_json:
         print_json(results)
     unknown = next((r["unknown"] for r in results.values() if isinstance(r, dict) and "unknown" in r), 0)
     unknown += documents.meta.get("counts", {}).get("unknown_tokens", 0) if documents.meta.get("inputs_read") else 0
     if unknown:
         print_note(f"{unknown:,} tokens are words that the model does not know: they were left out", quiet=quiet)
+
+
+def _check_spread(methods: tuple[str, ...], state: State | None, name: str) -> None:
+    """InputError, if nothing of this is for the workers of a cluster."""
+    from topicx.errors import InputError
+
+    for method in methods:
+        if method in HERE:
+            raise InputError(f"--cluster: {method} is counted on one machine")
+    if state is not None:
+        raise InputError(f"--cluster: {name} is a state, of which nothing is sampled; leave it out")
 
 
 def _load_documents(

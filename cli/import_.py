@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from topicx.cli.common import (
     Number,
+    cluster_options,
+    open_places,
     option,
     print_note,
     quiet,
@@ -22,6 +26,7 @@ from topicx.cli.reading import check_reading, names_without_folders, open_reader
 
 if TYPE_CHECKING:
     from topicx.corpus.text.tokenizer import Tokenizer
+    from topicx.engines.places import Places
 
 stop_options = stack_options(
     option("--remove-stopwords", is_flag=False, flag_value="en", multiple=True, metavar="[LANG]",
@@ -96,6 +101,7 @@ HEADINGS = {
         "remove_stopwords", "keep_stopwords", "stoplist_file", "min_length", "keep_numbers", "min_doc_freq", "stem",
         "token_regex", "preserve_case", "unicode", "dehyphenate", "bigram_min_count", "bigram_npmi", "like",
     ),
+    "Several machines": ("cluster", "shared"),
 }  # fmt: skip
 """Headings of the help; those of the options of reading follow."""
 
@@ -118,11 +124,13 @@ HEADINGS = {
     default=SNIPPET,
     help="Keep this many characters of each text's beginning, for reports (0: none).",
 )
+@cluster_options
 @threads
 @quiet
 def command(
-    inputs: tuple[str, ...], output: str, like: str | None, snippet: int, threads: int, quiet: bool, **chosen: Any
-) -> None:
+    inputs: tuple[str, ...], output: str, like: str | None, snippet: int, cluster: str | None, shared: str | None,
+    threads: int, quiet: bool, **chosen: Any,
+) -> None:  # fmt: skip
     """Read text in many formats and write a corpus file.
 
     INPUT is a file, a folder (a document a file, a folder a label; or JSON lines and tables in it) or - for standard
@@ -145,12 +153,20 @@ def command(
     sides = [like, chosen["vocab"], chosen["label_names"], *chosen["stoplist_file"], *chosen["extra_stopwords"]]
     if output != "-":
         refuse_overwriting(output, [*inputs, *sides])
-    import_texts(inputs, output, chosen, like=like, snippet=snippet, threads=threads, quiet=quiet)
+    if like is not None:
+        refuse_given(("cluster", "shared"), "cannot go with --like, whose words are looked up on one machine")
+    places = open_places(cluster, shared, output, partial(print_note, quiet=quiet))
+    with contextlib.ExitStack() as open_things:
+        if places is not None:
+            open_things.callback(places.close)
+        import_texts(
+            inputs, output, chosen, like=like, snippet=snippet, threads=threads, quiet=quiet, places=places
+        )  # fmt: skip
 
 
 def import_texts(
     inputs: tuple[str, ...], output: str, chosen: dict[str, Any], *, like: str | None = None, snippet: int = SNIPPET,
-    threads: int = 0, quiet: bool = False, told: str | None = None,
+    threads: int = 0, quiet: bool = False, told: str | None = None, places: Places | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Read texts as the options say, write them as a corpus file, and tell what was done (`told`: of what, where it is
     not the file). Returns the corpus's metadata."""
@@ -185,7 +201,9 @@ def import_texts(
         with bar:
             reader.say = bar.message if not quiet else reader.say
             done = 0
-            for _ in builder.add_all(reader, threads or available_cores()):
+            at_once = threads or available_cores()
+            added = builder.add_all(reader, at_once) if places is None else builder.add_inputs(reader, places, at_once)
+            for _ in added:
                 if not done and len(inputs) == 1:
                     check_reading(reader)
                 bar.advance((reader.consumed - done) / 1e6, f"{builder.n_tokens:,} tokens")

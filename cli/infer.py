@@ -56,7 +56,10 @@ chain = stack_options(
 
 
 output_options = stack_options(
-    option("--output", "-o", default="-", metavar="FILE", help="Where θ goes; - is standard output."),
+    option("--output", "-o", default="-", metavar="FILE|DIR/",
+           help="Where θ goes; - is standard output; with a slash at its end a folder of files (--part-size)."),
+    option("--part-size", type=click.IntRange(1), default=None, show_default="100,000",
+           help="Documents of each file, where the output is a folder."),
     option("--format", "format_", type=click.Choice(["tsv", "csv", "jsonl", "npz", "parquet", "feather"]), default=None,
            show_default="by the output's ending; else tsv", help="Format of the output."),
     option("--threshold", type=Number(0, 1), default=0, help="Write only shares from this on (0: all of them)."),
@@ -81,6 +84,7 @@ input_options = stack_options(
 HEADINGS = {
     "Options that most calls have": (
         "output",
+        "part_size",
         "format_",
         "top",
         "threshold",
@@ -112,8 +116,8 @@ HEADINGS = {
 @quiet
 @log_option
 def command(
-    model: str, inputs: tuple[str, ...], output: str, format_: str | None, threshold: float, top: int, metadata: str,
-    escape_formulas: bool, wide: bool,
+    model: str, inputs: tuple[str, ...], output: str, part_size: int | None, format_: str | None, threshold: float,
+    top: int, metadata: str, escape_formulas: bool, wide: bool,
     state: str | None, iterations: int | None, burn_in: int | None, samples: int | None, lag: int, chains: int | None,
     theta: str | None, group: str | None, join_chunks: bool, what: str | None, ranking: int, score: str, seed: int,
     cluster: str | None, shared: str | None, threads: int, quiet: bool, log_form: str, **reading_options: Any,
@@ -138,16 +142,22 @@ def command(
     with log.errors():
         from topicx.model import Model
         from topicx.predict.inference import Inference
+        from topicx.tables.theta_parts import PART, check_folder, is_folder
         from topicx.tables.theta_writers import Selection, format_of
 
+        parted = is_folder(output)
         chosen = format_of(output, format_)
+        if not parted:
+            refuse_given(("part_size",), "is for an output that is a folder (-o NAME/)")
         if chosen not in ("csv", "tsv"):
             refuse_given(("escape_formulas",), "is for csv and tsv")
         if chosen not in ("parquet", "feather"):
             refuse_given(("wide",), "is for parquet and feather; csv and tsv have a column a topic")
         if threshold or top:
             refuse_given(("wide",), "is for all shares, not for the largest alone")
-        check_outputs([output, state], [model, *inputs])
+        check_outputs([None if parted else output, state], [model, *inputs])
+        if parted:
+            check_folder(output)
         loaded = Model.load(model)
         engine = open_engine(cluster, shared, output, threads, None, log.tell)
         inference = Inference(
@@ -158,8 +168,9 @@ def command(
         if labeller is not None:
             refuse_given(("wide",), "is for topics (--what topics), not for labels")
         table = ThetaOutput(
-            output, chosen, Selection(threshold, top, escape_formulas, wide), ranking, join_chunks, metadata
-        )
+            output, chosen, Selection(threshold, top, escape_formulas, wide), ranking, join_chunks, metadata,
+            (part_size or PART) if parted else None,
+        )  # fmt: skip
         with contextlib.ExitStack() as open_things:
             open_things.enter_context(engine)
             source, reader = _open_source(inference, inputs, reading_options, log, open_things)
@@ -182,6 +193,18 @@ class ThetaOutput:
     join_chunks: bool
     metadata: str
     """Which columns of the documents stand before θ."""
+    part_size: int | None
+    """Documents of a file, where the path is that of a folder."""
+
+    def open(self, topics: int, selection: Selection, columns: Any, *named: Any) -> Any:
+        """A context with a function that writes θ of some documents."""
+        from topicx.tables.theta_parts import open_theta_parts
+        from topicx.tables.theta_writers import open_theta_writer
+
+        how = (topics, selection, columns, *named)
+        if self.part_size is None:
+            return open_theta_writer(self.path, self.format, *how)
+        return open_theta_parts(self.path, self.format, self.part_size, *how)
 
 
 def _state_writer(
@@ -206,7 +229,7 @@ def _write_results(
     from topicx.corpus.text.chunks import COLUMNS, join_chunks
     from topicx.errors import InputError
     from topicx.predict.label_reader import LabelReader
-    from topicx.tables.theta_writers import columns_with_free_names, open_theta_writer
+    from topicx.tables.theta_writers import columns_with_free_names
 
     model, reader = inference.model, inference.reader
     columns = {} if isinstance(reader, LabelReader) else reader.predicted_columns()  # labels have a table of their own
@@ -215,7 +238,7 @@ def _write_results(
         raise InputError("--join-chunks: what this model predicts is of chunks; it does not go together")
     carried = choose_columns(table.metadata, source.kinds(), COLUMNS if table.join_chunks else ())
     written = columns_with_free_names(carried, topics, named[0], columns) | columns
-    add = open_things.enter_context(open_theta_writer(table.path, table.format, topics, selection, written, *named))
+    add = open_things.enter_context(table.open(topics, selection, written, *named))
     if table.join_chunks:
         add = open_things.enter_context(join_chunks(add))
     bar = open_things.enter_context(log.progress(source.n_documents, "inferring", "documents"))

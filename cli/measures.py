@@ -4,42 +4,70 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from topicx.cli import labels
 from topicx.cli import show as lines
+from topicx.cli.common import refuse_given
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.progress import Progress
+from topicx.strings import one_line
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
+    from topicx.corpus.slices import DocumentSlices
+    from topicx.engines.places import Places
     from topicx.model import Model
     from topicx.state import State
 
 
 class Watched(Threads):
-    """Threads that tell a progress of every batch of documents that is done."""
+    """Threads, and the places of a cluster if there are some, that tell a progress of every batch of documents that is
+    done."""
 
-    def __init__(self, threads: int, progress: Progress) -> None:
+    def __init__(self, threads: int, progress: Progress, places: Places | None = None) -> None:
         super().__init__(threads)
         self.progress = progress
+        self.places = None if places is None else cast("Places", WatchedPlaces(places, progress))
 
     def stream(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        sizes: deque[int] = deque()
+        return _watched(lambda counted: super(Watched, self).stream(work, counted), items, self.progress)
 
-        def counted() -> Iterator[Any]:
-            for item in items:  # documents, or the numbers of the first and of the one after the last
-                sizes.append(item[1] - item[0] if isinstance(item, tuple) else len(item))
-                yield item
 
-        for result in super().stream(work, counted()):
-            self.progress.advance(sizes.popleft())
-            yield result
+class WatchedPlaces:
+    """The places of a cluster, which tell a progress; all else is as they have it."""
+
+    def __init__(self, places: Places, progress: Progress) -> None:
+        self._places, self._progress = places, progress
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._places, name)
+
+    def stream(self, function: Callable[..., Any], items: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        return _watched(lambda counted: self._places.stream(function, counted), items, self._progress, -1)
+
+
+def _watched(
+    stream: Callable[[Iterator[Any]], Iterator[Any]], items: Iterable[Any], progress: Progress, at: int | None = None
+) -> Iterator[Any]:
+    """The results of a stream of batches. A batch is an item, or one of its parts: documents, or the numbers of the
+    first and of the one after the last."""
+    sizes: deque[int] = deque()
+
+    def counted() -> Iterator[Any]:
+        for item in items:
+            batch = item if at is None else item[at]
+            sizes.append(batch[1] - batch[0] if isinstance(batch, tuple) else len(batch))
+            yield item
+
+    for result in stream(counted()):
+        progress.advance(sizes.popleft())
+        yield result
 
 
 @dataclass
@@ -80,10 +108,24 @@ class Question:
 
 def by_completion(asked: Question) -> dict[str, Any]:
     from topicx.evaluate.completion import completion
+    from topicx.evaluate.completion_groups import completion_by_group
 
     share = asked.options["share"]
+    groups = _groups_of(asked)  # a wrong column is told before anything is measured
     found = completion(asked.model, None, asked.documents, share=share, **asked.chosen, **asked.usual)
-    return _likelihood_figures(found.log_likelihood, found.tokens, found.unknown, asked.documents) | {"share": share}
+    figures = _likelihood_figures(found.log_likelihood, found.tokens, found.unknown, asked.documents) | {"share": share}
+    return figures if groups is None else figures | {"groups": completion_by_group(found, groups)}
+
+
+def _groups_of(asked: Question) -> DocumentSlices | None:
+    """The groups of documents that a table is wanted of: by --by, or the slices of the model."""
+    from topicx.evaluate.completion_groups import groups_of_column, groups_of_model
+
+    options, documents = asked.options, asked.documents
+    if options["by"] is not None:
+        return groups_of_column(documents, options["by"], options["bins"], options["every"])
+    refuse_given(("bins", "every"), "is for --by")
+    return groups_of_model(asked.model, documents)
 
 
 def by_particles(asked: Question) -> dict[str, Any]:
@@ -391,3 +433,15 @@ def show_likelihood(method: str, result: Any) -> None:
         f"{method:<17} perplexity {result['perplexity']:.2f}, log likelihood {result['log_likelihood_per_token']:.5f} "
         f"per token  ({result['documents']:,} documents, {result['tokens']:,} tokens scored{extra})"
     )
+    for row in show_groups(result.get("groups", ())):
+        click.echo(row)
+
+
+def show_groups(groups: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """A line for each group of documents."""
+    width = max((len(one_line(row["group"])) for row in groups), default=0)
+    for row in groups:
+        yield (
+            f"  {one_line(row['group']):<{width}}  perplexity {row['perplexity']:>9.2f}  "
+            f"({row['documents']:,} documents, {row['tokens']:,} tokens scored)"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +38,6 @@ from topicx.errors import InputError
 from topicx.sampling.run_options import Options
 
 if TYPE_CHECKING:
-    from topicx.engines.threads import Threads
     from topicx.run import Run
     from topicx.sampling.sweep_loop import Checkpoints
 
@@ -259,11 +259,13 @@ class Beginning:
     """The settings that stand on the command line."""
     tried: dict[str, Any]
     """What cross-validation is to choose among."""
+    priors: Any = None
+    """The words' priors, when they have been read."""
 
 
 def _train_chains(
     source: Beginning, plan: tuple[int, str, str | None, str | None], wanted: Wanted, checkpoints: Checkpoints,
-    log: Log, engine: Threads, show_topics: int,
+    log: Log, engine: Any, show_topics: int,
 ) -> None:  # fmt: skip
     """All chains, one after another. `plan`: their number, what is kept, and the estimators of θ and φ."""
     from topicx.chain_series import ChainSeries
@@ -272,17 +274,38 @@ def _train_chains(
     from topicx.stop_signals import Stopper
 
     chains, keep, theta, phi = plan
-    with engine, Stopper(told=log.finishing) as stopper:
+    with engine, Stopper(told=log.tell_finishing) as stopper:
         if source.resume:
             run = _resume_run(source.resume, source.settings, source.given, engine)
             series = ChainSeries.resume(run, theta=theta, phi=phi)
             if series.keep == "average" and series.scores and series.total > len(series.scores):
                 series.take_average(Model.load(wanted.model), wanted.model)
         else:
-            run = _new_run(source, 0, engine, log)
+            apart = engine.places is not None and chains > 1 and not isinstance(source.settings["partitions"], str)
+            run = _new_run(source, 0, engine.alone() if apart else engine, log)
             series = ChainSeries(run, chains, keep, theta=theta or "cgsp", phi=phi or "auto")
+            if apart:
+                _train_chains_apart(series, source, engine, TrainingReporter(wanted, checkpoints, stopper, log), log)
+                return
         series.train(TrainingReporter(wanted, checkpoints, stopper, log, show_topics))
         tell_chains(series, log)
+
+
+def _train_chains_apart(series: Any, source: Beginning, engine: Any, reporter: Any, log: Log) -> None:
+    """All chains, each on a worker of a cluster."""
+    from topicx.cli.chain_reporter import ReporterOfChainsApart, tell_chains
+    from topicx.corpus.corpus import Corpus
+    from topicx.spread_chains import run_chains_apart
+
+    refuse_given(("checkpoint", "checkpoint_interval", "show_topics_interval"), "is not for chains on a worker each")
+    assert source.corpus is not None
+    options, corpus = series.run.options, Corpus.load(source.corpus)
+    runs = run_chains_apart(engine.places, corpus, options, source.priors, range(series.total), engine.alone())
+    log.tell(f"{series.total} chains, each on one of {engine.places.number} workers", "cluster", chains=series.total,
+             workers=engine.places.number, threads=engine.places.threads)  # fmt: skip
+    with contextlib.closing(runs):
+        series.train(ReporterOfChainsApart(reporter, runs))
+    tell_chains(series, log)
 
 
 def _check_inputs(
@@ -370,6 +393,7 @@ def _new_run(source: Beginning, number: int, engine: Any, log: Log) -> Run:
         if tried["folds"]:
             options = folds.best_by_folds(loaded, options, engine, **tried, log=log)
             engine = engine if engine.places is None else engine.alone()  # one model alone is trained here
+        source.priors = taken
         run = Run.start(loaded, options, engine, taken)
     run.options.check_sampler(run.chain.sampler, given)
     return run

@@ -36,6 +36,11 @@ def sent_bytes(client: Any) -> int:
     return int(sum(found.values()))
 
 
+def busy_seconds(client: Any) -> tuple[float, float]:
+    """Processor seconds so far: of this process, which has the scheduler in it, and of all workers."""
+    return time.process_time(), sum(client.run(time.process_time).values())
+
+
 def train(corpus: Corpus, topics: int, sweeps: int, engines: dict[str, Any]) -> None:
     options = Options(topics=topics, iterations=3 * sweeps, start="random", partitions="2x1", trace_interval=10**6)
     runs = {name: Run.start(corpus, options, engine) for name, engine in engines.items()}
@@ -44,12 +49,15 @@ def train(corpus: Corpus, topics: int, sweeps: int, engines: dict[str, Any]) -> 
         run.chain.begin()
     client = engines["workers"].places.client
     sent, held = 0, 0
+    busy: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     for _ in range(sweeps):
         for name, run in runs.items():
             before = sent_bytes(client) if name == "workers" else 0
+            used = busy_seconds(client)
             began = time.perf_counter()
             run.chain.advance(1)
             seconds[name].append(time.perf_counter() - began)
+            busy[name].append(tuple(now - then for now, then in zip(busy_seconds(client), used, strict=True)))
             if name == "workers":
                 sent = sent_bytes(client) - before
                 held = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
@@ -61,6 +69,9 @@ def train(corpus: Corpus, topics: int, sweeps: int, engines: dict[str, Any]) -> 
         f"{a / b:.2f} of the speed; {sent / 1e6:.1f} MB sent a sweep, {held} tasks held",
         flush=True,
     )
+    for name, each in busy.items():
+        here, there = (statistics.median(part) for part in zip(*each[1:], strict=True))
+        print(f"  {name}: processor seconds a sweep: this process {here:.3f}, workers {there:.3f}", flush=True)
 
 
 def infer(corpus: Corpus, documents: int, folder: Path, engines: dict[str, Any]) -> None:

@@ -11,7 +11,11 @@ import pytest
 from tests.conftest import lda_corpus
 from topicx.engines.places import OnePlace, Spread
 from topicx.engines.threads import Engine, Threads
+from topicx.errors import InputError
+from topicx.evaluate.chib import chib
+from topicx.evaluate.completion import completion
 from topicx.evaluate.cross_validation import cross_validate
+from topicx.evaluate.left_to_right import left_to_right
 from topicx.evaluate.search import search
 from topicx.predict.inference import Inference
 from topicx.run import Run
@@ -76,3 +80,39 @@ def test_inference(group: int | None, spread: Spread) -> None:
         assert np.array_equal(ours.theta, theirs.theta) and np.array_equal(ours.z, theirs.z)
         assert list(ours.documents.ids) == list(theirs.documents.ids)
     assert done(spread) >= 1
+
+
+MEASURED = {
+    "completion": (completion, {"samples": 3, "burn_in": 3, "share": 0.5}),
+    "left-to-right": (left_to_right, {"particles": 3, "form": "wallach"}),
+    "chib": (chib, {"samples": 5, "burn_in": 5}),
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_measures_of_documents(name: str, spread: Spread) -> None:
+    measure, settings = MEASURED[name]
+    corpus = lda_corpus(300)
+    model = Run.start(corpus, Options(topics=5, iterations=5), Threads(1)).train().result().model
+    here, there = (measure(model, None, corpus, **settings, threads=engine) for engine in (Threads(1), spread))
+    assert np.array_equal(here.documents, there.documents)
+    assert here.log_likelihood == there.log_likelihood and here.tokens == there.tokens
+    assert done(spread) >= 1
+
+
+@pytest.mark.parametrize(
+    "given", [{"alpha": 0.1}, {"groups": np.zeros(120, np.uint32)}, {"phi": np.full((2, 60), 1 / 60)}]
+)
+def test_topics_without_a_model_are_not_measured_on_places(given: dict[str, Any], spread: Spread) -> None:
+    model = Run.start(lda_corpus(), Options(topics=5, iterations=5), Threads(1)).train().result().model
+    asked = {"phi": model, "alpha": None, "corpus": lda_corpus()} | given
+    with pytest.raises(InputError, match="on a cluster a model is measured with the priors of its own"):
+        completion(**asked, threads=spread)
+    assert done(spread) == 0
+
+
+def test_what_a_measure_refuses_is_refused_without_a_file_left(spread: Spread) -> None:
+    model = Run.start(lda_corpus(), Options(topics=5, iterations=5), Threads(1)).train().result().model
+    with pytest.raises(InputError, match="samples: 0"):
+        completion(model, None, lda_corpus(), samples=0, threads=spread)
+    assert done(spread) == 0

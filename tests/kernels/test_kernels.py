@@ -358,6 +358,27 @@ def test_csr_and_rebalance_keep_counts():
         case.verify()
 
 
+@pytest.mark.parametrize("forms", [(9.0, 2.0), (0.2, 0.1)])
+@pytest.mark.parametrize("topics", [5, 40, 300])
+def test_rows_are_their_entries_in_use(topics: int, forms: tuple[float, float]) -> None:
+    """The entries and lengths say all; the twin cuts each row out."""
+    case = Case(K=topics, V=12, mean=80)
+    rows.rebalance_rows(*case.rows, case.K, case.freq, *forms)
+    start, cells, length, _ = case.rows
+    used = [cells[a : b if n < 0 else a + n] for a, b, n in zip(start, start[1:], length, strict=False)]
+    entries = rows.entries_in_use(start, cells, length)
+    np.testing.assert_array_equal(entries, np.concatenate(used))
+    again = rows.rows_of_entries(start, entries, length)
+    np.testing.assert_array_equal(again, cells)
+    assert again.ctypes.data % 64 == 0
+
+
+def test_rows_of_no_words() -> None:
+    start, length = np.zeros(1, np.int64), np.zeros(0, np.int32)
+    entries = rows.entries_in_use(start, np.zeros(0, np.uint32), length)
+    assert len(entries) == len(rows.rows_of_entries(start, entries, length)) == 0
+
+
 @pytest.mark.parametrize("topics", [5, 300])
 def test_counts_of_documents(topics: int) -> None:
     """What is told of each document's counts is what bincount says, tokens without a topic left out."""

@@ -34,7 +34,7 @@ LAYERS = (
     ("sampling", "variational"),
     ("predict",),
     ("models",),
-    ("run", "chain_series"),
+    ("run", "chain_series", "spread_chains"),
     ("evaluate", "interop", "regression", "tables", "views", "report", "bench", "mallet"),
     ("hmm", "classes", "sklearn", "plots"),
     ("datasets",),

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +164,16 @@ def test_damaged_scratch_files_are_told(tmp_path: Path) -> None:
     (tmp_path / "a").unlink()
     with pytest.raises(Exception, match="cannot be read"):
         kept.read()
+
+
+def test_a_block_travels_without_its_room(tmp_path: Path) -> None:
+    run = Run.start(lda_corpus(90, 25, 60), options_for("sparse", topics=300), spread(tmp_path))
+    run.chain.begin()
+    run.chain.advance(1)
+    block = run.chain.method._blocks[0]  # type: ignore[attr-defined]
+    data = pickle.dumps(block, protocol=5)
+    assert len(data) < sys.getsizeof(block) / 2
+    again = pickle.loads(data)
+    for one, other in zip(block.arrays().values(), again.arrays().values(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(block.row_start, again.row_start)

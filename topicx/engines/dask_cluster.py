@@ -7,6 +7,7 @@ the scheduler has made again elsewhere; a scheduler that goes away ends the run 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
@@ -42,11 +43,20 @@ SETTINGS = {
     "distributed.worker.memory.terminate": False,
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.allowed-failures": RETRIES,
-    "distributed.comm.timeouts.connect": "30s",
+    "distributed.comm.timeouts.connect": "60s",
     "distributed.worker.preload": ["topicx.engines.worker_start"],
+    # A cell frees as many bytes as the next one asks for: pages given back to the system and had again cost more than
+    # what is written into them.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 40,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_MAX_": 0,
+    "distributed.nanny.pre-spawn-environ.MALLOC_ARENA_MAX": 1,
+    "distributed.worker.profile.enabled": False,
     "distributed.logging.distributed": "critical",
 }
 """What we set on every process that we start."""
+WATCH = "distributed.scheduler.worker-ttl"
+SILENT = "30s"
+"""After so long without a sign a worker is taken for dead; if Dask watches over its process, that is begun again."""
 
 
 class DaskPlaces:
@@ -251,6 +261,8 @@ def connect(
     except ImportError:
         raise InputError(MISSING) from None
     dask.config.set(SETTINGS)
+    if dask.config.get(WATCH) == "5 minutes":  # Dask's own; what somebody has chosen stays
+        dask.config.set({WATCH: SILENT})
     kind, _, rest = spec.partition(":")
     if kind == "local":
         return _local(distributed, rest, folder)
@@ -261,10 +273,23 @@ def connect(
     if kind == "slurm":
         return _slurm(distributed, folder)
     if Path(spec).is_file():
+        _check_scheduler_file(spec)
         return DaskPlaces(_client(distributed, spec, scheduler_file=spec), folder)
     raise InputError(
         f"cluster: {spec!r} is not local:N, a scheduler's address (tcp://host:8786), the file that one wrote, or slurm"
     )
+
+
+def _check_scheduler_file(path: str) -> None:
+    """InputError where no scheduler wrote this file."""
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            found = json.loads(file.read(1 << 20))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"cluster: {path}: is no file that a scheduler wrote: {error}") from None
+    address = found.get("address") if isinstance(found, dict) else None
+    if not isinstance(address, str) or "://" not in address:
+        raise InputError(f"cluster: {path}: is no file that a scheduler wrote: it names no address")
 
 
 def _client(distributed: Any, spec: str, **how: Any) -> Any:
@@ -272,7 +297,7 @@ def _client(distributed: Any, spec: str, **how: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions that differ a little
             return distributed.Client(timeout=CONNECT, set_as_default=False, **how)
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError, TypeError, AssertionError, TimeoutError) as error:  # dask asserts what files say
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TopicxError(f"cluster: no scheduler answers at {spec}: {told}") from None
 
@@ -285,11 +310,14 @@ def _local(distributed: Any, number: str, folder: str | os.PathLike[str]) -> Das
     security = None
     with contextlib.suppress(ImportError):  # without 'cryptography' there is no TLS; all of it is on this machine
         security = distributed.Security.temporary()
-    cluster = distributed.LocalCluster(
-        n_workers=int(number), threads_per_worker=threads, processes=True, host="127.0.0.1", dashboard_address=None,
-        memory_limit=0, security=security, silence_logs=50, local_directory=tempfile.gettempdir(),
-        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # its health page; a fixed port may be taken
-    )  # fmt: skip
+    try:
+        cluster = distributed.LocalCluster(
+            n_workers=int(number), threads_per_worker=threads, processes=True, host="127.0.0.1", dashboard_address=None,
+            memory_limit=0, security=security, silence_logs=50, local_directory=tempfile.gettempdir(),
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # its health page; a fixed port may be taken
+        )  # fmt: skip
+    except (RuntimeError, OSError, TimeoutError) as error:
+        raise TopicxError(f"cluster: {number} workers did not start here: {_first_line(error)}") from None
     try:
         client = distributed.Client(cluster, set_as_default=False)
         places = DaskPlaces(client, folder)

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
-from topicx.engines.threads import Engine
+from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.evaluate.held_out import HeldOut, held_out
+from topicx.evaluate.spread_measures import measure_on_places
 from topicx.model import Model
 
 __all__ = ["chib"]
@@ -52,6 +53,11 @@ def chib(
     HeldOut
         log p(w) by document, and in all.
     """
+    engine = engine_of(threads)
+    if engine.places is not None:
+        settings: dict[str, Any] = {"samples": samples, "burn_in": burn_in, "seed": seed}
+        found: HeldOut = measure_on_places(chib, engine, phi, alpha, corpus, groups=groups, **settings)
+        return found
     for name, value in (("samples", samples), ("burn-in", burn_in)):
         if value < 1:
             raise InputError(f"{name}: {value} must be at least 1")
@@ -61,4 +67,4 @@ def chib(
         kernel.chib_likelihoods(words, offsets, keys, rows, alphas, rows_of, burn_in, samples, values)
         return values, {}
 
-    return held_out(phi, alpha, corpus, work, method="chib", seed=seed, groups=groups, threads=threads)
+    return held_out(phi, alpha, corpus, work, method="chib", seed=seed, groups=groups, threads=engine)

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from topicx.common_methods import Summarized
 from topicx.corpus.corpus import Corpus
-from topicx.engines.threads import Engine
+from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.evaluate.judged_documents import Judged
+from topicx.evaluate.spread_measures import measure_on_places
 from topicx.model import Model
 from topicx.predict.predictor import in_batches
 from topicx.predict.sampling_plan import Sampling, Streams
@@ -83,6 +84,11 @@ def completion(
     Completion
         Log-likelihood by document, and perplexity.
     """
+    engine = engine_of(threads)
+    if engine.places is not None:
+        settings: dict[str, Any] = {"share": share, "seed": seed, "burn_in": burn_in, "samples": samples, "lag": lag}
+        found: Completion = measure_on_places(completion, engine, phi, alpha, corpus, groups=groups, **settings)
+        return found
     judged = Judged.of(phi, alpha, corpus, groups)
     if not (share == "half" or (isinstance(share, float | int) and 0 < share < 1)):
         raise InputError(f"share must be 'half' or a number between 0 and 1, not {share!r}")
@@ -105,7 +111,7 @@ def completion(
         result = judged.reader.log_predictive(read, held, held_offsets)
         return result, np.diff(held_offsets), int(documents.unknown.sum())
 
-    parts = list(in_batches(score, corpus.offsets, judged.reader, threads))
+    parts = list(in_batches(score, corpus.offsets, judged.reader, engine))
     documents = np.concatenate([part[0] for part in parts]) if parts else np.zeros(0)
     scored = np.concatenate([part[1] for part in parts]) if parts else np.zeros(0, np.int64)
     total = int(scored.sum())

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from topicx.chain_series import ChainSeries
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.shared_corpora import shared_corpora
 from topicx.declare import check_whole
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.evaluate.prediction_measures import measure_predictions
-from topicx.evaluate.shared_corpora import shared_corpora
 from topicx.run import Run
 from topicx.sampling import random_streams
 from topicx.sampling.run_options import Options

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
-from topicx.engines.threads import Engine
+from topicx.engines.threads import Engine, engine_of
 from topicx.errors import InputError
 from topicx.evaluate.held_out import HeldOut, held_out
+from topicx.evaluate.spread_measures import measure_on_places
 from topicx.model import Model
 
 __all__ = ["left_to_right"]
@@ -65,6 +66,11 @@ def left_to_right(
     HeldOut
         log p(w) by document, and in all.
     """
+    engine = engine_of(threads)
+    if engine.places is not None:
+        settings: dict[str, Any] = {"particles": particles, "form": form, "resample": resample, "seed": seed}
+        found: HeldOut = measure_on_places(left_to_right, engine, phi, alpha, corpus, groups=groups, **settings)
+        return found
     if form not in ("sequential", "wallach"):
         raise InputError(f"form: {form!r} is not one of sequential, wallach")
     if particles < 1:
@@ -79,4 +85,4 @@ def left_to_right(
         both = {"sequential": mean, "wallach": averaged}
         return both[form], both
 
-    return held_out(phi, alpha, corpus, work, method="left-to-right", seed=seed, groups=groups, threads=threads)
+    return held_out(phi, alpha, corpus, work, method="left-to-right", seed=seed, groups=groups, threads=engine)

@@ -28,13 +28,13 @@ from topicx.chain_series import ChainListener, ChainSeries
 from topicx.corpus.any_documents import as_corpus
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.corpus_split import random_parts
+from topicx.corpus.shared_corpora import shared_corpora
 from topicx.declare import check_whole
 from topicx.engines.threads import Engine, Threads, engine_of
 from topicx.errors import InputError
 from topicx.estimate.topic_alignment import align_topics
 from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion
-from topicx.evaluate.shared_corpora import shared_corpora
 from topicx.files.schema import is_finite_number as is_number
 from topicx.files.schema import is_whole_number as is_whole
 from topicx.model import Model

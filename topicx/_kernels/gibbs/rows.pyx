@@ -10,6 +10,7 @@ it, so a checkpoint keeps these arrays as they are.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -34,6 +35,13 @@ def topic_bits_for(int n_topics) -> int:
 def aligned_zeros(int64_t n):
     """A zeroed uint32 array of n entries whose first byte is on a 64-byte boundary."""
     raw = np.zeros(n + 16, dtype=np.uint32)
+    skip = (-raw.ctypes.data % 64) // 4
+    return raw[skip : skip + n]
+
+
+def aligned_empty(int64_t n):
+    """A uint32 array of n entries whose first byte is on a 64-byte boundary; they hold anything."""
+    raw = np.empty(n + 16, dtype=np.uint32)
     skip = (-raw.ctypes.data % 64) // 4
     return raw[skip : skip + n]
 
@@ -68,6 +76,43 @@ def build_rows(const uint32_t[::1] words, const uint16_t[::1] z, int n_topics, w
                [run for run in zip(edges, edges[1:]) if run[0] < run[1]]))
     finish_rows(start, cells, length, bits, n_topics, word_freq, pseudo, dense_above, sparse_below, share)
     return allotted
+
+
+def entries_in_use(const int64_t[::1] start, const uint32_t[::1] cells, const int32_t[::1] length):
+    """The entries of all rows without the room behind them: so many of a sparse row as it has, all of a dense one. With
+    the lengths they are the rows (`rows_of_entries`), in a fraction of the bytes."""
+    cdef int64_t w, n, at = 0, words = length.shape[0]
+    with nogil:
+        for w in range(words):
+            at += start[w + 1] - start[w] if length[w] == DENSE else length[w]
+    result = np.empty(at, dtype=np.uint32)
+    cdef uint32_t[::1] out = result
+    if at == 0:
+        return result
+    with nogil:
+        at = 0
+        for w in range(words):
+            n = start[w + 1] - start[w] if length[w] == DENSE else length[w]
+            memcpy(&out[0] + at, &cells[0] + start[w], n * sizeof(uint32_t))
+            at += n
+    return result
+
+
+def rows_of_entries(const int64_t[::1] start, const uint32_t[::1] entries, const int32_t[::1] length):
+    """The cells of rows whose entries in use are these; the room behind them is zero."""
+    cdef int64_t w, n, at = 0, words = length.shape[0]
+    result = aligned_empty(int(start[words]))
+    cdef uint32_t[::1] cells = result
+    if start[words] == 0:
+        return result
+    with nogil:
+        for w in range(words):
+            n = start[w + 1] - start[w] if length[w] == DENSE else length[w]
+            if n:
+                memcpy(&cells[0] + start[w], &entries[0] + at, n * sizeof(uint32_t))
+            memset(&cells[0] + start[w] + n, 0, (start[w + 1] - start[w] - n) * sizeof(uint32_t))
+            at += n
+    return result
 
 
 def allot_rows(word_freq, int n_topics, pseudo=None):

@@ -122,6 +122,12 @@ class Input:
     """None: to be told when it is opened, since it cannot be looked into before (a pipe)."""
     why: str = ""
     files: list[str] = field(default_factory=list)
+    labelled: bool | None = None
+    """Whether the folders of `files` are their labels; None: where they differ."""
+
+
+FILES_A_PIECE = 256
+"""Files of a document each that are read together, where inputs are read apart."""
 
 
 class DocumentReader:
@@ -155,6 +161,41 @@ class DocumentReader:
         if self._plan is None:
             self._plan = self._planned()
 
+    @classmethod
+    def of_plan(cls, plan: list[Input], options: ReadOptions, say: Callable[[str], None]) -> DocumentReader:
+        """A reader of inputs that another has looked into."""
+        found = cls([one.name for one in plan], options, say)
+        found._plan = plan
+        return found
+
+    def pieces(self) -> list[Input]:
+        """What can be read apart, and elsewhere: an input each, or some of many files of a document each. InputError,
+        if an input can only be read here."""
+        self.check()
+        found: list[Input] = []
+        for one in self._plan or []:
+            if one.name == "-" or one.format is None:
+                raise InputError(f"{one.name}: only files and folders are read by several machines (--cluster)")
+            if not one.files:
+                found.append(one)
+                continue
+            labelled = len({Path(name).parent.as_posix() for name in one.files}) > 1
+            runs = range(0, len(one.files), FILES_A_PIECE)
+            found += [replace(one, files=one.files[at : at + FILES_A_PIECE], labelled=labelled) for at in runs]
+        return found
+
+    def take_piece(self, piece: Input, said: Sequence[str], faults: Faults, consumed: int) -> None:
+        """What a reader elsewhere has said of a piece, what it met, and how many bytes it has read."""
+        assert piece.format is not None
+        plain = f"{piece.name}: read as "
+        if not piece.files or piece.format not in self.formats:
+            self._note(piece.name, piece.format, piece.why)
+        for text in said:
+            if not text.startswith(plain):
+                self.say(text)
+        self.options.faults.add(faults)
+        self._done += consumed
+
     def planned_formats(self) -> list[str] | None:
         """The formats of all inputs; None where one is told only when it is opened (a pipe)."""
         self.check()
@@ -178,7 +219,7 @@ class DocumentReader:
                 self._note(one.name, one.format, one.why)
                 options = self._options(one.format)
                 parts = (
-                    folder.read_named_files(one.files, options)
+                    folder.read_named_files(one.files, options, one.labelled)
                     if one.files
                     else folder.read(one.name, options, self.say)
                 )

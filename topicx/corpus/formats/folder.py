@@ -36,10 +36,13 @@ def read(root: str, options: ReadOptions, say: Callable[[str], None] = lambda _:
     yield from _telling_of_all([name for name, *_ in named], options, read_file_documents(named, root, options))
 
 
-def read_named_files(names: list[str], options: ReadOptions) -> Iterator[tuple[Batch, int]]:
-    """Documents of files that are named; their folders are their labels where they differ."""
-    parents = {Path(name).parent.as_posix() for name in names}
-    labels = (lambda name: _label_of_folder(Path(name).as_posix())) if len(parents) > 1 else (lambda _: ())
+def read_named_files(
+    names: list[str], options: ReadOptions, labelled: bool | None = None
+) -> Iterator[tuple[Batch, int]]:  # fmt: skip
+    """Documents of files that are named; their folders are their labels (None: where they differ)."""
+    if labelled is None:
+        labelled = len({Path(name).parent.as_posix() for name in names}) > 1
+    labels = (lambda name: _label_of_folder(Path(name).as_posix())) if labelled else (lambda _: ())
     documents = read_file_documents(((name, Path(name).as_posix(), labels(name)) for name in names), "files", options)
     yield from _telling_of_all(names, options, documents)
 

@@ -49,6 +49,14 @@ class Faults:
         if chosen in asked.split(",")[1:]:
             self.read_as.setdefault(chosen, []).append(shown)
 
+    def add(self, other: Faults) -> None:
+        """What was met elsewhere, after all that was met here."""
+        self.skipped += other.skipped
+        self.repaired += other.repaired
+        self.first += other.first[: 5 - len(self.first)]
+        for encoding, files in other.read_as.items():
+            self.read_as.setdefault(encoding, []).extend(files)
+
     def meet(self, message: str, *, mended: bool = False, call: bool = False) -> None:
         """A fault of one document, `mended` if it can be; or (`call`) of the options more likely."""
         if self.policy == "stop":

@@ -234,7 +234,8 @@ class Ring(Method):
                     cell_runs.run_cell, asked, (i, b), self._shards[i], topics[i], blocks[b], self._words[b],
                     self._priors, totals, round == outer - 1, at=i,
                 )  # fmt: skip
-                topics[i], blocks[b], new = (self._submit(item_of, cell, part) for part in range(3))
+                # Each part is taken where the cell was: else a place with less to do might have all of it sent.
+                topics[i], blocks[b], new = (self._submit(item_of, cell, part, at=i) for part in range(3))
                 of_round.append(new)
             totals = self._submit(cell_runs.add_moves, totals, of_round)
             told += of_round

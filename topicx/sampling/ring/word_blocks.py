@@ -20,6 +20,9 @@ from topicx.sampling.ring.shards import Shard
 from topicx.state import Csr
 from topicx.topic_sets import Hashed
 
+_VECTOR = 16
+"""Entries that a row's room is a multiple of."""
+
 
 @dataclass(frozen=True)
 class BlockWords:
@@ -87,6 +90,16 @@ class RowBlock:
     row_len: NDArray[np.int32]
     topic_bits: int
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What travels: the entries in use, without the room that rows have for topics to come."""
+        entries = rows.entries_in_use(self.row_start, self.row_cells, self.row_len)
+        room = (np.diff(self.row_start) // _VECTOR).astype(np.uint16)
+        return _with_room, (entries, self.row_len, room, self.topic_bits)
+
+    def __sizeof__(self) -> int:
+        """The bytes of its arrays: a cluster plans by what results take."""
+        return sum(int(part.nbytes) for part in (self.row_start, self.row_cells, self.row_len))
+
     @classmethod
     def empty(cls, words: BlockWords) -> RowBlock:
         return cls(*rows.allot_rows(words.frequencies(), words.topics, words.pseudo()))
@@ -145,6 +158,16 @@ class RowBlock:
             self.row_start, self.row_cells, self.row_len, cells, length, most, self.topic_bits, words.topics
         )
         return None if strange >= 0 else replace(self, row_cells=cells, row_len=length)
+
+
+def _with_room(
+    entries: NDArray[np.uint32], row_len: NDArray[np.int32], room: NDArray[np.uint16], topic_bits: int
+) -> RowBlock:
+    """A block that has travelled."""
+    row_start = np.zeros(len(room) + 1, np.int64)
+    np.cumsum(room, out=row_start[1:], dtype=np.int64)
+    row_start *= _VECTOR
+    return RowBlock(row_start, rows.rows_of_entries(row_start, entries, row_len), row_len, topic_bits)
 
 
 @dataclass(frozen=True)
