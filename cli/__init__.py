@@ -153,7 +153,7 @@ def main(arguments: list[str] | None = None, interruptible: bool = False) -> Non
         command = error.ctx.command_path if error.ctx else "topicx"
         said = None
         if isinstance(error, click.NoSuchOption):
-            from topicx.cli.elsewhere import hint_for_option
+            from topicx.cli.other_programs import hint_for_option
 
             said = hint_for_option(command.split()[-1], error.option_name)
         _exit_with_message(f"{said or error.format_message()} (see '{command} --help')", 2)

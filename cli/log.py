@@ -34,7 +34,7 @@ class Log:
         """A message: its text for people; what happened, and the facts of it, for programs. `always`: though quiet."""
         print_note(text, quiet=self.quiet and not always)
 
-    def finishing(self) -> None:
+    def tell_finishing(self) -> None:
         """A signal has asked for an end."""
         self.tell("finishing the sweep (once more: stop at once) …")
 

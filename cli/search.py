@@ -130,7 +130,7 @@ def command(
     seed, log = settings.pop("seed"), partial(print_note, quiet=quiet)
     with (
         open_engine(cluster, shared, cells or "-", threads, None, log) as engine,
-        Stopper(told=Log(quiet).finishing) as stopper,
+        Stopper(told=Log(quiet).tell_finishing) as stopper,
     ):
         found = search(
             loaded, numbers, chains=chains, held_out=held_out, words=words, seed=seed, threads=engine, known=known,

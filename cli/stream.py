@@ -63,7 +63,7 @@ def train_stream(
             progress.advance(documents - done, f"pass {sweep} of {options.iterations}")
             done = documents
 
-        with Stopper(told=log.finishing) as stopper:
+        with Stopper(told=log.tell_finishing) as stopper:
             model = train_file(corpus, options, engine, report, lambda: stopper.asked)
     stopped = model.meta.get("stopped_after")
     if stopped is not None and (output == "-" or not is_unfinished(output)):  # a whole model stays as it was

@@ -274,7 +274,7 @@ def _train_chains(
     from topicx.stop_signals import Stopper
 
     chains, keep, theta, phi = plan
-    with engine, Stopper(told=log.finishing) as stopper:
+    with engine, Stopper(told=log.tell_finishing) as stopper:
         if source.resume:
             run = _resume_run(source.resume, source.settings, source.given, engine)
             series = ChainSeries.resume(run, theta=theta, phi=phi)

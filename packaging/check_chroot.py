@@ -18,23 +18,18 @@ import tempfile
 import time
 from pathlib import Path
 
+from run_program import run_or_exit
+
 ROOT = Path(__file__).resolve().parents[1]
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 PACKAGES = "python3,python3-venv,python3-pip,ca-certificates"
-
-
-def run(*command: str | Path) -> None:
-    """Run a program, or end with what it said."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))[:300]} failed:\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
 
 
 def make_system(folder: Path, given: argparse.Namespace) -> None:
     """Debian's smallest system with Python in a folder, unless it stands there already."""
     if (folder / "usr/bin/python3").exists():
         return
-    run(
+    run_or_exit(
         "mmdebstrap", "--variant=minbase", f"--include={','.join([PACKAGES, *given.package])}",
         f"--architectures={given.architecture}", "--aptopt=Acquire::Check-Valid-Until \"false\"",
         *([f"--keyring={given.keyring}"] if given.keyring else []),

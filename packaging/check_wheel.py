@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from run_program import run_or_exit
 
 ROOT = Path(__file__).resolve().parents[1]
 IMPORT = (
@@ -28,17 +29,6 @@ IMPORT = (
 )
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a program; what it prints, or the end of this one with what it said."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=environment, text=True, capture_output=True, check=False
-    )
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))[:300]} failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
-    return done.stdout
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", type=Path)
@@ -47,26 +37,28 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="topicx-check-") as name:
         place = Path(name)
-        run(given.python, "-m", "venv", place / "env", cwd=place)
+        run_or_exit(given.python, "-m", "venv", place / "env", cwd=place)
         folder = place / "env" / ("Scripts" if os.name == "nt" else "bin")
         pip = (folder / "python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
         begun = time.monotonic()
         found = given.wheel.resolve()
-        run(
+        run_or_exit(
             *pip,
             *(["--find-links", found, "--only-binary", "topicx", "topicx"] if found.is_dir() else [found]),
             cwd=place,
         )
         print(f"installed with what it needs in {time.monotonic() - begun:.0f} s")
-        print(run(folder / "python", "-c", IMPORT, cwd=place).strip())
+        print(run_or_exit(folder / "python", "-c", IMPORT, cwd=place).strip())
         begun = time.monotonic()
-        run(folder / "topicx", "demo", "-o", place / "demo", "--quiet", cwd=place)
+        run_or_exit(folder / "topicx", "demo", "-o", place / "demo", "--quiet", cwd=place)
         print(f"demo: {time.monotonic() - begun:.1f} s")
         if not given.quick:
-            run(*pip, "pytest", "hypothesis", cwd=place)
+            run_or_exit(*pip, "pytest", "hypothesis", cwd=place)
             shutil.copytree(ROOT / "tests", place / "tests", ignore=shutil.ignore_patterns("__pycache__"))
             tests = ("tests/properties/test_fingerprints.py", "-p", "no:cacheprovider")
-            print("fingerprints:", run(folder / "python", "-m", "pytest", "-q", *tests, cwd=place).strip()[-60:])
+            print(
+                "fingerprints:", run_or_exit(folder / "python", "-m", "pytest", "-q", *tests, cwd=place).strip()[-60:]
+            )
 
 
 if __name__ == "__main__":

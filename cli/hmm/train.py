@@ -155,7 +155,7 @@ def _train_with_progress(run: HmmRun, checkpoints: Checkpoints, log: Log) -> Non
         "start", sequences=len(run.data.offsets) - 1, symbols=run.data.n_symbols, words=len(run.vocabulary),
         states=o.states, sampler=o.sampler, paths=o.paths, restarts=o.restarts, iterations=o.iterations, seed=o.seed,
     )  # fmt: skip
-    with Stopper(told=log.finishing) as stopper, log.progress(o.iterations) as progress:
+    with Stopper(told=log.tell_finishing) as stopper, log.progress(o.iterations) as progress:
         progress.begin(run.position)
 
         def report(event: Event) -> None:

@@ -110,7 +110,7 @@ def test_builder_agrees_with_its_twin(
 
 
 def test_pieces_larger_than_the_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("spooled_rows", "corpus_builder", "spooled_columns"):
+    for module in ("spooled_rows", "corpus_arrays", "spooled_columns", "spooled_table"):
         monkeypatch.setattr(f"topicx.corpus.build.{module}.PIECE", 64)
     random = np.random.default_rng(1)
     documents = [[f"w{i}" for i in random.integers(0, 50, random.integers(0, 200))] for _ in range(300)]
@@ -245,6 +245,8 @@ def test_documents_keep_a_given_vocabulary() -> None:
     "make, message",
     [
         (lambda: Corpus.from_texts("abc"), "not one string"),
+        (lambda: Corpus.from_texts(["abc"], tokenizer=r"\S+"), "tokenizer: a topicx.corpus.Tokenizer is needed"),  # type: ignore[arg-type]
+        (lambda: Corpus.from_texts(["abc"], tokenizer=str.split), "for words of your own give lists of words"),  # type: ignore[arg-type]
         (lambda: Corpus.from_texts(["a", 1]), r"texts\[1\] is not a string but a int"),  # type: ignore[list-item]
         (lambda: Corpus.from_texts([]), "no documents"),
         (lambda: Corpus.from_texts(["", " "]), "nothing is left: 2 documents"),

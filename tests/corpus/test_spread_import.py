@@ -39,8 +39,9 @@ WORDS = [
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Path:
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Inputs of several formats, with words that come up late, and what documents have."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")  # files tell when they were made
     folder = tmp_path / "lake"
     folder.mkdir()
     for number in range(4):

@@ -20,6 +20,7 @@ from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError, TopicxError
 from topicx.files import container
+from topicx.files.array_sizes import PATHS, TOKENS, as_size, beside, size
 from topicx.files.file_kinds import CORPUS, KINDS, STATE
 from topicx.files.schema import Array, Inconsistent, Schema
 from topicx.model import Model
@@ -354,7 +355,7 @@ def test_a_damaged_file_is_called_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("at", [0, 5, 2**18 - 1, 2**18, 2**18 + 7, 3 * 2**18 - 1])
 def test_values_are_checked_in_every_piece(at: int) -> None:
     n = 3 * 2**18
-    schema = Schema("x", (Array("words", "uint32", "tokens", high=9), Array("ends", "int64", "tokens", ends="tokens")))
+    schema = Schema("x", (Array("words", "uint32", TOKENS, high=9), Array("ends", "int64", TOKENS, ends=TOKENS)))
     arrays = {"words": np.full(n, 9, np.uint32), "ends": np.arange(n)}
     arrays["ends"][-1] = n
     schema.verify(arrays)
@@ -383,7 +384,7 @@ def test_a_range_says_what_a_plain_comparison_says(kind: str, none: bool) -> Non
         if rng.random() < 0.5:
             values[rng.integers(5)] = rng.choice(np.array(special[kind], kind))
         unsigned = kind == "uint16"
-        one = Array("x", kind, "n", low=0, high=4, none=none and unsigned, nan=none and not unsigned)
+        one = Array("x", kind, size("n"), low=0, high=4, none=none and unsigned, nan=none and not unsigned)
         fits = (values >= 0) & (values <= 4)
         if none:
             fits |= (values == 65535) if unsigned else np.isnan(values)
@@ -396,9 +397,9 @@ def test_a_range_says_what_a_plain_comparison_says(kind: str, none: bool) -> Non
 
 
 def test_sizes_are_learnt_and_compared() -> None:
-    schema = Schema("x", (
-        Array("a", "int64", "rows columns"), Array("b", "int64", "rows*columns*3@1"), Array("c", "int64", "paths*rows"),
-    ))  # fmt: skip
+    rows, columns = size("rows"), size("columns")
+    long = Array("b", "int64", rows * columns * 3 + 1)
+    schema = Schema("x", (Array("a", "int64", (rows, columns)), long, Array("c", "int64", PATHS * rows)))
     good = {"a": np.zeros((2, 3), np.int64), "b": np.zeros(19, np.int64), "c": np.zeros(8, np.int64)}
     assert schema.verify(good) == {"rows": 2, "columns": 3, "paths": 4}
     for name, shape in (("a", (2, 4)), ("b", 18), ("c", 7), ("c", (8, 1))):
@@ -406,13 +407,37 @@ def test_sizes_are_learnt_and_compared() -> None:
             schema.verify(good | {name: np.zeros(shape, np.int64)})
 
 
+def test_declarations_that_cannot_be_meant_are_refused_where_they_are_made() -> None:
+    """A misspelt size or partner would bind nothing."""
+    rows, columns = size("rows"), size("columns")
+    spelt = [str(one) for one in (rows + 1, rows * columns * 3 + 1, as_size(2))]
+    assert spelt == ["rows+1", "rows × columns × 3+1", "2"]
+    wrong: list[Callable[[], Any]] = [
+        lambda: size("Rows"), lambda: size("a.*.*"), lambda: (rows + 1) * columns, lambda: rows * beside("x")
+    ]  # fmt: skip
+    for make in wrong:
+        with pytest.raises(ValueError, match=r"size|sums|belong"):
+            make()
+    with pytest.raises(TypeError, match="'rows'"):
+        Array("a", "int64", "rows")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="int65"):
+        Array("a", "int65", rows)
+    with pytest.raises(ValueError, match="one size"):
+        Array("a", "int64", rows, below=columns + 1)
+    for part in (
+        Array("a", "int64", rows, below=columns),
+        Array("a", "int64", rows, partner="b"),
+        Array("a", "int64", size("n.*")),
+    ):
+        with pytest.raises(ValueError, match="schema 'x' has no array for"):
+            Schema("x", (part,)).require_whole()
+    with pytest.raises(ValueError, match="columns"):
+        Schema("x", (Array("a", "int64", rows),), {columns: (1, 2)}).require_whole()
+
+
 def test_every_declared_size_is_learnt_somewhere() -> None:
-    """A misspelt size would bind nothing."""
     for schema in KINDS.values():
-        plain = [part for array in schema.declared() for part in (array.shape or "").split() if "*" not in part]
-        learnt = {part.removesuffix("@1") for part in plain}
-        asked = {size for array in schema.declared() for size in (array.below, array.ends, array.total) if size}
-        assert {size for size in asked if "*" not in size} <= learnt, schema.kind
+        assert schema.require_whole() is schema
     assert CORPUS.limits == {}
 
 
@@ -495,7 +520,7 @@ def test_options_of_a_model_that_lie_are_refused(runs: Path, tmp_path: Path) -> 
 
 
 def test_shares_sum_to_one_over_pieces() -> None:
-    schema = Schema("x", (Array("a", "float64", "rows columns", shares=True),))
+    schema = Schema("x", (Array("a", "float64", (size("rows"), size("columns")), shares=True),))
     rows = np.random.default_rng(1).dirichlet(np.ones(3001), 300)  # a row lies across the pieces' borders
     schema.verify({"a": rows})
     for row in (0, 87, 174, 299):

@@ -25,7 +25,7 @@ from topicx.evaluate.cross_validation import cross_validate
 from topicx.evaluate.diagnostics import infer_state
 from topicx.evaluate.prediction_measures import measure_predictions, of_classes, of_labels, of_values
 from topicx.models.label_calibration import make_scores_comparable, shares_as_new
-from topicx.models.medlda import decision_scores
+from topicx.models.medlda import classifiers_of
 from topicx.models.targets import read_targets
 from topicx.predict.documents import Documents
 from topicx.predict.inference import Inference, infer
@@ -307,7 +307,7 @@ def test_the_sampler_that_fits() -> None:
 def scores_of(results: list[Result], new: Corpus, **more: Any) -> list[np.ndarray]:
     """The scores of each model alone, with the stream of random numbers that its block has beside others."""
     return [
-        decision_scores(one.model, infer(one.model, new, seed=chain_seed(1, at), **more))
+        classifiers_of(one.model).scores(infer(one.model, new, seed=chain_seed(1, at), **more))
         for at, one in enumerate(results)
     ]
 

@@ -23,7 +23,7 @@ from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.completion import completion
 from topicx.model import Model
-from topicx.models.definition import Definition, Priors, collections_of, initial_state
+from topicx.models.definition import Definition, Priors, initial_state
 from topicx.predict.inference import Inference
 from topicx.predict.reader import Admixture, Read
 from topicx.run import Run
@@ -80,7 +80,7 @@ class ByCollection(Definition):
     capabilities: ClassVar[frozenset[str]] = frozenset({GROUPS})
 
     def state(self, corpus: Corpus, options: Options, priors: Priors) -> State:
-        groups, names = collections_of(corpus)
+        groups, names = corpus.collection.astype(np.uint32), list(corpus.collection_names)
         alpha = np.tile(options.alpha_vector(), (len(names), 1))
         return initial_state(corpus, options, priors, alpha=alpha, groups=groups, group_names=names)
 

@@ -27,6 +27,7 @@ from topicx.estimate.cgsp_counts import ThetaRows, WordCounts
 from topicx.estimate.estimators import TokenMixture
 from topicx.evaluate.completion import completion
 from topicx.evaluate.left_to_right import left_to_right
+from topicx.files.array_sizes import TOPICS
 from topicx.files.schema import Array
 from topicx.model import Model
 from topicx.models.definition import Definition, Priors, initial_state
@@ -225,7 +226,7 @@ class OneTopic(Definition):
 
     @staticmethod
     def side_arrays(own: Any, meta: Any, finished: bool) -> tuple[Array, ...]:
-        return (Array("sizes", "float64", "topics", low=0, high=1e18),) if finished else ()
+        return (Array("sizes", "float64", TOPICS, low=0, high=1e18),) if finished else ()
 
     def estimator(self, state: State) -> Clusters:
         return Clusters()

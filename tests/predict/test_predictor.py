@@ -126,7 +126,7 @@ def test_an_encoder_that_is_shared_says_what_one_alone_does() -> None:
     encoder = Encoder(tokenizer, ["new_york", "cats", "städte"])
     texts = ["New York, new cats", "the Städte 12", "", "cats cats"]
     words, lengths, unknown = encoder.word_ids(texts)
-    assert encoder.tokens.sum() == 0
+    assert encoder.counts.tokens.sum() == 0
     counted, same = encoder.encode(texts)
     assert (words.tolist(), lengths.tolist()) == (counted.tolist(), same.tolist())
     assert unknown.tolist() == encoder.last_unknown.tolist()

@@ -163,12 +163,12 @@ def test_planted_coefficients_are_within_their_draws() -> None:
     assert np.all(draws.std(axis=0) < 0.3)
     again = DrawCoefficients(60, np.array([100.0, 0.5]))
     again.restore(update.arrays())
-    assert (again.sweeps, again.interval, again.step) == (460, update.interval, update.step)
+    assert (again.draws.sweeps, again.draws.interval, again.step) == (460, update.draws.interval, update.step)
 
 
 def test_no_more_draws_are_kept_than_there_is_room_for() -> None:
     state, _ = planted(40)
     update = DrawCoefficients(0, np.array([100.0, 0.5]))
     method = run_updates(update, state, 1100)
-    assert update.interval == 20
+    assert update.draws.interval == 20
     assert 50 <= len(method.state.side["coefficient_draws"]) <= 100

@@ -19,7 +19,8 @@ from topicx.sampling import random_streams
 from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.supervised import LightSupervised, Supervised
 from topicx.sampling.updates import polya_gamma
-from topicx.sampling.updates.classifier_draws import Classifier, Tasks, padded_columns
+from topicx.sampling.updates.classifier_draws import Classifier, Tasks
+from topicx.sampling.updates.medlda_state import padded_columns
 from topicx.state import State
 
 LEVEL = harness.LEVEL

@@ -15,8 +15,7 @@ from topicx.classes.lda_class import FURTHER
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known, check_whole
 from topicx.errors import InputError
-from topicx.models.medlda import MedldaDefinition, MedldaOptions, decision_scores, predict_rows
-from topicx.models.targets import classes_of
+from topicx.models.medlda import MedldaDefinition, MedldaOptions, classifiers_of, predict_rows
 from topicx.sampling.run_options import Options
 
 
@@ -76,17 +75,17 @@ class MedLDA(FitsLabels):
     @property
     def classes(self) -> list[str]:
         """The names of the classes or labels, in the order of the scores' columns (binary: the second is positive)."""
-        return classes_of(self.model.side)
+        return list(classifiers_of(self.model).classes)
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """η, averaged: topics × tasks. The bias is not in it."""
-        return np.asarray(self.model.side["eta"][:-1])
+        return np.asarray(classifiers_of(self.model).weights)
 
     def decision_function(self, corpus: Corpus, **options: Any) -> NDArray[np.float64]:
         """The score of each document and task; of two classes one number a document, above 0 for the second (of two
         classifiers half their difference), and of a regression the value. See `transform`."""
-        scores = decision_scores(self.model, self.transform(corpus, **options))
+        scores = classifiers_of(self.model).scores(self.transform(corpus, **options))
         if self.task == "multiclass" and scores.shape[1] == 2:
             return np.asarray((scores[:, 1] - scores[:, 0]) / 2)
         return scores[:, 0] if scores.shape[1] == 1 and self.task != "multilabel" else scores

@@ -7,6 +7,7 @@ the scheduler has made again elsewhere; a scheduler that goes away ends the run 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
@@ -276,10 +277,23 @@ def connect(
     if kind == "slurm":
         return _slurm(distributed, folder)
     if Path(spec).is_file():
+        _check_scheduler_file(spec)
         return DaskPlaces(_client(distributed, spec, scheduler_file=spec), folder)
     raise InputError(
         f"cluster: {spec!r} is not local:N, a scheduler's address (tcp://host:8786), the file that one wrote, or slurm"
     )
+
+
+def _check_scheduler_file(path: str) -> None:
+    """InputError where no scheduler wrote this file."""
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            found = json.loads(file.read(1 << 20))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"cluster: {path}: is no file that a scheduler wrote: {error}") from None
+    address = found.get("address") if isinstance(found, dict) else None
+    if not isinstance(address, str) or "://" not in address:
+        raise InputError(f"cluster: {path}: is no file that a scheduler wrote: it names no address")
 
 
 def _client(distributed: Any, spec: str, **how: Any) -> Any:
@@ -287,7 +301,7 @@ def _client(distributed: Any, spec: str, **how: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions that differ a little
             return distributed.Client(timeout=CONNECT, set_as_default=False, **how)
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError, TypeError, AssertionError, TimeoutError) as error:  # dask asserts what files say
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TopicxError(f"cluster: no scheduler answers at {spec}: {told}") from None
 

@@ -39,21 +39,22 @@ def measure_predictions(model: Model, corpus: Corpus, target: str | None = None,
     dict
         Accuracy, F1, R² and others, as the task has them.
     """
-    from topicx.models.medlda import decision_scores, labels_of
-    from topicx.models.targets import classes_of, read_targets
+    from topicx.models.medlda import classifiers_of, labels_of
+    from topicx.models.targets import read_targets
 
     task = model.meta.get("task")
     if task is None:
         raise InputError("the model predicts nothing: it was not trained with targets (train --model medlda)")
     column = target or model.meta.get("options", {}).get("own", {}).get("target")
-    classes = classes_of(model.side)
+    learnt = classifiers_of(model)
+    classes = list(learnt.classes)
     told = read_targets(corpus, str(task), column, classes)
     known = np.flatnonzero(told.known)
     if classes:
         _check_known(
             classes, [name for each in told.truth if each for name in ([each] if task != "multilabel" else each)]
         )
-    scores = decision_scores(model, infer(model, corpus, **options))[known]
+    scores = learnt.scores(infer(model, corpus, **options))[known]
     truth = [told.truth[int(document)] for document in known]
     about: dict[str, Any] = {"task": task, "documents": len(known), "without_target": corpus.n_documents - len(known)}
     if task == "regression":

@@ -1,7 +1,6 @@
 """The kinds of files that topicx writes: every array of each, declared. `topicx.files.schema` says what the words mean.
 
-Sizes that appear in several places: documents, tokens, words, topics, groups (rows of α), paths (assignments of the
-corpus that a state holds one after another), labels, collections, examples (documents that a model keeps a topic).
+Sizes that appear in several places (documents, tokens, words, topics and more) are constants of `array_sizes`.
 """
 
 from __future__ import annotations
@@ -10,6 +9,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from topicx.errors import InputError
+from topicx.files.array_sizes import (
+    ANY_SIZE,
+    COLLECTIONS,
+    DOCUMENTS,
+    ENTRIES,
+    EXAMPLES,
+    LABELS,
+    PATHS,
+    PRIOR_GROUPS,
+    RECORDS,
+    RESTARTS,
+    SEEDS,
+    STATES,
+    TOKENS,
+    TOPICS,
+    WORDS,
+    size,
+)
 from topicx.files.schema import (
     Array,
     Inconsistent,
@@ -42,17 +59,18 @@ LONGEST = 1_000_000
 ANY = "uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64 bool"
 
 _WORDS = (
-    Array("words", "uint32", "tokens", below="words"),
-    Array("offsets", "int64", "documents@1", ends="tokens"),
+    Array("words", "uint32", TOKENS, below=WORDS),
+    Array("offsets", "int64", DOCUMENTS + 1, ends=TOKENS),
 )
-_VOCABULARY = TextArrays("vocabulary", "words")
+_VOCABULARY = TextArrays("vocabulary", WORDS)
 _PRIORS = (
-    Array("alpha", "float64", "groups topics", low=LOWEST, high=HIGHEST),
-    Array("beta", "float64", "words", low=LOWEST, high=HIGHEST),
+    Array("alpha", "float64", (PRIOR_GROUPS, TOPICS), low=LOWEST, high=HIGHEST),
+    Array("beta", "float64", WORDS, low=LOWEST, high=HIGHEST),
 )
-_TRACE = Many("trace.", "trace", (Array("trace.*", "float64", "records"),))
+_TRACE = Many("trace.", "trace", (Array("trace.*", "float64", RECORDS),))
 _SIDE = Many("side.", "side", (Array("side.*", ANY, None),))
-_SIZES = {"topics": (1, 0xFFFF), "groups": (1, 1 << 31), "paths": (1, 1 << 16)}
+_MODEL_SIZES = {TOPICS: (1, 0xFFFF), PRIOR_GROUPS: (1, 1 << 31)}
+_STATE_SIZES = {**_MODEL_SIZES, PATHS: (1, 1 << 16)}
 
 
 def _is_tokenizer(value: Any) -> bool:
@@ -173,25 +191,23 @@ CORPUS = Schema(
     (
         _VOCABULARY,
         *_WORDS,
-        TextArrays("ids", "documents"),
-        TextArrays("label_names", "labels"),
-        Array("label_offsets", "int64", "documents@1", ends="label_ids", empty=0),
-        Array("label_ids", "uint32", "label_ids", below="labels"),
-        TextArrays("collection_names", "collections"),
-        Array("collection", "int32", "documents", low=-1, below="collections", empty=0),
-        Array("time", "float64", "documents", low=-FINITE, high=FINITE, nan=True, empty=0),
-        Array("word_frequencies", "int64", "words", low=0, high=COUNT, total="tokens"),
-        Array("document_frequencies", "int64", "words", low=0, high=COUNT),
-        Many(
-            "column.", "columns", (*string_arrays("column.*", "documents"), Array("column.*", "float64", "documents"))
-        ),
+        TextArrays("ids", DOCUMENTS),
+        TextArrays("label_names", LABELS),
+        Array("label_offsets", "int64", DOCUMENTS + 1, ends=size("label_ids"), empty=0),
+        Array("label_ids", "uint32", size("label_ids"), below=LABELS),
+        TextArrays("collection_names", COLLECTIONS),
+        Array("collection", "int32", DOCUMENTS, low=-1, below=COLLECTIONS, empty=0),
+        Array("time", "float64", DOCUMENTS, low=-FINITE, high=FINITE, nan=True, empty=0),
+        Array("word_frequencies", "int64", WORDS, low=0, high=COUNT, total=TOKENS),
+        Array("document_frequencies", "int64", WORDS, low=0, high=COUNT),
+        Many("column.", "columns", (*string_arrays("column.*", DOCUMENTS), Array("column.*", "float64", DOCUMENTS))),
         Many(
             "truth.",
             "truth",
             (
-                Array("truth.z", ANY, "tokens"),
-                Array("truth.document_topic", ANY, "documents ?"),
-                Array("truth.topic_word", ANY, "? words"),
+                Array("truth.z", ANY, TOKENS),
+                Array("truth.document_topic", ANY, (DOCUMENTS, ANY_SIZE)),
+                Array("truth.topic_word", ANY, (ANY_SIZE, WORDS)),
                 Array("truth.*", ANY, None),
             ),
         ),
@@ -203,24 +219,24 @@ _STATE: tuple[Part, ...] = (
     _VOCABULARY,
     *_WORDS,
     *_PRIORS,
-    Array("z", "uint16", "paths*tokens", below="topics", none=True),
-    Array("groups", "uint32", "documents", below="groups", empty=0),
-    Array("seed_words", "uint32", "seeds", below="words", attribute="seeds.words"),
-    Array("seed_topics", "uint16", "seeds", below="topics", attribute="seeds.topics"),
-    Array("seed_counts", "int64", "seeds", low=1, high=SEED, attribute="seeds.counts"),
-    TextArrays("ids", "documents"),
-    TextArrays("snippets", "documents", empty=True),
-    TextArrays("group_names", "groups", empty=True, since=2),
-    TextArrays("mallet_source", "documents", empty=True, attribute="sources", since=3),
-    TextArrays("mallet_gaps", "documents", empty=True, attribute="gaps", since=3),
-    Many("column.", "columns", (*string_arrays("column.*", "documents"), Array("column.*", "float64", "documents"))),
-    Ragged("allowed", Array("allowed.topics", "uint16", "allowed.topics", below="topics"), "documents"),
+    Array("z", "uint16", PATHS * TOKENS, below=TOPICS, none=True),
+    Array("groups", "uint32", DOCUMENTS, below=PRIOR_GROUPS, empty=0),
+    Array("seed_words", "uint32", SEEDS, below=WORDS, attribute="seeds.words"),
+    Array("seed_topics", "uint16", SEEDS, below=TOPICS, attribute="seeds.topics"),
+    Array("seed_counts", "int64", SEEDS, low=1, high=SEED, attribute="seeds.counts"),
+    TextArrays("ids", DOCUMENTS),
+    TextArrays("snippets", DOCUMENTS, empty=True),
+    TextArrays("group_names", PRIOR_GROUPS, empty=True, since=2),
+    TextArrays("mallet_source", DOCUMENTS, empty=True, attribute="sources", since=3),
+    TextArrays("mallet_gaps", DOCUMENTS, empty=True, attribute="gaps", since=3),
+    Many("column.", "columns", (*string_arrays("column.*", DOCUMENTS), Array("column.*", "float64", DOCUMENTS))),
+    Ragged("allowed", Array("allowed.topics", "uint16", size("allowed.topics"), below=TOPICS), DOCUMENTS),
     _SIDE,
 )
 STATE = Schema(
     "state",
     _STATE,
-    _SIZES,
+    _STATE_SIZES,
     _make_common_check("tokenizer", "time", "notes", "types_without_tokens", "seed_counts", "part", *_RUN),
     _state_sides,
 )
@@ -231,24 +247,24 @@ MODEL = Schema(
     (
         _VOCABULARY,
         *_PRIORS,
-        Array("indptr", "int64", "words@1", ends="entries"),
-        Array("topics", "uint16", "entries", below="topics"),
-        Array("values", "int64 float32 float64", "entries", low=0, high=1e30),
-        Array("remainder", "float64", "words", low=0, high=1e30, empty=0),
-        Array("remainder_share", "float64", "topics", low=0, high=1.000001, empty=0, partner="remainder"),
-        Array("example_documents", "int64", "topics examples", low=-1, high=COUNT, empty=0),
-        Array("example_weights", "float64", "topics examples", low=0, high=1.000001, empty=0, partner=_EXAMPLES),
-        TextArrays("example_ids", "topics*examples", empty=True, partner=_EXAMPLES),
-        TextArrays("example_snippets", "topics*examples", empty=True),
-        TextArrays("example_columns", "topics*examples", empty=True, attribute="example_objects", since=3),
-        TextArrays("group_names", "groups", empty=True, since=2),
-        TextArrays("topic_names", "topics", empty=True, since=2),
-        Array("hidden", "uint8", "topics", low=0, high=1, empty=0, since=3, required=False),
-        Array("merged", "uint16", "topics", below="topics", empty=0, since=3, required=False),
+        Array("indptr", "int64", WORDS + 1, ends=ENTRIES),
+        Array("topics", "uint16", ENTRIES, below=TOPICS),
+        Array("values", "int64 float32 float64", ENTRIES, low=0, high=1e30),
+        Array("remainder", "float64", WORDS, low=0, high=1e30, empty=0),
+        Array("remainder_share", "float64", TOPICS, low=0, high=1.000001, empty=0, partner="remainder"),
+        Array("example_documents", "int64", (TOPICS, EXAMPLES), low=-1, high=COUNT, empty=0),
+        Array("example_weights", "float64", (TOPICS, EXAMPLES), low=0, high=1.000001, empty=0, partner=_EXAMPLES),
+        TextArrays("example_ids", TOPICS * EXAMPLES, empty=True, partner=_EXAMPLES),
+        TextArrays("example_snippets", TOPICS * EXAMPLES, empty=True),
+        TextArrays("example_columns", TOPICS * EXAMPLES, empty=True, attribute="example_objects", since=3),
+        TextArrays("group_names", PRIOR_GROUPS, empty=True, since=2),
+        TextArrays("topic_names", TOPICS, empty=True, since=2),
+        Array("hidden", "uint8", TOPICS, low=0, high=1, empty=0, since=3, required=False),
+        Array("merged", "uint16", TOPICS, below=TOPICS, empty=0, since=3, required=False),
         _TRACE,
         _SIDE,
     ),
-    _SIZES,
+    _MODEL_SIZES,
     _make_common_check("tokenizer", "seed_counts", *_RUN),
     _model_sides,
 )
@@ -281,20 +297,20 @@ CHECKPOINT = Schema(
     (
         *_STATE,
         _TRACE,
-        Array("sample.*.alpha", "float64", "groups topics", low=LOWEST, high=HIGHEST, required=False),
-        Array("sample.*.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
-        Array("sample.*.z", "uint16", "paths*tokens", below="topics", required=False),
-        Array("start.alpha", "float64", "groups start.topics", low=LOWEST, high=HIGHEST, required=False),
-        Array("start.beta", "float64", "words", low=LOWEST, high=HIGHEST, required=False),
+        Array("sample.*.alpha", "float64", (PRIOR_GROUPS, TOPICS), low=LOWEST, high=HIGHEST, required=False),
+        Array("sample.*.beta", "float64", WORDS, low=LOWEST, high=HIGHEST, required=False),
+        Array("sample.*.z", "uint16", PATHS * TOKENS, below=TOPICS, required=False),
+        Array("start.alpha", "float64", (PRIOR_GROUPS, size("start.topics")), low=LOWEST, high=HIGHEST, required=False),
+        Array("start.beta", "float64", WORDS, low=LOWEST, high=HIGHEST, required=False),
         Many(
             "method.", "method", (Array("method.*", ANY, None, low=-FINITE, high=FINITE),)
         ),  # each method says what its own must be
-        Array("update.proportions.step", "float64", "groups", low=LOWEST, high=HIGHEST, empty=0, required=False),
+        Array("update.proportions.step", "float64", PRIOR_GROUPS, low=LOWEST, high=HIGHEST, empty=0, required=False),
         Many("update.", "updates", (Array("update.*", ANY, None),)),
         Many("start.", "start", (Array("start.*", ANY, None),)),  # what the next chain begins with
         Many("side_sample.", "side_samples", (Array("side_sample.*", ANY, None),)),
     ),
-    _SIZES,
+    _STATE_SIZES,
     _check_checkpoint,
     _checkpoint_sides,
 )
@@ -308,34 +324,34 @@ def _hmm_checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
 
 
 _SWEEPS = (
-    Array("trace.sweep", "int64", "records", low=0, high=COUNT),
-    Array("trace.log_likelihood", "float64", "records restarts", empty=0, nan=True),
+    Array("trace.sweep", "int64", RECORDS, low=0, high=COUNT),
+    Array("trace.log_likelihood", "float64", (RECORDS, RESTARTS), empty=0, nan=True),
 )
 HMM = Schema(
     "hmm",
     (
         _VOCABULARY,
-        Array("startprob", "float64", "states", low=0, high=1.000001, shares=True),
-        Array("transmat", "float64", "states states", low=0, high=1.000001, shares=True),
-        Array("emissionprob", "float64", "states words", low=0, high=1.000001, shares=True),
+        Array("startprob", "float64", STATES, low=0, high=1.000001, shares=True),
+        Array("transmat", "float64", (STATES, STATES), low=0, high=1.000001, shares=True),
+        Array("emissionprob", "float64", (STATES, WORDS), low=0, high=1.000001, shares=True),
         Many("trace.", "trace", _SWEEPS),
     ),
-    {"states": (1, 256)},
+    {STATES: (1, 256)},
 )
 HMM_CHECKPOINT = Schema(
     "hmm-checkpoint",
     (
         _VOCABULARY,
         *_WORDS,
-        Array("restart.*.z", "uint8", "paths tokens", required=False),  # whose states the options count
-        Array("restart.*.start", "float64", "states", low=0, high=1.000001, required=False),
-        Array("restart.*.trans", "float64", "states states", low=0, high=1.000001, required=False),
-        Array("restart.*.emit", "float64", "words states", low=0, high=1.000001, required=False),
-        Array("restart.*.last", "float64", "2", required=False),
+        Array("restart.*.z", "uint8", (PATHS, TOKENS), required=False),  # whose states the options count
+        Array("restart.*.start", "float64", STATES, low=0, high=1.000001, required=False),
+        Array("restart.*.trans", "float64", (STATES, STATES), low=0, high=1.000001, required=False),
+        Array("restart.*.emit", "float64", (WORDS, STATES), low=0, high=1.000001, required=False),
+        Array("restart.*.last", "float64", 2, required=False),
         Many("trace.", "trace", _SWEEPS),
     ),
-    {"states": (1, 256)},
+    {STATES: (1, 256)},
     _hmm_checkpoint,
 )
 
-KINDS = {schema.kind: schema for schema in (CORPUS, STATE, MODEL, CHECKPOINT, HMM, HMM_CHECKPOINT)}
+KINDS = {schema.kind: schema.require_whole() for schema in (CORPUS, STATE, MODEL, CHECKPOINT, HMM, HMM_CHECKPOINT)}

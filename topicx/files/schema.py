@@ -1,10 +1,11 @@
 """What the arrays of a file must be, declared once: writing, reading and verifying follow from the declarations.
 
 A `Schema` is a list of parts: an `Array`, `TextArrays` (strings: two arrays), `Ragged` (rows of different lengths: two
-arrays), `Many` (arrays by name under one prefix). Each array has a type, a shape in named sizes ("documents+1"), and
-rules for its values. A size is learnt from the first array that has it and must fit everywhere else, so that most of
-what can be wrong is found before any value is looked at. Values are checked piece by piece as they are read: one pass,
-whether the file is loaded or streamed.
+arrays), `Many` (arrays by name under one prefix). Each array has a type, a shape in named sizes (`DOCUMENTS + 1`, of
+`array_sizes`), and rules for its values. A size is learnt from the first array that has it and must fit everywhere
+else, so that most of what can be wrong is found before any value is looked at. Values are checked piece by piece as
+they are read: one pass, whether the file is loaded or streamed. A declaration that cannot be meant is refused where it
+is made.
 
 Arrays that no part names are kept as they are (`extra`): a newer version's survive a round trip.
 """
@@ -12,7 +13,6 @@ Arrays that no part names are kept as they are (`extra`): a newer version's surv
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -22,12 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
+from topicx.files.array_sizes import ArraySize, Shape, as_shape, as_size, beside, size
 from topicx.strings import Strings
 
 PIECE = 1 << 18
 """Values that are checked at a time: they are still in the cache from being read."""
 SHARES = 1e-6
 """How far from 1 a sum of shares may be."""
+TYPES = frozenset(
+    ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64", "bool"]
+)
+"""Types that arrays of files have."""
 Table = Mapping[str, tuple[str, tuple[int, ...]]]
 """Type and shape of each array."""
 
@@ -49,19 +54,19 @@ class Array:
     name: str
     types: str
     """Type of the array, or several."""
-    shape: str | None
-    """A size for each dimension, with spaces between: `documents+1`, `topics*examples`, `?` (any); None: any shape."""
+    shape: Shape
+    """A size for each dimension (or the one of its only dimension); None: any shape."""
     low: float | None = None
     high: float | None = None
-    below: str = ""
+    below: ArraySize | None = None
     """Values are below this size."""
     none: bool = False
     """Whether the type's largest number (which says "none") is allowed beside the range."""
     nan: bool = False
     """Whether NaN is allowed beside the range."""
-    ends: str = ""
+    ends: ArraySize | None = None
     """Offsets: they begin at 0, never fall, and end at this size."""
-    total: str = ""
+    total: ArraySize | None = None
     """The sum of all values is this size."""
     empty: int | None = None
     """How many entries it has where there is nothing to say; `shape` does not bind then."""
@@ -75,6 +80,40 @@ class Array:
     shares: bool = False
     """Whether the entries of each row (along the last dimension) sum to 1."""
 
+    def __post_init__(self) -> None:
+        as_shape(self.shape)
+        for one in self.types.split():
+            if one not in TYPES:
+                raise ValueError(f"{self.name!r}: there is no type {one!r} in files")
+        if not all(one.is_plain for one in self._asked.values()):
+            raise ValueError(f"{self.name!r}: values are compared with one size, not with sums or products")
+
+    @property
+    def dimensions(self) -> tuple[ArraySize, ...] | None:
+        """A size for each dimension; None: any shape."""
+        return as_shape(self.shape)
+
+    @property
+    def _asked(self) -> dict[str, ArraySize]:
+        """The sizes that values are compared with."""
+        sizes = {"below": self.below, "ends": self.ends, "total": self.total}
+        return {key: one for key, one in sizes.items() if one is not None}
+
+    @property
+    def asked(self) -> tuple[ArraySize, ...]:
+        """The sizes that values are compared with."""
+        return tuple(self._asked.values())
+
+    @property
+    def sizes(self) -> tuple[ArraySize, ...]:
+        """All sizes of the declaration."""
+        return (*(self.dimensions or ()), *self.asked)
+
+    def _with_sizes(self, change: Callable[[ArraySize], ArraySize]) -> Array:
+        shape = self.dimensions
+        changed: dict[str, Any] = {key: change(one) for key, one in self._asked.items()}
+        return replace(self, shape=shape and tuple(change(one) for one in shape), **changed)
+
     @property
     def place(self) -> str:
         return self.attribute or self.name
@@ -84,10 +123,9 @@ class Array:
         return (self,)
 
     def under(self, prefix: str, required: bool) -> Array:
-        """This array under a prefix, as are sizes that begin with a dot: those of arrays that stand beside it."""
-        sizes = {key: getattr(self, key) for key in ("shape", "below", "ends", "total")}
-        placed: dict[str, Any] = {key: size and re.sub(r"(?<![\w*])\.", prefix, size) for key, size in sizes.items()}
-        return replace(self, name=prefix + self.name, required=self.required and required, **placed)
+        """This array under a prefix, as are the sizes of arrays that stand beside it."""
+        named = replace(self, name=prefix + self.name, required=self.required and required)
+        return named._with_sizes(lambda one: one.under(prefix))
 
     def put(self, value: Any) -> dict[str, Any]:
         return {} if value is None or (self.since > 1 and not len(value)) else {self.name: value}
@@ -98,7 +136,7 @@ class Array:
         return None if self.empty is None else np.zeros(self._no_shape(), self.types.split()[0])
 
     def _no_shape(self) -> tuple[int, ...]:
-        return (self.empty or 0,) + (0,) * (len((self.shape or "").split()) - 1)
+        return (self.empty or 0,) + (0,) * (len(self.dimensions or ()) - 1)
 
     def matched(self, name: str) -> str | None:
         """What * stands for in this name ('' where there is none); None: another name."""
@@ -113,20 +151,18 @@ class Array:
         """The declaration with this for *."""
         if not part:
             return self
-        # A product of sizes has a * too, but not after a dot.
-        said = {key: getattr(self, key).replace(".*", f".{part}") for key in ("name", "below", "ends", "total")}
-        return replace(self, shape=self.shape and self.shape.replace(".*", f".{part}"), **said)
+        return replace(self._with_sizes(lambda one: one.named(part)), name=self.name.replace("*", part))
 
 
 def string_arrays(
-    name: str, count: str, empty: bool = False, partner: str = "", prefix: str = ""
+    name: str, count: ArraySize | int, empty: bool = False, partner: str = "", is_beside: bool = False
 ) -> tuple[Array, Array]:
-    """The two arrays of strings, of which there are `count` (or, where `empty`, none). `prefix` of their size: a dot,
-    where they are to stand under a prefix."""
-    size = f"{prefix}{name}.bytes"
+    """The two arrays of strings, of which there are `count` (or, where `empty`, none). is_beside: whether they are to
+    stand under a prefix, so that the number of their bytes belongs to the arrays there."""
+    end = (beside if is_beside else size)(f"{name}.bytes")
     return (
-        Array(f"{name}.offsets", "int64", f"{count}@1", ends=size, empty=1 if empty else None, partner=partner),
-        Array(f"{name}.bytes", "uint8", size),
+        Array(f"{name}.offsets", "int64", as_size(count) + 1, ends=end, empty=1 if empty else None, partner=partner),
+        Array(f"{name}.bytes", "uint8", end),
     )
 
 
@@ -135,11 +171,13 @@ class TextArrays:
     """Strings: their bytes, and offsets into them."""
 
     name: str
-    count: str
+    count: ArraySize | int
     empty: bool = False
     partner: str = ""
     attribute: str = ""
     since: int = 1
+    is_beside: bool = False
+    """Whether they are to stand under a prefix, so that the number of their bytes belongs to the arrays there."""
 
     @property
     def place(self) -> str:
@@ -147,7 +185,7 @@ class TextArrays:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        found = string_arrays(self.name, self.count, self.empty, self.partner)
+        found = string_arrays(self.name, self.count, self.empty, self.partner, self.is_beside)
         return found if self.since == 1 else tuple(replace(a, since=self.since, required=False) for a in found)
 
     def put(self, value: Strings) -> dict[str, Any]:
@@ -163,7 +201,7 @@ class Ragged:
 
     name: str
     values: Array
-    count: str
+    count: ArraySize
     since: int = 2
 
     @property
@@ -172,8 +210,8 @@ class Ragged:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        size = (self.values.shape or "").strip()
-        offsets = Array(f"{self.name}.offsets", "int64", f"{self.count}@1", ends=size, required=False, since=self.since)
+        (end,) = self.values.dimensions or ()
+        offsets = Array(f"{self.name}.offsets", "int64", self.count + 1, ends=end, required=False, since=self.since)
         return offsets, replace(self.values, required=False, since=self.since)
 
     def put(self, value: tuple[NDArray[np.int64], NDArray[Any]] | None) -> dict[str, Any]:
@@ -241,7 +279,7 @@ class Schema:
 
     kind: str
     parts: tuple[Part, ...]
-    limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    limits: Mapping[ArraySize, tuple[int, int]] = field(default_factory=dict)
     meta: Callable[[Mapping[str, Any], Mapping[str, int]], None] | None = None
     more: Callable[[Mapping[str, Any]], tuple[Array, ...]] | None = None
     """Arrays that are there by what the metadata says: declared more closely than those that any file may have."""
@@ -256,6 +294,20 @@ class Schema:
 
     def declared(self) -> list[Array]:
         return [array for part in self.parts for array in part.arrays]
+
+    def require_whole(self) -> Schema:
+        """The schema itself. ValueError where a size is asked that no array has, or a partner is not there: what would
+        bind nothing."""
+        arrays = self.declared()
+        learnt = {name for one in arrays for each in one.dimensions or () for name in each.names}
+        asked = [each for one in arrays for each in one.asked] + list(self.limits)
+        missing = {str(each) for each in asked if not each.has_star and not learnt.issuperset(each.names)}
+        names = {one.name for one in arrays} | {part.place for part in self.parts}
+        missing |= {str(each) for one in arrays if "*" not in one.name for each in one.sizes if each.has_star}
+        missing |= {one.partner for one in arrays if one.partner and one.partner not in names}
+        if missing:
+            raise ValueError(f"the schema {self.kind!r} has no array for {', '.join(sorted(missing))}")
+        return self
 
     # -- objects -------------------------------------------------------------------------------------------------
 
@@ -292,7 +344,8 @@ class Schema:
             require_consistent(bool(fitting) or not one.required or "*" in one.name, f"no array {one.name!r}")
             chosen |= fitting
         for name, one in chosen.items():
-            partner = one.ends if one.ends.endswith(".bytes") else ""
+            end = "" if one.ends is None else str(one.ends)
+            partner = end if end.endswith(".bytes") else ""
             partner = f"{name.removesuffix('bytes')}offsets" if name.endswith(".bytes") else partner
             require_consistent(not partner or partner in table, f"no array {partner!r}")
             _check_and_learn_sizes(one, *table[name], known)
@@ -302,9 +355,11 @@ class Schema:
                 require_consistent(
                     nothing[0] == nothing[1], f"{name!r} without {one.partner!r}, or the other way round"
                 )
-        for name, (low, high) in self.limits.items():
-            size = known.get(name, low)
-            require_consistent(low <= size <= high, f"{size:,} {name}, where {low:,} to {high:,} are possible")
+        for limited, (low, high) in self.limits.items():
+            found_size = known.get(str(limited), low)
+            require_consistent(
+                low <= found_size <= high, f"{found_size:,} {limited}, where {low:,} to {high:,} are possible"
+            )
         return {name: Check(one, known) for name, one in chosen.items()}, known
 
     def verify(self, arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -355,39 +410,28 @@ def _check_and_learn_sizes(one: Array, dtype: str, shape: tuple[int, ...], sizes
     require_consistent(
         dtype in one.types.split(), f"{one.name!r} of type {dtype}, not {one.types.replace(' ', ' or ')}"
     )
-    if one.shape is None:
+    dimensions = one.dimensions
+    if dimensions is None:
         return
-    rules = one.shape.split()
-    require_consistent(len(shape) == len(rules), f"{one.name!r} of {len(shape)} dimensions, not {len(rules)}")
-    if one.empty is not None and all(size == one.empty for size in shape):
+    require_consistent(len(shape) == len(dimensions), f"{one.name!r} of {len(shape)} dimensions, not {len(dimensions)}")
+    if one.empty is not None and all(entries == one.empty for entries in shape):
         return
-    for rule, size in zip(rules, shape, strict=True):
-        product, _, more = rule.partition("@")
-        names = product.split("*")
-        rest = size - int(more or 0)
-        unknown = [name for name in names if name not in sizes and name != "?" and not name.isdecimal()]
-        if names == ["?"]:
+    for rule, entries in zip(dimensions, shape, strict=True):
+        if rule.is_any:
             continue
-        have = math.prod(int(name) if name.isdecimal() else sizes[name] for name in names if name not in unknown)
+        rest, have, unknown = entries - rule.more, rule.known_product(sizes), rule.unknown(sizes)
         if not unknown:
-            needed = f"{have + int(more or 0):,} are needed ({spell_size_rule(rule)})"
-            said = f"{one.name!r} of {size:,} entries, where {needed}"
-            require_consistent(rest == have, said)
+            needed = f"{have + rule.more:,} are needed ({rule})"
+            require_consistent(rest == have, f"{one.name!r} of {entries:,} entries, where {needed}")
             continue
-        require_consistent(rest >= 0, f"{one.name!r} of {size} entries")
+        require_consistent(rest >= 0, f"{one.name!r} of {entries} entries")
         if have == 0:  # nothing to learn the size from
-            require_consistent(rest == 0, f"{one.name!r} of {size:,} entries, where none are possible")
+            require_consistent(rest == 0, f"{one.name!r} of {entries:,} entries, where none are possible")
             continue
         require_consistent(
-            rest % have == 0,
-            f"{one.name!r} of {size:,} entries, which is no multiple of {have:,} ({spell_size_rule(rule)})",
+            rest % have == 0, f"{one.name!r} of {entries:,} entries, which is no multiple of {have:,} ({rule})"
         )
         sizes[unknown[0]] = rest // have
-
-
-def spell_size_rule(rule: str) -> str:
-    """A size as a reader knows it."""
-    return rule.replace("@", "+").replace("*", " × ")
 
 
 class Check:
@@ -396,16 +440,14 @@ class Check:
     def __init__(self, one: Array, sizes: Mapping[str, int]) -> None:
         self.one = one
         self.low = one.low
-        for size in (one.below, one.ends, one.total):
-            require_consistent(
-                not size or size in sizes, f"{one.name!r}, and nothing that says how many {size} there are"
-            )
-        self.high = sizes[one.below] - 1 if one.below else one.high
-        self.end = sizes[one.ends] if one.ends else None
-        self.sum_wanted = sizes[one.total] if one.total else None
+        for asked in one.asked:
+            require_consistent(str(asked) in sizes, f"{one.name!r}, and nothing that says how many {asked} there are")
+        self.high = sizes[str(one.below)] - 1 if one.below else one.high
+        self.end = sizes[str(one.ends)] if one.ends else None
+        self.sum_wanted = sizes[str(one.total)] if one.total else None
         self.at, self.last, self.sum = 0, 0, 0
         self.limits = (self.low, self.high) != (None, None)
-        self.row = max(sizes.get((one.shape or "").split()[-1], 1), 1) if one.shares else 0
+        self.row = max(sizes.get(str((one.dimensions or (1,))[-1]), 1), 1) if one.shares else 0
         self.rows = [0.0]
         """Sums of the rows so far."""
 
@@ -473,7 +515,7 @@ class Check:
         at = int(np.argmax(bad))
         limits = f"from {low:g} to {high:g}" if math.isfinite(low) else f"at most {high:g}"
         if self.one.below:
-            limits = f"below {self.high + 1:,}, the number of {spell_size_rule(self.one.below)}"  # type: ignore[operator]
+            limits = f"below {self.high + 1:,}, the number of {self.one.below}"  # type: ignore[operator]
         elif self.high is None:
             limits = f"at least {low:g}"
         return f"{self.one.name}[{self.at + at}] = {values[at]}, which must be {limits}"

@@ -22,6 +22,7 @@ from topicx.corpus.table import Times
 from topicx.declare import choice_option, positive_option, whole_option
 from topicx.errors import InputError
 from topicx.estimate.topic_edits import sum_merged_columns
+from topicx.files.array_sizes import PRIOR_GROUPS, TOPICS, beside
 from topicx.files.file_kinds import COUNT, FINITE, HIGHEST, LOWEST
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
@@ -93,18 +94,18 @@ class Compound(Definition):
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
         vem = own.pi == "vem"
         found = (
-            Array("pi", "float64", "groups topics", low=0.99 * LEAST if vem else 0, high=1.000001),
-            Array("scale", "float64", "1", low=LOWEST, high=HIGHEST),
-            Array("times", "float64", "groups", low=-FINITE, high=FINITE, nan=True, required=False),
-            Array("pi_draws", "float32", ".draws groups topics", low=0, high=1.000001, required=False),
-            Array("phi", "float64", "groups topics", low=-HIGHEST, high=HIGHEST, required=False),
+            Array("pi", "float64", (PRIOR_GROUPS, TOPICS), low=0.99 * LEAST if vem else 0, high=1.000001),
+            Array("scale", "float64", 1, low=LOWEST, high=HIGHEST),
+            Array("times", "float64", PRIOR_GROUPS, low=-FINITE, high=FINITE, nan=True, required=False),
+            Array("pi_draws", "float32", (beside("draws"), PRIOR_GROUPS, TOPICS), low=0, high=1.000001, required=False),
+            Array("phi", "float64", (PRIOR_GROUPS, TOPICS), low=-HIGHEST, high=HIGHEST, required=False),
         )
         if finished:
-            return (*found, Array("documents", "int64", "groups", low=0, high=COUNT))
+            return (*found, Array("documents", "int64", PRIOR_GROUPS, low=0, high=COUNT))
         return (
             *found,
-            Array("concentration", "float64", "1", low=LOWEST, high=HIGHEST, required=vem),
-            Array("precision", "float64", "groups", low=LOWEST, high=HIGHEST, required=vem),
+            Array("concentration", "float64", 1, low=LOWEST, high=HIGHEST, required=vem),
+            Array("precision", "float64", PRIOR_GROUPS, low=LOWEST, high=HIGHEST, required=vem),
         )
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:

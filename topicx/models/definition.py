@@ -136,6 +136,14 @@ class Definition:
         topic orders[i][k] of state i. Here: what is no topic's is alike in all."""
         return dict(sides[0])
 
+    pools_states: ClassVar[bool] = False
+    """Whether what the model of several states keeps beside counts and priors follows from the states themselves, each
+    in the order of the first one's topics (`reordered`), and not from their side arrays alone (`pooled_side`)."""
+
+    def reordered(self, state: State, order: NDArray[np.int64]) -> State:
+        """The state with topic order[k] as its topic k, of a definition that pools states."""
+        raise NotImplementedError(f"states of {self.name} are not pooled")
+
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         """What the model of a finished run keeps beside counts and priors: side arrays, names of groups and topics.
 
@@ -274,14 +282,4 @@ def seeds_of(priors: Priors, index: Mapping[str, int], topics: int, corpus: Corp
     return Seeds.of(entries)
 
 
-def collections_of(corpus: Corpus) -> tuple[NDArray[np.uint32], list[str]]:
-    """The collection of each document as a group, and the groups' names; documents without one are refused."""
-    if not len(corpus.collection):
-        raise InputError("the corpus has no collections: import with --collection-field, or from a folder of folders")
-    missing = np.flatnonzero(corpus.collection < 0)
-    if len(missing):
-        raise InputError(f"{len(missing):,} documents have no collection, the first is {corpus.ids[int(missing[0])]!r}")
-    return corpus.collection.astype(np.uint32), list(corpus.collection_names)
-
-
-__all__ = ["Definition", "NoOptions", "Priors", "collections_of", "initial_state"]
+__all__ = ["Definition", "NoOptions", "Priors", "initial_state"]

@@ -22,11 +22,12 @@ from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.declare import whole_option
 from topicx.errors import InputError
+from topicx.files.array_sizes import beside
 from topicx.files.file_kinds import HIGHEST, LOWEST, SMALLEST
 from topicx.files.schema import Array
 from topicx.model import Model
 from topicx.models.definition import Learn
-from topicx.models.labeled import LabelIndex, PriorLDA, PriorOptions
+from topicx.models.labeled import SIDE_LABELS, LabelIndex, PriorLDA, PriorOptions
 from topicx.predict.label_number import require_arrays_fit
 from topicx.predict.label_reader import LabelReader
 from topicx.predict.reader import Adapted
@@ -35,6 +36,10 @@ from topicx.state import MAX_TOPICS, NONE, State
 from topicx.strings import Strings
 
 _BURN_IN, _SAMPLES, _LAG = 20, 10, 2
+
+
+LABEL_TOPICS = beside("label_topics")
+"""Topics whose words are labels."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,8 @@ class DependencyLDA(PriorLDA):
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
         return (
             *PriorLDA.side_arrays(own, meta, finished),
-            Array("label_topic_word", "float32", ".label_topics .labels", low=SMALLEST, high=1.000001),
-            Array("label_topic_alpha", "float64", ".label_topics", low=LOWEST, high=HIGHEST),
+            Array("label_topic_word", "float32", (LABEL_TOPICS, SIDE_LABELS), low=SMALLEST, high=1.000001),
+            Array("label_topic_alpha", "float64", LABEL_TOPICS, low=LOWEST, high=HIGHEST),
         )
 
     # -- new documents -----------------------------------------------------------------------------------------

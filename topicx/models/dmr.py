@@ -27,6 +27,7 @@ from topicx.design.design import Design, DesignRows
 from topicx.design.formula import parse_formula
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
+from topicx.files.array_sizes import PRIOR_GROUPS, TOPICS, Shape, beside
 from topicx.files.file_kinds import FINITE, FLOAT, HIGHEST, LOWEST
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
@@ -55,6 +56,8 @@ from topicx.strings import Strings
 if TYPE_CHECKING:
     from topicx.model import Model
 
+TERMS, DRAWS = beside("terms"), beside("draws")
+"""Columns of the design, and draws of the coefficients that are kept."""
 INTERCEPT = "Intercept"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Where predicted priors of a column of numbers are told."""
@@ -131,15 +134,15 @@ class DirichletMultinomialRegression(Definition):
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
 
-        def numbers(name: str, shape: str) -> Array:
+        def numbers(name: str, shape: Shape) -> Array:
             return Array(name, "float64", shape, low=-FINITE, high=FINITE)
 
-        draws = Array("coefficient_draws", "float32", ".draws topics .terms", low=-FLOAT, high=FLOAT, required=False)
-        common = numbers("coefficients", "topics .terms"), numbers("mean_row", ".terms"), draws
+        draws = Array("coefficient_draws", "float32", (DRAWS, TOPICS, TERMS), low=-FLOAT, high=FLOAT, required=False)
+        common = numbers("coefficients", (TOPICS, TERMS)), numbers("mean_row", TERMS), draws
         if finished:
-            return (*common, Array("spread", "float64", "topics .terms", low=0, high=FINITE))
-        scales = Array("scales", "float64", ".terms", low=LOWEST, high=HIGHEST)
-        return (*common, numbers("design", "groups .terms"), numbers("centres", ".terms"), scales)
+            return (*common, Array("spread", "float64", (TOPICS, TERMS), low=0, high=FINITE))
+        scales = Array("scales", "float64", TERMS, low=LOWEST, high=HIGHEST)
+        return (*common, numbers("design", (PRIOR_GROUPS, TERMS)), numbers("centres", TERMS), scales)
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         what = frozenset(options.optimize.split("+"))

@@ -71,7 +71,7 @@ class HierarchicalDirichletProcess(Definition):
 
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
-        return (Array("concentrations", "float64", "2", low=LOWEST, high=HIGHEST),)
+        return (Array("concentrations", "float64", 2, low=LOWEST, high=HIGHEST),)
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
         own = self.own

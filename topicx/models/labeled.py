@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import positive_option, whole_option
 from topicx.errors import InputError
+from topicx.files.array_sizes import ANY_SIZE, DOCUMENTS, PRIOR_GROUPS, TOPICS, WORDS, beside
 from topicx.files.file_kinds import COUNT, FINITE, FLOAT, HIGHEST, LOWEST
 from topicx.files.schema import Array, string_arrays
 from topicx.model import Model
@@ -35,6 +36,8 @@ from topicx.sampling.sampler_registry import ALLOWED
 from topicx.state import MAX_TOPICS, State
 from topicx.strings import Strings
 
+SIDE_LABELS = beside("labels")
+"""Labels that the corpus has, whether they have a topic or not."""
 TRAINING_WEIGHT = 50.0
 """Σα in training, unless options say otherwise (eq. 58)."""
 
@@ -111,18 +114,18 @@ class LabeledDefinition(Definition):
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
         found = (
-            *string_arrays("label_names", ".labels", prefix="."),
-            Array("label_frequencies", "int64", ".labels", low=1, high=COUNT),
-            Array("topic_label", "int32", "topics", low=-1, below=".labels"),
-            Array("labelled", "uint8", ".trained" if finished else "documents", high=1),
+            *string_arrays("label_names", SIDE_LABELS, is_beside=True),
+            Array("label_frequencies", "int64", SIDE_LABELS, low=1, high=COUNT),
+            Array("topic_label", "int32", TOPICS, low=-1, below=SIDE_LABELS),
+            Array("labelled", "uint8", beside("trained") if finished else DOCUMENTS, high=1),
         )
         if not finished:
             return found
         return (
             *found,
-            Array("training_alpha", "float64", "groups topics", low=LOWEST, high=HIGHEST),
-            Array("label_number", "float64", "?", low=-FINITE, high=FINITE, required=False),
-            Array("label_number_weights", "float32", "words", low=-FLOAT, high=FLOAT, required=False),
+            Array("training_alpha", "float64", (PRIOR_GROUPS, TOPICS), low=LOWEST, high=HIGHEST),
+            Array("label_number", "float64", ANY_SIZE, low=-FINITE, high=FINITE, required=False),
+            Array("label_number_weights", "float32", WORDS, low=-FLOAT, high=FLOAT, required=False),
         )
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,18 +18,28 @@ from topicx.corpus.corpus import Corpus
 from topicx.declare import choice_option, declare_option, declared_options, number_option, positive_option, whole_option
 from topicx.errors import InputError
 from topicx.estimate.side_by_side import MOST_TOPICS, join_models_side_by_side
-from topicx.files.file_kinds import FLOAT, HIGHEST
-from topicx.files.schema import Array, require_consistent, string_arrays
+from topicx.files.schema import Array, require_consistent
 from topicx.files.schema import is_whole_number as whole_number
 from topicx.models.definition import Definition, Priors, initial_state
 from topicx.models.label_calibration import chosen_documents, make_scores_comparable, shares_as_new
-from topicx.models.targets import TASKS, classes_of, read_targets
+from topicx.models.targets import read_targets
 from topicx.predict.reader import Read, SideBySide
 from topicx.predict.sampling_plan import UsualSampling
 from topicx.sampling import sampler_registry
 from topicx.sampling.method import Update
 from topicx.sampling.run_options import Options
-from topicx.sampling.updates.classifier_draws import Classifier, Tasks, loss_of_constants, padded_columns
+from topicx.sampling.updates.classifier_draws import Classifier, Tasks, loss_of_constants
+from topicx.sampling.updates.medlda_state import (
+    TASKS,
+    ClassifierState,
+    LearntClassifiers,
+    MedldaState,
+    learnt_classifiers_schema,
+    medlda_state_schema,
+    padded_columns,
+    scores_of_shares,
+    task_of,
+)
 from topicx.sampling.updates.prior_fixed_points import LearnPriors
 from topicx.state import State
 from topicx.strings import Strings
@@ -146,40 +155,27 @@ class MedldaDefinition(Definition):
         own.loss_of(targets.task)
         self._check_idle(targets.task, options)
         known = targets.known * (corpus.lengths > 0).astype(np.uint8)  # an empty document says nothing of topics
-        side = targets.side() | {"supervised": known}
-        state = initial_state(corpus, options, priors, side=side)
-        if self.parts(state) * state.n_topics > MOST_TOPICS:
+        state = initial_state(corpus, options, priors)
+        classifiers = targets.matrix.shape[1]
+        parts = classifiers if self._alone(targets.task) else 1
+        if parts * state.n_topics > MOST_TOPICS:
             raise InputError(
-                f"topics: {state.n_topics:,} for each of {self.parts(state):,} classes are more than a model can have, "
+                f"topics: {state.n_topics:,} for each of {parts:,} classes are more than a model can have, "
                 f"{MOST_TOPICS:,}"
             )
-        state.side |= self.tasks(state, options).side(state.n_topics)
+        begun = ClassifierState.begun(known, state.n_topics, 1 if self._alone(targets.task) else classifiers)
+        state.side = MedldaState(
+            **begun.arrays(), task=targets.task, targets=targets.matrix,
+            scale=np.array([targets.mean, targets.spread]), classes=Strings.of(targets.classes),
+        ).side()  # fmt: skip
+        self.tasks(state, options)  # InputError, where the options do not fit the targets
         state.meta["task"] = targets.task
         return state
 
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
-        task = meta.get("task")
-        if task not in TASKS:
-            raise InputError(f"there is no task {task!r}")
-        tasks = "1" if task in ("binary", "regression") else ".tasks"
-        classes = {"binary": "2", "regression": "0"}.get(str(task), ".tasks")
-        of_topics = partial(Array, types="float64", shape=f"topics@1 {tasks}", low=-HIGHEST, high=HIGHEST)
-        both = (
-            Array("scale", "float64", "2", low=-HIGHEST, high=HIGHEST),
-            *string_arrays("classes", classes, prefix="."),
-        )
-        if finished:
-            return (of_topics("eta"), of_topics("eta_spread", low=0), *both)
-        wide = partial(of_topics, shape="topics@1 .width")
-        of_documents = partial(Array, types="float32", shape="documents .width", low=-FLOAT, high=FLOAT)
-        return (
-            Array("targets", "int8 float32", f"documents {tasks}", low=-FLOAT, high=FLOAT),
-            Array("task", "int64", "1", low=TASKS.index(str(task)), high=TASKS.index(str(task))),
-            Array("supervised", "uint8", "documents", high=1), of_documents("pull"), of_documents("curve", low=0),
-            wide("eta"), wide("eta_sum"), wide("eta_squares", low=0, high=HIGHEST**3),
-            Array("eta_kept", "int64", "1", low=0), *both,
-        )  # fmt: skip
+        schema = learnt_classifiers_schema if finished else medlda_state_schema
+        return tuple(schema(meta.get("task", "")).declared())
 
     def _check_idle(self, task: str, options: Options) -> None:
         """InputError if an option was set that has no effect here."""
@@ -200,16 +196,13 @@ class MedldaDefinition(Definition):
 
     def tasks(self, state: State, options: Options) -> Tasks:
         """What the classifiers learn, from a state's side arrays."""
-        own, side = self.own, state.side
+        own, held = self.own, MedldaState.of(state.side)
         sampler = sampler_registry.choose_sampler(options.sampler, self.needs(options), topics=state.n_topics)
-        task = task_of(side)
-        targets = side["targets"]
+        task, known, targets, spread = held.task, held.supervised, held.targets, held.spread
         if self._alone(task):
             at = part_of(state, options.chain)
             targets = targets[:, at : at + 1]
         targets = np.ascontiguousarray(targets, np.float32)
-        known = side["supervised"]
-        require_consistent(float(side["scale"][1]) > 0, "a scale of targets that is not positive")
         up = down = np.ones(0)
         if own.class_weight == "balanced" and task != "regression":
             total = max(int(known.sum()), 1)
@@ -217,18 +210,21 @@ class MedldaDefinition(Definition):
             up, down = total / (2 * positive), total / (2 * np.maximum(total - positive, 1))
         weight = self._target_weight(task, state)
         return Tasks(
-            targets, known, own.loss_of(task), weight, up, down, self._epsilon(task, float(side["scale"][1])),
-            own.precision(own.loss_of(task), weight), self._biased(side), own.gibbs_steps, sampler.name == "dense",
+            targets, known, own.loss_of(task), weight, up, down, self._epsilon(task, spread),
+            own.precision(own.loss_of(task), weight), self._biased(held), own.gibbs_steps, sampler.name == "dense",
         )  # fmt: skip
 
     def _target_weight(self, task: str, state: State) -> float:
-        """λ. Without one: of numbers more where documents are longer, whose words say more; it was chosen on film
-        reviews, paragraphs of speeches and papers (docs/reference/models/medlda.md)."""
+        """λ. Without one: of numbers more where documents are longer, whose words say more, but not more than there are
+        documents a topic: few documents are learnt by heart. It was chosen on film reviews, paragraphs of speeches,
+        papers and made-up documents (docs/reference/models/medlda.md)."""
         if self.own.lambda_ is not None:
             return float(self.own.lambda_)
         if task != "regression":
             return CLASS_WEIGHT
-        return float(np.sqrt(2 * state.n_tokens / max(int((state.lengths > 0).sum()), 1)))
+        by_words = np.sqrt(2 * state.n_tokens / max(int((state.lengths > 0).sum()), 1))
+        by_topics = int((state.side["supervised"] > 0).sum()) / state.n_topics
+        return float(max(min(by_words, by_topics), 1.0))
 
     def _epsilon(self, task: str, spread: float) -> float:
         """Errors that cost nothing, in standard deviations of the targets."""
@@ -241,14 +237,14 @@ class MedldaDefinition(Definition):
             )
         return float(self.own.epsilon) / spread
 
-    def _biased(self, side: Mapping[str, NDArray[Any]]) -> bool:
+    def _biased(self, held: MedldaState) -> bool:
         """Whether classifiers have a bias. Where many classes share topics each is rare, and the best that topics which
         tell nothing can say is "no", which all weights together would have to say against their prior: sweeps go by
         before any of them says more. Beside topics of a class's own a bias is mostly noise: any does that separates the
         training documents, whose shares are sharper than those of new ones."""
         if self.own.bias is not None:
             return self.own.bias
-        task, number = task_of(side), side["targets"].shape[1]
+        task, number = held.task, held.n_classifiers
         return not self._alone(task) and (task == "multilabel" or (task == "multiclass" and number > 2))
 
     def _alone(self, task: str) -> bool:
@@ -257,17 +253,16 @@ class MedldaDefinition(Definition):
 
     def parts(self, state: State) -> int:
         """A part a class, where every class has a model of its own."""
-        return int(state.side["targets"].shape[1]) if self._alone(task_of(state.side)) else 1
+        held = MedldaState.of(state.side)
+        return held.n_classifiers if self._alone(held.task) else 1
 
     def of_part(self, state: State, part: int) -> State:
         return replace(state, meta=state.meta | {"part": part}) if self._alone(task_of(state.side)) else state
 
     def updates(self, options: Options, state: State) -> Sequence[Update]:
-        own, side = self.own, state.side
-        width = padded_columns(1 if self._alone(task_of(side)) else side["targets"].shape[1])
-        require_consistent(
-            side["eta"].shape[1] == side["pull"].shape[1] == width, "weights for another number of targets"
-        )
+        own, held = self.own, MedldaState.of(state.side)
+        width = padded_columns(1 if self._alone(held.task) else held.n_classifiers)
+        require_consistent(held.width == held.pull.shape[1] == width, "weights for another number of targets")
         keep = range(int(options.iterations), 0, -own.weight_lag)[: own.weight_samples]
         return [LearnPriors.of(options), Classifier(self.tasks(state, options), frozenset(keep))]
 
@@ -286,42 +281,40 @@ class MedldaDefinition(Definition):
         self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
     ) -> dict[str, NDArray[Any]]:
         """The draws of the weights of all states (their last ones, where none were kept), as those of one."""
-        found = dict(sides[0])
-        for name, power in (("eta_sum", 1), ("eta_squares", 2)):
-            found[name] = np.sum([
-                (side[name] if side["eta_kept"][0] else side["eta"] ** power)[np.append(order, len(order))]
-                for side, order in zip(sides, orders, strict=True)
-            ], axis=0)  # fmt: skip
-        found["eta_kept"] = np.array([sum(max(int(side["eta_kept"][0]), 1) for side in sides)], np.int64)
-        return found
+        total = kept = squares = 0
+        for side, order in zip(sides, orders, strict=True):
+            rows = np.append(order, len(order))  # the last one is the bias
+            sums, squared, number = ClassifierState.of_side(side).sums_of_draws()
+            total, squares, kept = total + sums[rows], squares + squared[rows], kept + number
+        pooled = replace(
+            MedldaState.of(sides[0]), eta_sum=np.asarray(total), eta_squares=np.asarray(squares),
+            eta_kept=np.array([kept], np.int64),
+        )  # fmt: skip
+        return dict(sides[0]) | pooled.side()
 
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         super().finish(state, model, samples)
-        side = state.side
-        task = task_of(side)
-        number = side["targets"].shape[1]
-        width = 1 if self._alone(task) else number
-        kept = max(int(side["eta_kept"][0]), 1)
-        mean = side["eta_sum"][:, :width] / kept if side["eta_kept"][0] else side["eta"][:, :width].copy()
-        spread = np.sqrt(np.maximum(side["eta_squares"][:, :width] / kept - mean**2, 0))
+        held = MedldaState.of(state.side)
+        task, number = held.task, held.n_classifiers
+        mean, spread = held.mean_and_spread(1 if self._alone(task) else number)
         if task == "multilabel":
-            mean, spread = self._comparable(state, model, mean, spread)
+            mean, spread = self._comparable(state, held, model, mean, spread)
         if self._alone(task):  # one of `number` models whose scores are averaged (eq. 25)
             whole = np.zeros((2, len(mean), number))
             whole[:, :, part_of(state, model.meta["options"]["chain"])] = number * mean[:, 0], number * spread[:, 0]
             mean, spread = whole
-        model.side |= {"eta": np.ascontiguousarray(mean), "eta_spread": np.ascontiguousarray(spread)}
-        model.side |= {"scale": side["scale"], **Strings.of(classes_of(side)).arrays("classes")}
+        mean, spread = np.ascontiguousarray(mean), np.ascontiguousarray(spread)
+        model.side |= LearntClassifiers(mean, spread, held.scale, held.classes, task).side()
         model.meta["task"] = task
         model.meta.pop("part", None)
 
     def _comparable(
-        self, state: State, model: Model, mean: NDArray[np.float64], spread: NDArray[np.float64]
+        self, state: State, held: MedldaState, model: Model, mean: NDArray[np.float64], spread: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The weights of labels whose scores can be compared, and the same for their spread."""
-        chosen = chosen_documents(state.side["supervised"], mean.shape[1])
-        scores = scores_of(mean, shares_as_new(state, model, chosen, USUAL.soft_sweeps))
-        targets = state.side["targets"][chosen]
+        chosen = chosen_documents(held.supervised, mean.shape[1])
+        scores = scores_of_shares(mean, shares_as_new(state, model, chosen, USUAL.soft_sweeps))
+        targets = held.targets[chosen]
         if self._alone("multilabel"):
             at = part_of(state, model.meta["options"]["chain"])
             targets = targets[:, at : at + 1]
@@ -377,7 +370,8 @@ class MedldaReader(SideBySide):
 
 def predict_rows(model: Model, theta: NDArray[np.float32]) -> Sequence[Sequence[Any]]:
     """What the model predicts of documents with these topic shares: the values of each of the reader's columns."""
-    task, scores, names = str(model.meta["task"]), decision_scores(model, theta), classes_of(model.side)
+    learnt = classifiers_of(model)
+    task, scores, names = learnt.task, learnt.scores(theta), list(learnt.classes)
     if task == "regression":
         return [scores[:, 0].tolist()]
     if task == "multilabel":
@@ -396,29 +390,9 @@ def part_of(state: State, chain: int) -> int:
     return part
 
 
-def task_of(side: Mapping[str, NDArray[Any]]) -> str:
-    """The task, from the side arrays of a state."""
-    if "task" not in side:
-        raise InputError("the state of another model has no targets to learn: the model medlda begins with a corpus")
-    return TASKS[int(side["task"][0])]
-
-
-def decision_scores(model: Model, theta: NDArray[Any]) -> NDArray[np.float64]:
-    """The scores of documents with these topic shares: a column per task; of a regression the values."""
-    scores = scores_of(model.side["eta"], theta)
-    if str(model.meta["task"]) == "regression":
-        mean, spread = model.side["scale"]
-        scores = mean + spread * scores
-    return np.asarray(scores)
-
-
-def scores_of(eta: NDArray[np.float64], theta: NDArray[Any]) -> NDArray[np.float64]:
-    """θ·η and the bias, the last row of η."""
-    shares = np.asarray(theta, np.float64)
-    scores = np.repeat(eta[-1:], len(shares), axis=0)
-    for topic in range(shares.shape[1]):  # not a matrix product: its last bits depend on the processor and the batch
-        scores += shares[:, topic, None] * eta[topic]
-    return np.asarray(scores)
+def classifiers_of(model: Model) -> LearntClassifiers:
+    """What the model has learnt to predict."""
+    return LearntClassifiers.of(model.side, str(model.meta["task"]))
 
 
 def labels_of(scores: NDArray[np.float64]) -> list[list[int]]:

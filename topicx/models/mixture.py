@@ -20,6 +20,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate.cgsp_counts import MAX_ENTRIES, DumpCounts, ThetaRows, WordCounts
+from topicx.files.array_sizes import TOPICS
 from topicx.files.file_kinds import COUNT
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
@@ -69,7 +70,7 @@ class Mixture(Definition):
 
     @staticmethod
     def side_arrays(own: Any, meta: Mapping[str, Any], finished: bool) -> tuple[Array, ...]:
-        return (Array("documents", "int64", "topics", low=0, high=COUNT),) if finished else ()
+        return (Array("documents", "int64", TOPICS, low=0, high=COUNT),) if finished else ()
 
     # -- results -----------------------------------------------------------------------------------------------
 
@@ -94,6 +95,13 @@ class Mixture(Definition):
         super().finish(state, model, samples)
         own = topics_of_documents(state)
         model.side = {"documents": np.bincount(own[own != NONE], minlength=state.n_topics).astype(np.int64)}
+
+    def pooled_side(
+        self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
+    ) -> dict[str, NDArray[Any]]:
+        if len(sides) > 1:
+            raise InputError(f"several states: {self.unfit['samples']}; give one")
+        return dict(sides[0])
 
     def reader(self, model: Model) -> MixtureReader:
         return MixtureReader(model)

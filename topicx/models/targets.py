@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +13,7 @@ from topicx.corpus.corpus import Corpus
 from topicx.corpus.table import SNIPPET, Names, Numbers, Times
 from topicx.corpus.time_texts import told_number
 from topicx.errors import InputError
-from topicx.strings import Strings
 
-TASKS = ("binary", "multiclass", "multilabel", "regression")
 LARGEST = 1e30
 """Largest of the numbers that are predicted: files keep their mean and spread within this."""
 
@@ -37,20 +35,10 @@ class Targets:
     truth: Sequence[Any] = field(default=())
     """Truth as it was told: a class, a number, labels, or None, a document each."""
 
-    def side(self) -> dict[str, NDArray[Any]]:
-        """Arrays that hold all of it but `truth`."""
-        names = Strings.of(self.classes).arrays("classes")
-        about = {"task": np.array([TASKS.index(self.task)]), "scale": np.array([self.mean, self.spread])}
-        return {"targets": self.matrix, **about, **names}
-
-
-def classes_of(side: Mapping[str, NDArray[Any]]) -> list[str]:
-    """The names of the classes, from the side arrays of a state or a model."""
-    return list(Strings.from_arrays(dict(side), "classes"))
-
 
 def read_targets(corpus: Corpus, task: str, column: str | None, classes: Sequence[str] = ()) -> Targets:
-    """The targets of a corpus's documents. task: one of TASKS, or auto. classes: those of a model, to be used again."""
+    """The targets of a corpus's documents. task: one of `medlda_state.TASKS`, or auto. classes: those of a model, to be
+    used again."""
     values = told_targets(corpus, column)
     if task == "auto":
         task = guess_task(values)

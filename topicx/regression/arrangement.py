@@ -87,7 +87,7 @@ def arrange_documents(
         clusters = levels_of(bag.table, cluster).codes
         _note_missing(notes, clusters < 0, cluster)
         has = has & (clusters >= 0)
-    weight = _weights(bag.table, weights, lengths)
+    weight = _document_weights(bag.table, weights, lengths)
     if weights not in ("documents", "tokens"):
         _note_missing(notes, ~(weight > 0), weights)
         has = has & (weight > 0)
@@ -104,7 +104,7 @@ def _note_missing(notes: list[str], lost: NDArray[np.bool_], name: str) -> None:
         notes.append(f"{int(lost.sum()):,} documents have no value of {name!r}: left out")
 
 
-def _weights(table: Table, weights: str, lengths: Ints) -> Floats:
+def _document_weights(table: Table, weights: str, lengths: Ints) -> Floats:
     if weights == "documents":
         return np.ones(len(lengths))
     found = lengths.astype(np.float64) if weights == "tokens" else np.nan_to_num(numbers_of(table, weights))

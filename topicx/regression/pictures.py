@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from topicx.errors import InputError
+from topicx.regression.predictions import value_as_text
 from topicx.views.picture_files import check_plot, write_picture
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ class _Layout:
                 return cls(along, [float(one) for one in values[along]], lines, [], names[-1] == along)
         labels = [""]
         for name in names:
-            labels = [f"{label}, {_told(one)}" if label else _told(one) for label in labels for one in values[name]]
+            told = [value_as_text(one, digits=6) for one in values[name]]
+            labels = [f"{label}, {one}" if label else one for label in labels for one in told]
         return cls("", [], [], labels, True)
 
     def draw(self, panel: Any, rows: list[dict[str, Any]]) -> None:
@@ -134,10 +136,6 @@ class _Layout:
 
 def _is_curve(values: list[Any]) -> bool:
     return len(values) > 2 and all(isinstance(value, int | float) for value in values) and values == sorted(values)
-
-
-def _told(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _percent(share: float, _: int) -> str:

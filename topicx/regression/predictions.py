@@ -148,8 +148,9 @@ def all_combinations(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]
 
 def told_values(values: Values) -> str:
     """Values as a table has them: year=1990, party=A."""
-    return ", ".join(f"{name}={_told(value)}" for name, value in values.items())
+    return ", ".join(f"{name}={value_as_text(value)}" for name, value in values.items())
 
 
-def _told(value: Any) -> str:
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+def value_as_text(value: Any, digits: int = 10) -> str:
+    """A value of a column; numbers with so many digits."""
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)

@@ -126,10 +126,10 @@ class Effects:
         return [
             {
                 "topic": k, "name": names[k] if names else f"topic_{k}", "term": term,
-                "estimate": number(found.value[k, j]), "std_error": number(errors[k, j]),
-                "statistic": number(found.value[k, j] / errors[k, j]) if errors[k, j] > 0 else None,
-                "p_value": number(p_values[k, j]), "p_adjusted": number(adjusted[k, j]),
-                "conf_low": number(low[k, j]), "conf_high": number(high[k, j]),
+                "estimate": finite_number(found.value[k, j]), "std_error": finite_number(errors[k, j]),
+                "statistic": finite_number(found.value[k, j] / errors[k, j]) if errors[k, j] > 0 else None,
+                "p_value": finite_number(p_values[k, j]), "p_adjusted": finite_number(adjusted[k, j]),
+                "conf_low": finite_number(low[k, j]), "conf_high": finite_number(high[k, j]),
             }
             for k in chosen for j, term in enumerate(self.columns)
         ]  # fmt: skip
@@ -155,8 +155,9 @@ class Effects:
             adjusted = np.full(len(p_values), np.nan)
             adjusted[self.chosen] = adjusted_p_values(p_values[self.chosen], self.adjust)
             rows += [
-                {"topic": k, "term": term, "statistic": number(statistic[k]), "df": len(places),
-                 "df_residual": number(freedom[k]), "p_value": number(p_values[k]), "p_adjusted": number(adjusted[k])}
+                {"topic": k, "term": term, "statistic": finite_number(statistic[k]), "df": len(places),
+                 "df_residual": finite_number(freedom[k]), "p_value": finite_number(p_values[k]),
+                 "p_adjusted": finite_number(adjusted[k])}
                 for k in self.chosen
             ]  # fmt: skip
         return rows
@@ -207,9 +208,10 @@ class Effects:
             adjusted = np.full(len(low), np.nan)
             adjusted[self.chosen] = adjusted_p_values(found.p_values[self.chosen], self.adjust)
             rows += [
-                {"topic": k, "difference": told, "estimate": number(found.value[k]),
-                 "std_error": number(found.errors[k]), "p_value": number(found.p_values[k]),
-                 "p_adjusted": number(adjusted[k]), "conf_low": number(low[k]), "conf_high": number(high[k])}
+                {"topic": k, "difference": told, "estimate": finite_number(found.value[k]),
+                 "std_error": finite_number(found.errors[k]), "p_value": finite_number(found.p_values[k]),
+                 "p_adjusted": finite_number(adjusted[k]), "conf_low": finite_number(low[k]),
+                 "conf_high": finite_number(high[k])}
                 for k in self.chosen
             ]  # fmt: skip
         return rows
@@ -221,8 +223,9 @@ class Effects:
         told = told_values(point)
         value = told if len(point) > 1 else told.partition("=")[2]
         return [
-            {"topic": k, "covariate": covariate, "value": value, "share": number(found.value[k]),
-             "conf_low": number(low[k]), "conf_high": number(high[k]), "documents": counted[0], "tokens": counted[1]}
+            {"topic": k, "covariate": covariate, "value": value, "share": finite_number(found.value[k]),
+             "conf_low": finite_number(low[k]), "conf_high": finite_number(high[k]),
+             "documents": counted[0], "tokens": counted[1]}
             for k in self.chosen
         ]  # fmt: skip
 
@@ -241,8 +244,8 @@ class Effects:
         for kind, (draws, sampling) in kinds.items():
             value, low, high = pooled_correlations(draws, sampling, units, self.level, self.draws.models)
             rows += [
-                {"topic": j, "other": k, "of": kind, "correlation": number(value[j, k]),
-                 "conf_low": number(low[j, k]), "conf_high": number(high[j, k])}
+                {"topic": j, "other": k, "of": kind, "correlation": finite_number(value[j, k]),
+                 "conf_low": finite_number(low[j, k]), "conf_high": finite_number(high[j, k])}
                 for place, j in enumerate(self.chosen) for k in self.chosen[place + 1 :] if np.isfinite(value[j, k])
             ]  # fmt: skip
         return rows
@@ -305,7 +308,7 @@ def list_of(value: Any) -> list[Any]:
     return [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
 
 
-def number(value: float) -> float | None:
+def finite_number(value: float) -> float | None:
     """A number of a table; None where there is none."""
     return float(f"{value:.12g}") if np.isfinite(value) else None
 

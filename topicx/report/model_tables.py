@@ -75,10 +75,10 @@ def _coefficients(model: Model) -> ModelTable:
 
 
 def _weights(model: Model) -> ModelTable:
-    from topicx.models.targets import classes_of
+    from topicx.models.medlda import classifiers_of
 
-    eta, spread = model.side["eta"][:-1], model.side["eta_spread"][:-1]
-    names = list(classes_of(model.side))
+    learnt = classifiers_of(model)
+    eta, spread, names = learnt.weights, learnt.spreads, list(learnt.classes)
     if len(names) == 2 and eta.shape[1] == 1:
         names = names[1:]
     names = names if len(names) == eta.shape[1] else ["the value"]

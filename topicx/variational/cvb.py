@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.soft import soft
+from topicx.files.array_sizes import DOCUMENTS, PADDED, TOPICS, WORDS
 from topicx.files.schema import Array
 from topicx.sampling.schedule import Cell
 from topicx.variational.cvb0 import Stored
@@ -65,9 +66,9 @@ class Cvb(Stored):
         most = 1.01 * self.state.n_tokens + 1  # the variance of an indicator is at most a quarter
         return (
             *super().declared(),
-            Array("vd", "float32", "documents padded", low=-1, high=most),
-            Array("vw", "float32", "words padded", low=-1, high=most),
-            Array("variances", "float64", "topics", low=-1, high=most),
+            Array("vd", "float32", (DOCUMENTS, PADDED), low=-1, high=most),
+            Array("vw", "float32", (WORDS, PADDED), low=-1, high=most),
+            Array("variances", "float64", TOPICS, low=-1, high=most),
         )
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.soft import bounds, pairs, soft
+from topicx.files.array_sizes import PAIRS, TOPICS
 from topicx.files.schema import Array
 from topicx.sampling.schedule import Cell
 from topicx.variational.first_assignments import warm_start
@@ -100,7 +101,7 @@ class Stored(Soft):
         return super().arrays() | {"gamma": self.gamma}
 
     def declared(self) -> tuple[Array, ...]:
-        return *super().declared(), Array("gamma", "float32", f"pairs*topics@{SLACK}", low=0, high=1.001)
+        return *super().declared(), Array("gamma", "float32", PAIRS * TOPICS + SLACK, low=0, high=1.001)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)

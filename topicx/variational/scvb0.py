@@ -29,6 +29,7 @@ from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.declare import check_positive
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
+from topicx.files.array_sizes import PADDED, PRIOR_GROUPS, TOPICS, WORDS
 from topicx.files.schema import Array, require_consistent
 from topicx.model import Model
 from topicx.sampling import random_streams
@@ -105,11 +106,11 @@ class Scvb0(Method):
     def declared(self) -> tuple[Array, ...]:
         most = 1e7 * (self.state.n_tokens + float(self.state.seeds.counts.sum()) + 1)  # over a scale of 1e-6 or more
         return (
-            Array("nw", "float32", "words padded", low=-1, high=most),
-            Array("totals", "float64", "topics", low=-1, high=most),
-            Array("numbers", "float64", "4", low=-1e18, high=1e18),
-            Array("gain", "float64", "groups topics", low=-1e18, high=1e18),
-            Array("cost", "float64", "groups", low=-1e18, high=1e18),
+            Array("nw", "float32", (WORDS, PADDED), low=-1, high=most),
+            Array("totals", "float64", TOPICS, low=-1, high=most),
+            Array("numbers", "float64", 4, low=-1e18, high=1e18),
+            Array("gain", "float64", (PRIOR_GROUPS, TOPICS), low=-1e18, high=1e18),
+            Array("cost", "float64", PRIOR_GROUPS, low=-1e18, high=1e18),
         )
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:

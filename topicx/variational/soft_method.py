@@ -18,6 +18,7 @@ from topicx._kernels.soft import bounds, pairs, soft
 from topicx.engines.memory_limits import told_size
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
+from topicx.files.array_sizes import DOCUMENTS, PADDED, TOPICS, WORDS
 from topicx.files.schema import Array
 from topicx.sampling import random_streams
 from topicx.sampling.method import Method
@@ -152,9 +153,9 @@ class Soft(Method):
     def declared(self) -> tuple[Array, ...]:
         most = 1.01 * (self.state.n_tokens + float(self.state.seeds.counts.sum())) + 1
         return (
-            Array("nd", "float32", "documents padded", low=-1, high=most),
-            Array("nw", "float32", "words padded", low=-1, high=most),
-            Array("totals", "float64", "topics", low=-1, high=most),
+            Array("nd", "float32", (DOCUMENTS, PADDED), low=-1, high=most),
+            Array("nw", "float32", (WORDS, PADDED), low=-1, high=most),
+            Array("totals", "float64", TOPICS, low=-1, high=most),
         )
 
     def sizes(self) -> dict[str, int]:

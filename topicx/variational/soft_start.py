@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from topicx._kernels.soft import bounds, pairs, soft, soft_start
 from topicx.engines.threads import Engine
+from topicx.files.array_sizes import PADDED, PAIRS
 from topicx.files.schema import Array
 from topicx.sampling.run_options import Options
 from topicx.sampling.schedule import Cell
@@ -117,8 +118,8 @@ class Opening(Soft):
         return super().arrays() | {"gamma": self.gamma, "fit": np.array([self.fit])}
 
     def declared(self) -> tuple[Array, ...]:
-        gamma = Array("gamma", "uint16", "pairs padded", low=0, high=ONE + 1)
-        return *super().declared(), gamma, Array("fit", "float64", "1")
+        gamma = Array("gamma", "uint16", (PAIRS, PADDED), low=0, high=ONE + 1)
+        return *super().declared(), gamma, Array("fit", "float64", 1)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)

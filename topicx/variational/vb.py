@@ -86,7 +86,7 @@ class Vb(Soft):
         return super().arrays() | {"entropy": np.array([self.entropy])}
 
     def declared(self) -> tuple[Array, ...]:
-        return *super().declared(), Array("entropy", "float64", "1", low=-1e18, high=1e18)
+        return *super().declared(), Array("entropy", "float64", 1, low=-1e18, high=1e18)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)

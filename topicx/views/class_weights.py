@@ -8,7 +8,7 @@ import numpy as np
 
 from topicx.errors import InputError
 from topicx.model import Model
-from topicx.models.targets import classes_of
+from topicx.models.medlda import classifiers_of
 
 MOST = 8
 """Topics that are shown of a class at most."""
@@ -32,10 +32,11 @@ def strongest_topics(model: Model, words: int = 10) -> list[dict[str, Any]]:
     """
     if model.meta.get("model") != "medlda" or "eta" not in model.side:
         raise InputError("the model has no weights: it was not trained with targets (train --model medlda)")
-    eta, spread = model.side["eta"][:-1], model.side["eta_spread"][:-1]
+    learnt = classifiers_of(model)
+    eta, spread = learnt.weights, learnt.spreads
     top = model.top_words(words)
     number = min(MOST, max(1, model.n_topics // 2))
-    names = classes_of(model.side)
+    names = list(learnt.classes)
     columns = [(name, 1.0, column) for column, name in enumerate(names)]
     if len(names) == 2 and eta.shape[1] == 1:
         columns = [(names[1], 1.0, 0), (names[0], -1.0, 0)]

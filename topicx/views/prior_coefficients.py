@@ -15,6 +15,7 @@ from topicx.model import Model
 from topicx.models.dmr import design_of
 from topicx.sampling.updates.prior_regression import make_priors
 from topicx.strings import Strings
+from topicx.views.rounded_numbers import six_digits
 
 
 def coefficient_rows(model: Model, words: int = 10) -> list[dict[str, Any]]:
@@ -34,20 +35,16 @@ def coefficient_rows(model: Model, words: int = 10) -> list[dict[str, Any]]:
             **({"name": name} if name else {}),
             "words": [word for word, _ in top[topic]],
             "coefficients": [
-                {"term": term, "estimate": _six_digits(estimate), "spread": _six_digits(spread)}
+                {"term": term, "estimate": six_digits(estimate), "spread": six_digits(spread)}
                 for term, estimate, spread in zip(terms, estimates[topic], spreads[topic], strict=True)
             ],
             "priors": [
-                {"column": column, "value": value, "alpha": _six_digits(alpha[topic]),
-                 "share": _six_digits(alpha[topic] / alpha.sum())}
+                {"column": column, "value": value, "alpha": six_digits(alpha[topic]),
+                 "share": six_digits(alpha[topic] / alpha.sum())}
                 for column, value, alpha in predicted
             ],
         })  # fmt: skip
     return rows
-
-
-def _six_digits(value: float) -> float:
-    return float(f"{value:.6g}")
 
 
 def predicted_priors(model: Model) -> list[tuple[str, str | float, NDArray[np.float64]]]:

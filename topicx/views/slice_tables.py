@@ -12,6 +12,7 @@ from topicx.errors import InputError
 from topicx.model import Model
 from topicx.models.slice_cuts import SliceCuts
 from topicx.predict.slice_reader import SliceTopics
+from topicx.views.rounded_numbers import six_digits
 
 Floats = NDArray[np.float64]
 INTERVAL = (0.05, 0.95)
@@ -75,22 +76,22 @@ def describe_slices(model: Model, words: int = 10, topics: Sequence[int] = ()) -
             now = set(tops[at].tolist())
             row: dict[str, Any] = {
                 "slice": known.names[at], "tokens": round(float(known.tokens[at, k]), 3),
-                "words": [{"word": vocabulary[int(w)], "probability": _six(of_topic[at, w])} for w in tops[at]],
+                "words": [{"word": vocabulary[int(w)], "probability": six_digits(of_topic[at, w])} for w in tops[at]],
                 "new": [vocabulary[int(w)] for w in tops[at] if int(w) not in before],
                 "gone": [vocabulary[int(w)] for w in tops[parent] if int(w) not in now] if parent >= 0 else [],
             }  # fmt: skip
             for number, name in enumerate(("moved", "from_first")):
                 row[name] = None
                 if ends is not None and parent >= 0:
-                    mean, low, high = (_six(part[number, at, k]) for part in ends)
+                    mean, low, high = (six_digits(part[number, at, k]) for part in ends)
                     row[name] = {"mean": mean, "low": low, "high": high}
             rows.append(row)
         # A slice of few tokens says little: change is from the first to the last third of the topic's tokens.
         rose, fell = _changed(of_topic, known.tokens[:, k], known.drift, words)
         name = model.topic_names[k] if len(model.topic_names) else ""
         found.append({
-            "topic": k, **({"name": name} if name else {}), "weight": _six(model.topic_weights[k]),
-            "closeness": _six(known.closeness[k]), "words": [word for word, _ in top_of_all[k]],
+            "topic": k, **({"name": name} if name else {}), "weight": six_digits(model.topic_weights[k]),
+            "closeness": six_digits(known.closeness[k]), "words": [word for word, _ in top_of_all[k]],
             "rose": [vocabulary[int(w)] for w in rose], "fell": [vocabulary[int(w)] for w in fell], "slices": rows,
         })  # fmt: skip
     return found
@@ -176,15 +177,11 @@ def describe_word(model: Model, word: str, topics: int = 3, beside: int = 5) -> 
         total, tokens = float(of_word.sum()), float(known.tokens[at].sum())
         strongest = [k for k in _top(of_word, topics).tolist() if total > 0 and of_word[k] > 0 and shown[k]]
         found.append({
-            "slice": name, "tokens": round(total, 1), "rate": _six(1e4 * total / tokens) if tokens else None,
+            "slice": name, "tokens": round(total, 1), "rate": six_digits(1e4 * total / tokens) if tokens else None,
             "topics": [
-                {"topic": k, "share": _six(of_word[k] / total), "probability": _six(phi[at, k, number]),
+                {"topic": k, "share": six_digits(of_word[k] / total), "probability": six_digits(phi[at, k, number]),
                  "words": [model.vocabulary[w] for w in _top(phi[at, k], beside + 1).tolist() if w != number][:beside]}
                 for k in strongest
             ],
         })  # fmt: skip
     return found
-
-
-def _six(value: Any) -> float:
-    return float(f"{float(value):.6g}")

@@ -196,16 +196,21 @@ def by_documents(
         groups = replace(groups_of(table.columns, by, unit, every, periods), whole=table.whole)
         shares, lengths = [(0, table.theta)], table.lengths
     else:
-        assert state is not None
-        held = state if isinstance(state, State) else State.load(state)
-        why = model.unlike(held)
-        if why is not None:
-            raise InputError(f"the state: it is not of the model's run: {why}")
-        held = follow_model_edits(held, model)
+        held = _state_of_run(model, state)
         groups = groups_of(held.table, by, unit, every, periods)
         shares, lengths = theta_rows(held, threads=threads), held.lengths
     found = mixtures_of(groups, shares, lengths, share)
     return found, groups, int((lengths == 0).sum())
+
+
+def _state_of_run(model: Model, state: str | State | None) -> State:
+    """The state that the model was made of, with the model's edits."""
+    assert state is not None
+    held = state if isinstance(state, State) else State.load(state)
+    why = model.unlike(held)
+    if why is not None:
+        raise InputError(f"the state: it is not of the model's run: {why}")
+    return follow_model_edits(held, model)
 
 
 def _drawn_shares(
@@ -216,12 +221,7 @@ def _drawn_shares(
     if corpus is not None:
         bag = corpus if isinstance(corpus, Corpus) else Corpus.load(corpus)
     else:
-        assert state is not None
-        bag = state if isinstance(state, State) else State.load(state)
-        why = model.unlike(bag)
-        if why is not None:
-            raise InputError(f"the state: it is not of the model's run: {why}")
-        bag = follow_model_edits(bag, model)
+        bag = _state_of_run(model, state)
     groups = groups_of(bag.table, by, unit, every, periods)
     mixtures = drawn_mixtures(model, bag, groups, by, share=share, seed=seed, threads=threads)
     known = np.concatenate([[0], np.cumsum(match_vocabulary(model.vocabulary, bag.vocabulary)[bag.words] >= 0)])

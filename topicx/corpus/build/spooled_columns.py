@@ -4,13 +4,13 @@ waits on disk."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.corpus.build.spooled_rows import PIECE, filter_documents, offsets_of, read_whole_documents
+from topicx.corpus.build.spooled_rows import PIECE, New, filter_documents, offsets_of, read_whole_documents
 from topicx.corpus.formats.document_reader import Batch, field_as_text
 from topicx.corpus.formats.input_bytes import Faults
 from topicx.corpus.time_texts import NUMBER, parse_time
@@ -24,8 +24,6 @@ _WIDE = (np.float64, np.integer)
 _EXACT = 1e15
 """Numbers below this one are told from a float64 as they came (`field_as_text`)."""
 
-New = Callable[[Any], container.Spool]
-"""Makes a spool of a type."""
 Mask = Iterator[NDArray[np.bool_]] | None
 """Which documents are kept, piece by piece; None: all."""
 

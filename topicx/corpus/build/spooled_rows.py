@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,10 @@ from topicx.files import container
 
 PIECE = 1 << 18
 
-New = Callable[[Any], container.Spool]
+class New(Protocol):
+    """Makes a spool of a type; one that is `passing` is in no output as it is."""
+
+    def __call__(self, dtype: Any, *, passing: bool = False) -> container.Spool: ...
 
 
 def read_whole_documents(

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.text.word_ids import count_pairs, insert_pairs
-from topicx.corpus.text.tokenizer import PairTable
+from topicx.corpus.text.word_tally import PairTable
 
 Pieces = Callable[[], Iterator[tuple[NDArray[np.int64], NDArray[Any]]]]
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from topicx._kernels.text.tokens import Words
 from topicx.corpus.formats.document_reader import Batch
-from topicx.corpus.text.tokenizer import NO_NUMBERS, Tokenizer
+from topicx.corpus.text.tokenizer import Tokenizer
+from topicx.corpus.text.word_tally import NO_NUMBERS
 from topicx.engines.threads import Threads
 
 SWITCH = 1e-4

@@ -32,18 +32,10 @@ import regex
 from numpy.typing import NDArray
 
 from topicx._kernels.text.tokens import Characters, Forms, Words
-from topicx._kernels.text.word_ids import insert_pairs, settle_word_ids
 from topicx.corpus.text.stems import make_stemmer
+from topicx.corpus.text.word_tally import NOISE_WORD, STOP_WORD, UNKNOWN_WORD, WANTED_WORD, PairTable, WordTally
 from topicx.errors import InputError
 from topicx.files.file_kinds import LONGEST
-
-NONE = np.uint32(0xFFFFFFFF)
-"""The id of a word that a fixed vocabulary does not have."""
-
-WANTED_WORD, STOP_WORD, UNKNOWN_WORD, NOISE_WORD = range(4)
-"""What the flag of a word says to the kernels (`_kernels.text.word_ids`)."""
-NO_NUMBERS = np.zeros(0, dtype=np.uint32)
-"""What stands for the numbers of words that are their ids."""
 
 NOISE = "\0"
 """What stands in the table of words for all that are left out for their form."""
@@ -378,24 +370,21 @@ class Encoder:
         if tokenizer.drops_noise:
             self.words.leave_out(tokenizer.min_length, not tokenizer.keep_numbers)
         self.words.freeze()
-        self.flags = np.full(len(self.words), UNKNOWN_WORD, dtype=np.uint8)
-        self.flags[: self.n_words] = WANTED_WORD
-        self.flags[known:] = STOP_WORD
+        flags = np.full(len(self.words), UNKNOWN_WORD, dtype=np.uint8)
+        flags[: self.n_words] = WANTED_WORD
+        flags[known:] = STOP_WORD
         if self.words.noise >= 0:
-            self.flags[self.words.noise] = NOISE_WORD
+            flags[self.words.noise] = NOISE_WORD
         if tokenizer.stopwords:
             stop = [i for i in range(known) if tokenizer.is_stopword(self.words.word(i))]
-            self.flags[stop] = STOP_WORD
-        self.tokens = np.zeros(len(self.words), dtype=np.int64)
-        self.documents = np.zeros(len(self.words), dtype=np.int64)
-        self._last = np.full(len(self.words), -1, dtype=np.int64)
+            flags[stop] = STOP_WORD
+        self.counts, self._uncounted = WordTally.of(flags), WordTally.uncounted(flags)
         self.unknown = self.stopped = self.noise = self.n_documents = 0
         self.last_unknown: NDArray[np.int64] = np.zeros(0, np.int64)
         """The unknown tokens of each document of the last batch."""
 
     def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Ids and the number of them in each text. Counts go on in `tokens`, `documents`, `unknown` and
-        `stopped`."""
+        """Ids and the number of them in each text. Counts go on in `counts`, `unknown` and `stopped`."""
         return self.settle(*self.tokenizer.ids(texts, self.words))
 
     def word_ids(
@@ -408,46 +397,21 @@ class Encoder:
             ids, lengths = table.encode_words(list(words))
         else:
             ids, lengths = self.tokenizer.ids(texts, table)
-        out, out_lengths = np.empty(len(ids), np.uint32), np.empty(len(lengths), np.int64)
-        unknown, nothing = np.empty(len(lengths), np.int64), np.zeros(0, np.int64)
-        kept, _, _ = settle_word_ids(
-            ids, lengths, NO_NUMBERS, self.flags, self.pairs.keys, self.pairs.values, 0, nothing, nothing, nothing,
-            out, out_lengths, unknown,
-        )  # fmt: skip
-        return out[:kept], out_lengths, unknown
+        settled = self._uncounted.settle(ids, lengths, self.pairs, 0)
+        return settled.ids, settled.lengths, settled.unknown
 
     def settle(
         self, ids: NDArray[np.uint32], lengths: NDArray[np.int64], begun: int = 0
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Word ids of a vocabulary from the ids of the table of words. `begun` is 1 where the first document continues
         the last."""
-        out, out_lengths = np.empty(len(ids), dtype=np.uint32), np.empty(len(lengths), dtype=np.int64)
-        self.last_unknown = np.empty(len(lengths), dtype=np.int64)
-        kept, stopped, noise = settle_word_ids(
-            ids, lengths, NO_NUMBERS, self.flags, self.pairs.keys, self.pairs.values, self.n_documents - begun,
-            self.tokens, self.documents, self._last, out, out_lengths, self.last_unknown,
-        )  # fmt: skip
-        self.unknown += int(self.last_unknown.sum())
-        self.stopped += stopped
-        self.noise += noise
+        settled = self.counts.settle(ids, lengths, self.pairs, self.n_documents - begun)
+        self.last_unknown = settled.unknown
+        self.unknown += int(settled.unknown.sum())
+        self.stopped += settled.stopped
+        self.noise += settled.noise
         self.n_documents += len(lengths) - begun
-        return out[:kept], out_lengths
-
-
-class PairTable:
-    """A hash table from pairs of word ids to numbers, as the kernel reads it."""
-
-    def __init__(self, room: int = 0) -> None:
-        size = 0 if room == 0 else 1 << max(2 * room, 8).bit_length()
-        self.keys = np.full(size, 2**64 - 1, dtype=np.uint64)
-        self.values = np.zeros(size, dtype=np.int64)
-
-    @classmethod
-    def of(cls, pairs: Mapping[tuple[int, int], int]) -> PairTable:
-        table = cls(len(pairs))
-        keys = np.array([(a << 32) | b for a, b in pairs], dtype=np.uint64)
-        insert_pairs(keys, np.array(list(pairs.values()), dtype=np.int64), table.keys, table.values)
-        return table
+        return settled.ids, settled.lengths
 
 
 def _find_words(pattern: regex.Pattern[str], text: str) -> list[str]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from topicx._kernels.gibbs import cell as cell_kernel
 from topicx._kernels.gibbs import rows
 from topicx.engines.threads import Engine
+from topicx.files.array_sizes import ENTRIES, WORDS
 from topicx.files.schema import Array, require_consistent
 from topicx.sampling import random_streams
 from topicx.sampling.joint_likelihood import (
@@ -218,7 +219,7 @@ class Gibbs(Method):
         return {"row_cells": self.row_cells, "row_len": self.row_len}
 
     def declared(self) -> tuple[Array, ...]:
-        return Array("row_cells", "uint32", "entries"), Array("row_len", "int32", "words", low=-1)
+        return Array("row_cells", "uint32", ENTRIES), Array("row_len", "int32", WORDS, low=-1)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         self._adopt(self.state.z)

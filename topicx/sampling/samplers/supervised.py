@@ -1,8 +1,7 @@
 """Samplers of documents with targets: topics are drawn with a factor f_d(k) beside the counts (Zheng, Yu & Xing 2015).
 
-What the factor is made of are side arrays of the state, which an update (topicx.sampling.updates.classifier_draws)
-renews between sweeps: `eta` (a row per topic and one for the bias, a column per task), `pull` and `curve` (a row per
-document), `supervised` (whether a document has a target). A sweep moves `pull` with the tokens.
+What the factor is made of is the state's `ClassifierState`, which an update (topicx.sampling.updates.classifier_draws)
+renews between sweeps. A sweep moves its `pull` with the tokens.
 """
 
 from __future__ import annotations
@@ -14,15 +13,16 @@ import numpy as np
 from topicx._kernels.gibbs import factor
 from topicx.sampling.samplers.gibbs import Dense
 from topicx.sampling.samplers.light_lda import Light
+from topicx.sampling.updates.medlda_state import ClassifierState
 from topicx.state import State
 
 
 def make_margins(state: State, mode: str = "mixture") -> factor.Margins:
     """The factor of one cell."""
-    side = state.side
-    eta = np.ascontiguousarray(side["eta"][:-1], np.float32)
-    tasks = side["targets"].shape[1] if "targets" in side and eta.shape[1] > 1 else 0
-    return factor.Margins(eta, side["pull"], side["curve"], side["supervised"], factor.modes[mode], tasks)
+    held = ClassifierState.of_side(state.side)
+    eta = np.ascontiguousarray(held.eta[:-1], np.float32)
+    tasks = state.side["targets"].shape[1] if "targets" in state.side and eta.shape[1] > 1 else 0
+    return factor.Margins(eta, held.pull, held.curve, held.supervised, factor.modes[mode], tasks)
 
 
 class Supervised(Dense):

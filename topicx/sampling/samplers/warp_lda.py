@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from topicx._kernels.gibbs import warp
 from topicx.engines.threads import Engine
 from topicx.errors import InputError
+from topicx.files.array_sizes import PATHS, TOKENS, TOPICS
 from topicx.files.schema import Array, require_consistent
 from topicx.sampling import random_streams
 from topicx.sampling.run_options import Options
@@ -61,7 +62,7 @@ class Warp(Assignments):
         return {"proposals": self._records[:, 1:].copy()}
 
     def declared(self) -> tuple[Array, ...]:
-        return (Array("proposals", "uint16", f"paths*tokens {self.options.mh_steps}", below="topics", none=True),)
+        return (Array("proposals", "uint16", (PATHS * TOKENS, self.options.mh_steps), below=TOPICS, none=True),)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)

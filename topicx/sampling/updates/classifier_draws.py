@@ -17,15 +17,10 @@ from topicx.errors import InputError
 from topicx.sampling import random_streams
 from topicx.sampling.method import Method
 from topicx.sampling.updates import polya_gamma
+from topicx.sampling.updates.medlda_state import ClassifierState
 
-LANES = 16
 DOCUMENTS_A_PIECE = 512
 TASKS_A_PIECE = 16
-
-
-def padded_columns(tasks: int) -> int:
-    """Columns of the arrays of so many tasks: one, or a multiple of what the kernels read at a time."""
-    return 1 if tasks == 1 else -(-tasks // LANES) * LANES
 
 
 @dataclass(frozen=True)
@@ -58,16 +53,7 @@ class Tasks:
 
     def side(self, topics: int) -> dict[str, NDArray[Any]]:
         """The side arrays of a state with these tasks: no weight, no pull."""
-        width, documents = padded_columns(self.number), len(self.targets)
-        return {
-            "eta": np.zeros((topics + 1, width)),
-            "pull": np.zeros((documents, width), np.float32),
-            "curve": np.zeros((documents, width), np.float32),
-            "supervised": np.ascontiguousarray(self.supervised, np.uint8),
-            "eta_sum": np.zeros((topics + 1, width)),
-            "eta_squares": np.zeros((topics + 1, width)),
-            "eta_kept": np.zeros(1, np.int64),
-        }
+        return ClassifierState.begun(self.supervised, topics, self.number).arrays()
 
 
 class Classifier:
@@ -109,52 +95,46 @@ class Classifier:
         self.draw_mixing(method, indptr, topics, shares, random_streams.stream_key(key, 0))
         self.draw_weights(method, indptr, topics, shares, random_streams.stream_key(key, 1))
         loss = self.draw_mixing(method, indptr, topics, shares, random_streams.stream_key(key, 2))
-        self._sum(method.state.side)
+        if self.sweep in self.keep:  # of a run with more sweeps than were planned, earlier draws are forgotten
+            ClassifierState.of_side(method.state.side).keep_draw(forget=self.sweep == min(self.keep))
         return {"loss": loss}
-
-    def _sum(self, side: dict[str, NDArray[Any]]) -> None:
-        if self.sweep not in self.keep:
-            return
-        fresh = self.sweep == min(self.keep)  # of a run with more sweeps than were planned, earlier draws are forgotten
-        for name, value in (("eta_sum", side["eta"]), ("eta_squares", side["eta"] ** 2), ("eta_kept", 1)):
-            side[name] = value + (0 * side[name] if fresh else side[name])
 
     def draw_mixing(
         self, method: Method, indptr: NDArray[np.int64], topics: NDArray[np.uint16], shares: NDArray[np.float32],
         key: int,
     ) -> float:  # fmt: skip
         """The mixing variables given topics and weights; returns the mean loss of the documents with targets."""
-        tasks, side = self.tasks, method.state.side
+        tasks, held = self.tasks, ClassifierState.of_side(method.state.side)
         documents = len(tasks.targets)
         number = kernel.losses[tasks.loss]
 
         def piece(begin: int) -> float:
             end = min(begin + DOCUMENTS_A_PIECE, documents)
-            score = np.empty((end - begin, side["pull"].shape[1]))
-            kernel.document_scores(indptr, topics, shares, side["eta"], begin, end, score)
+            score = np.empty((end - begin, held.width))
+            kernel.document_scores(indptr, topics, shares, held.eta, begin, end, score)
             kernel.draw_mixing_variables(
-                number, score, tasks.targets, self._up, self._down, side["supervised"], tasks.epsilon, begin, key,
-                side["pull"], side["curve"], self._tables, self._table_of, polya_gamma.SMALLEST, polya_gamma.LARGEST,
+                number, score, tasks.targets, self._up, self._down, held.supervised, tasks.epsilon, begin, key,
+                held.pull, held.curve, self._tables, self._table_of, polya_gamma.SMALLEST, polya_gamma.LARGEST,
             )  # fmt: skip
-            known = side["supervised"][begin:end] > 0
+            known = held.supervised[begin:end] > 0
             return mean_loss(tasks, score[known, : tasks.number], tasks.targets[begin:end][known])
 
         sums = method.engine.map(piece, range(0, documents, DOCUMENTS_A_PIECE))
-        return float(sum(sums) / max(int(side["supervised"].sum()) * tasks.number, 1))
+        return float(sum(sums) / max(int(held.supervised.sum()) * tasks.number, 1))
 
     def draw_weights(
         self, method: Method, indptr: NDArray[np.int64], topics: NDArray[np.uint16], shares: NDArray[np.float32],
         key: int,
     ) -> None:  # fmt: skip
         """The weights given topics and mixing variables."""
-        tasks, side = self.tasks, method.state.side
-        eta = side["eta"]
+        tasks, held = self.tasks, ClassifierState.of_side(method.state.side)
+        eta = held.eta
         nu = np.full(len(eta), float(tasks.precision))
         nu[-1] = min(tasks.precision, 1.0)  # a bias is not held near 0
         if tasks.together:
 
             def work(task: int) -> None:
-                kernel.full_weights(indptr, topics, shares, nu, tasks.bias, task, key, side["pull"], side["curve"], eta)
+                kernel.full_weights(indptr, topics, shares, nu, tasks.bias, task, key, held.pull, held.curve, eta)
 
             method.engine.map(work, range(tasks.number))
             return
@@ -162,7 +142,7 @@ class Classifier:
 
         def some(begin: int) -> None:
             end = min(begin + TASKS_A_PIECE, tasks.number)
-            kernel.gibbs_weights(*by_topic, nu, tasks.rounds, key, begin, end, side["pull"], side["curve"], eta)
+            kernel.gibbs_weights(*by_topic, nu, tasks.rounds, key, begin, end, held.pull, held.curve, eta)
 
         method.engine.map(some, range(0, tasks.number, TASKS_A_PIECE))
 

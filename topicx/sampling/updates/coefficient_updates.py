@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from topicx.files.schema import require_consistent
 from topicx.sampling import random_streams
-from topicx.sampling.updates.kept_draws import INTERVAL, keep_draw
+from topicx.sampling.updates.kept_draws import DrawKeeper
 from topicx.sampling.updates.prior_fixed_points import LearnPriors, as_usable_prior, learn_beta, round_to_float32
 from topicx.sampling.updates.prior_regression import (
     Floats,
@@ -81,38 +81,33 @@ class DrawCoefficients:
     name = "coefficients"
 
     def __init__(self, burn_in: int, variances: Floats) -> None:
-        self.burn_in, self.variances = burn_in, variances
-        self.sweeps, self.interval, self.step = 0, INTERVAL, FIRST_STEP
+        self.variances, self.step = variances, FIRST_STEP
+        self.draws = DrawKeeper("coefficient_draws", burn_in)
 
     def due(self, sweep: int) -> bool:
         return True
 
     def __call__(self, method: Method, key: int) -> dict[str, float]:
         side = method.state.side
-        self.sweeps += 1
+        keeps, sweeps, burn_in = self.draws.count_sweep(), self.draws.sweeps, self.draws.burn_in
         regression, coefficients = regression_of(method, self.variances), side["coefficients"]
-        if self.sweeps <= self.burn_in // 2 and self.sweeps % REFIT == 0:
+        if sweeps <= burn_in // 2 and sweeps % REFIT == 0:
             coefficients = fit_coefficients(regression, coefficients, ROUNDS)
         coefficients, chance = draw_coefficients(
             regression, coefficients, self.step, random_streams.make_generator(key)
         )
         set_coefficients(method, coefficients)
-        if self.sweeps <= self.burn_in:
-            self.step = adapted_step(self.step, chance, self.sweeps)
-        elif (self.sweeps - self.burn_in) % self.interval == 0:
-            self.interval = keep_draw(side, "coefficient_draws", coefficients, self.interval)
+        if sweeps <= burn_in:
+            self.step = adapted_step(self.step, chance, sweeps)
+        if keeps:
+            self.draws.keep(side, coefficients)
         return {"acceptance": chance, "step": self.step}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"sweeps": np.array([self.sweeps, self.interval]), "step": np.array([self.step])}
+        return self.draws.arrays() | {"step": np.array([self.step])}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        require_consistent(
-            arrays["sweeps"].shape == (2,) and arrays["step"].shape == (1,), "numbers of sweeps of another shape"
-        )
-        self.sweeps, self.interval = (int(value) for value in arrays["sweeps"])
+        self.draws.restore(arrays)
+        require_consistent(arrays["step"].shape == (1,), "a step of another shape")
         self.step = float(arrays["step"][0])
-        require_consistent(
-            self.sweeps >= 0 and 0 < self.interval < 1 << 40, f"draws that are {self.interval} sweeps apart"
-        )
         require_consistent(0 < self.step < 1e6, f"a step of {self.step}")

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicx.files.schema import require_consistent
 from topicx.sampling import random_streams
 from topicx.sampling.special_functions import exp, log
-from topicx.sampling.updates.kept_draws import INTERVAL, keep_draw
+from topicx.sampling.updates.kept_draws import DrawKeeper
 from topicx.sampling.updates.prior_fixed_points import LEAST, as_usable_prior
 from topicx.sampling.updates.table_counts import Occupancy, draw_dirichlet
 
@@ -45,20 +44,20 @@ class Proportions(ABC):
 
     def __init__(self, concentration: float, burn_in: int) -> None:
         """`concentration`: α of the collections' Dirichlet. `burn_in`: sweeps before draws of π are kept."""
-        self.concentration, self.burn_in = concentration, burn_in
-        self.sweeps, self.interval = 0, INTERVAL
+        self.concentration = concentration
+        self.draws = DrawKeeper("pi_draws", burn_in)
 
     def due(self, sweep: int) -> bool:
         return True
 
     def __call__(self, method: Method, key: int) -> dict[str, float]:
         state = method.state
-        self.sweeps += 1
+        keeps = self.draws.count_sweep()
         figures = self.renew(method, key)
         pi = state.side["pi"]
         method.set_priors(as_usable_prior(float(state.side["scale"][0]) * pi), state.beta)
-        if self.sweeps > self.burn_in and (self.sweeps - self.burn_in) % self.interval == 0:
-            self.interval = keep_draw(state.side, "pi_draws", pi, self.interval)
+        if keeps:
+            self.draws.keep(state.side, pi)
         return figures
 
     @abstractmethod
@@ -66,14 +65,10 @@ class Proportions(ABC):
         """New `pi` in the state's side arrays; figures for the trace."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"sweeps": np.array([self.sweeps, self.interval])}
+        return self.draws.arrays()
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        require_consistent(arrays["sweeps"].shape == (2,), "numbers of sweeps of another shape")
-        self.sweeps, self.interval = (int(value) for value in arrays["sweeps"])
-        require_consistent(
-            self.sweeps >= 0 and 0 < self.interval < 1 << 40, f"draws that are {self.interval} sweeps apart"
-        )
+        self.draws.restore(arrays)
 
 
 def count_occupancy(method: Method) -> Occupancy:
@@ -109,8 +104,8 @@ class Langevin(Proportions):
         target = Target(count_occupancy(method), float(side["scale"][0]), self.concentration)
         side["phi"], accepted = draw_langevin(target, side["phi"], self.step, random_streams.make_generator(key))
         side["pi"] = np.maximum(shares_of_phi(side["phi"]), LEAST)
-        if self.sweeps <= self.burn_in:
-            self.step = self.step * exp((accepted - TARGET) * min(0.5, 10 / (self.sweeps + 10)))
+        if self.draws.sweeps <= self.draws.burn_in:
+            self.step = self.step * exp((accepted - TARGET) * min(0.5, 10 / (self.draws.sweeps + 10)))
         return {"acceptance": float(accepted.mean()), "step": float(self.step.mean())}
 
     def arrays(self) -> dict[str, NDArray[Any]]:

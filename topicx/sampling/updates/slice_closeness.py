@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx._kernels.updates import antoniak
-from topicx.files.schema import require_consistent
 from topicx.sampling import random_streams
 from topicx.sampling.slice_words import expected_words
-from topicx.sampling.updates.kept_draws import INTERVAL, keep_draw
+from topicx.sampling.updates.kept_draws import DrawKeeper
 from topicx.sampling.updates.table_counts import draw_gamma
 
 if TYPE_CHECKING:
@@ -77,15 +76,13 @@ class KeepMoves:
 
     def __init__(self, burn_in: int) -> None:
         """`burn_in`: sweeps before anything is kept."""
-        self.burn_in = burn_in
-        self.sweeps, self.interval = 0, INTERVAL
+        self.draws = DrawKeeper("moves", burn_in)
 
     def due(self, sweep: int) -> bool:
         return True
 
     def __call__(self, method: Method, key: int) -> dict[str, float]:
-        self.sweeps += 1
-        if self.sweeps > self.burn_in and (self.sweeps - self.burn_in) % self.interval == 0:
+        if self.draws.count_sweep():
             sampler = cast("SlicedTopics", method)
             state = sampler.state
             moves = distances_moved(
@@ -93,18 +90,14 @@ class KeepMoves:
                     sampler.parents, sampler.expected()[1], state.side["closeness"], state.beta
                 ),
             )  # fmt: skip
-            self.interval = keep_draw(state.side, "moves", moves, self.interval)
+            self.draws.keep(state.side, moves)
         return {}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"sweeps": np.array([self.sweeps, self.interval])}
+        return self.draws.arrays()
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        require_consistent(arrays["sweeps"].shape == (2,), "numbers of sweeps of another shape")
-        self.sweeps, self.interval = (int(value) for value in arrays["sweeps"])
-        require_consistent(
-            self.sweeps >= 0 and 0 < self.interval < 1 << 40, f"draws that are {self.interval} sweeps apart"
-        )
+        self.draws.restore(arrays)
 
 
 def distances_moved(parents: NDArray[np.int64], words: Any) -> Floats:
