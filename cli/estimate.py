@@ -155,6 +155,7 @@ def _from_states(
     format = settings.pop("format")
     made: list[Model] = []
     sides: list[dict[str, NDArray[Any]]] = []
+    samples: list[State] = []
     orders: list[NDArray[np.int64]] = []
     first: State | None = None
     total: NDArray[np.float64] | None = None
@@ -176,6 +177,9 @@ def _from_states(
             order = order_of(made[0], made[-1], (names[0], name), align=align)
         orders.append(order)
         sides.append(state.side)
+        definition = models.of_meta(state.meta)
+        if definition.pools_states:
+            samples.append(definition.reordered(state, order))
         if writer:
             if not (np.array_equal(state.offsets, first.offsets) and np.array_equal(state.words, first.words)):
                 raise InputError(f"{name} and {names[0]} hold different documents: their θ has no average")
@@ -188,7 +192,7 @@ def _from_states(
             setattr(model, each.name, getattr(made[0], each.name))
     model.parents = {f"state {at}": m.parents["state"] for at, m in enumerate(made, 1) if "state" in m.parents}
     definition = models.of_meta(first.meta)
-    definition.finish(replace(first, side=definition.pooled_side(sides, orders)), model, [first])
+    definition.finish(replace(first, side=definition.pooled_side(sides, orders)), model, samples or [first])
     if writer and total is not None:
         with writer(first) as write:
             write(0, total / len(names))

@@ -44,7 +44,7 @@ METHODS = (
 
 SAMPLED = ("completion", "chib", "likelihood", "diagnostics", "labels", "clusters", "prediction", "time", "keywords")
 USES = {
-    "share": ("completion",), "burn_in": SAMPLED, "samples": SAMPLED,
+    **dict.fromkeys(("share", "by", "bins", "every"), ("completion",)), "burn_in": SAMPLED, "samples": SAMPLED,
     "particles": ("left-to-right",), "form": ("left-to-right",),
     "reference": ("coherence",), "measures": ("coherence",), "window": ("coherence",), "convention": ("coherence",),
     "top": ("coherence", "diagnostics", "labels", "agreement", "time"),
@@ -93,9 +93,9 @@ class Span(click.ParamType):
 HEADINGS = {
     "Options that most calls have": ("methods", "top", "burn_in", "samples", "as_json", "seed", "threads", "quiet"),
     "Options of one method": (
-        "share", "particles", "form", "reference", "measures", "window", "convention", "rest", "further", "clusters",
-        "target", "times", "span", "buckets", "path", "plot", "any_state", "score", "threshold", "chains", "lag",
-        "theta", "compare",
+        "share", "by", "bins", "every", "particles", "form", "reference", "measures", "window", "convention", "rest",
+        "further", "clusters", "target", "times", "span", "buckets", "path", "plot", "any_state", "score", "threshold",
+        "chains", "lag", "theta", "compare",
     ),
     "Several machines": ("cluster", "shared"),
     "How texts are read (as in import)": NAMES,
@@ -110,6 +110,12 @@ HEADINGS = {
            help="What to measure (may be repeated; see above).", show_default="completion"),
     option("--share", type=Share(), default="half", metavar="half|NUMBER",
            help="completion: the part that estimates θ: the first half of a document, or a random share."),
+    option("--by", metavar="COLUMN", default=None, show_default="of a model with slices: these",
+           help="completion: also by the values of this column of the documents (time, label, collection, …)."),
+    option("--bins", type=click.Choice(list(UNITS)), default=None, show_default="as narrow as gives 40 bins at most",
+           help="completion --by time, or a column of times: bins of the calendar."),
+    option("--every", type=click.IntRange(1), default=None, show_default="1",
+           help="completion --by: bins of so many of these (years, if --bins is not given; or units, of numbers)."),
     option("--burn-in", type=click.IntRange(1), default=None, show_default="50; prediction and likelihood 10",
            help="Sweeps before the first sample, wherever documents are sampled."),
     option("--samples", type=click.IntRange(1), default=None, show_default="25; chib: 100; others: 10",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,12 +12,15 @@ import click
 
 from topicx.cli import labels
 from topicx.cli import show as lines
+from topicx.cli.common import refuse_given
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.progress import Progress
+from topicx.strings import one_line
 
 if TYPE_CHECKING:
     from topicx.corpus.corpus import Corpus
+    from topicx.corpus.slices import DocumentSlices
     from topicx.engines.places import Places
     from topicx.model import Model
     from topicx.state import State
@@ -105,10 +108,24 @@ class Question:
 
 def by_completion(asked: Question) -> dict[str, Any]:
     from topicx.evaluate.completion import completion
+    from topicx.evaluate.completion_groups import completion_by_group
 
     share = asked.options["share"]
+    groups = _groups_of(asked)  # a wrong column is told before anything is measured
     found = completion(asked.model, None, asked.documents, share=share, **asked.chosen, **asked.usual)
-    return _likelihood_figures(found.log_likelihood, found.tokens, found.unknown, asked.documents) | {"share": share}
+    figures = _likelihood_figures(found.log_likelihood, found.tokens, found.unknown, asked.documents) | {"share": share}
+    return figures if groups is None else figures | {"groups": completion_by_group(found, groups)}
+
+
+def _groups_of(asked: Question) -> DocumentSlices | None:
+    """The groups of documents that a table is wanted of: by --by, or the slices of the model."""
+    from topicx.evaluate.completion_groups import groups_of_column, groups_of_model
+
+    options, documents = asked.options, asked.documents
+    if options["by"] is not None:
+        return groups_of_column(documents, options["by"], options["bins"], options["every"])
+    refuse_given(("bins", "every"), "is for --by")
+    return groups_of_model(asked.model, documents)
 
 
 def by_particles(asked: Question) -> dict[str, Any]:
@@ -416,3 +433,15 @@ def show_likelihood(method: str, result: Any) -> None:
         f"{method:<17} perplexity {result['perplexity']:.2f}, log likelihood {result['log_likelihood_per_token']:.5f} "
         f"per token  ({result['documents']:,} documents, {result['tokens']:,} tokens scored{extra})"
     )
+    for row in show_groups(result.get("groups", ())):
+        click.echo(row)
+
+
+def show_groups(groups: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """A line for each group of documents."""
+    width = max((len(one_line(row["group"])) for row in groups), default=0)
+    for row in groups:
+        yield (
+            f"  {one_line(row['group']):<{width}}  perplexity {row['perplexity']:>9.2f}  "
+            f"({row['documents']:,} documents, {row['tokens']:,} tokens scored)"
+        )

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from topicx import interop as interop
     from topicx import plots as plots
     from topicx.classes.dmr_class import DMR as DMR
+    from topicx.classes.keyword_class import KeywordLDA as KeywordLDA
     from topicx.classes.labeled_class import LabeledLDA as LabeledLDA
     from topicx.classes.lda_class import LDA as LDA
     from topicx.classes.medlda_class import MedLDA as MedLDA
+    from topicx.classes.mixture_class import MixtureLDA as MixtureLDA
     from topicx.classes.slices_class import SlicedLDA as SlicedLDA
     from topicx.corpus.corpus import Corpus as Corpus
     from topicx.errors import InputError as InputError
@@ -42,9 +44,11 @@ _HOME = {
     "DMR": "topicx.classes.dmr_class",
     "HMM": "topicx.hmm.hmm_class",
     "InputError": "topicx.errors",
+    "KeywordLDA": "topicx.classes.keyword_class",
     "LDA": "topicx.classes.lda_class",
     "LabeledLDA": "topicx.classes.labeled_class",
     "MedLDA": "topicx.classes.medlda_class",
+    "MixtureLDA": "topicx.classes.mixture_class",
     "Model": "topicx.model",
     "SlicedLDA": "topicx.classes.slices_class",
     "State": "topicx.state",

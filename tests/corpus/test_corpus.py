@@ -245,6 +245,8 @@ def test_documents_keep_a_given_vocabulary() -> None:
     "make, message",
     [
         (lambda: Corpus.from_texts("abc"), "not one string"),
+        (lambda: Corpus.from_texts(["abc"], tokenizer=r"\S+"), "tokenizer: a topicx.corpus.Tokenizer is needed"),  # type: ignore[arg-type]
+        (lambda: Corpus.from_texts(["abc"], tokenizer=str.split), "for words of your own give lists of words"),  # type: ignore[arg-type]
         (lambda: Corpus.from_texts(["a", 1]), r"texts\[1\] is not a string but a int"),  # type: ignore[list-item]
         (lambda: Corpus.from_texts([]), "no documents"),
         (lambda: Corpus.from_texts(["", " "]), "nothing is left: 2 documents"),

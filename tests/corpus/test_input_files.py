@@ -27,6 +27,22 @@ ENGLISH = "this is what the people of the old town said when they had been there
 # -- inputs -----------------------------------------------------------------------------------------------------------
 
 
+def test_a_python_without_bz2_and_lzma_reads_all_else(tmp_path: Path) -> None:
+    """Builds of Python may lack these libraries: what needs one says so, everything else works."""
+    (tmp_path / "a.txt").write_text("some words\n")
+    (tmp_path / "b.txt.bz2").write_bytes(bz2.compress(b"some words\n"))
+    (tmp_path / "c.txt.xz").write_bytes(lzma.compress(b"some words\n"))
+    code = "import sys; sys.modules['_bz2'] = sys.modules['_lzma'] = None\nfrom topicx.__main__ import main\nmain()"
+    wanted = {"a.txt": "", "b.txt.bz2": "'bzip2 -dc'", "c.txt.xz": "'xz -dc'"}
+    for name, said in wanted.items():
+        done = subprocess.run(
+            [sys.executable, "-c", code, "import", name, "-q", "-o", "x.corpus"],
+            cwd=tmp_path, text=True, capture_output=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == (2 if said else 0), done.stderr
+        assert said in done.stderr and done.stderr.count("\n") == bool(said)
+
+
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst"])
 def test_compressed(kind: str, run: Run) -> None:  # noqa: F811
     text = b"d1\tx\tsome words\nd2\ty\tmore words\n" * 5000

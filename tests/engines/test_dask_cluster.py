@@ -178,6 +178,17 @@ def test_what_is_no_cluster_is_refused(spec: str, message: str, tmp_path: Path) 
         dask_cluster.connect(spec, tmp_path)
 
 
+@pytest.mark.parametrize("text", ['{"text": "a"}', "[]", '{"address": 3}', "not json", "[" * 100_000, "\xe9"])
+def test_a_file_that_no_scheduler_wrote(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "docs.json"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match=r"docs\.json: is no file that a scheduler wrote"):
+        dask_cluster.connect(str(path), tmp_path)
+    path.write_text('{"address": "tcp://"}')
+    with pytest.raises(TopicxError, match="no scheduler answers at"):
+        dask_cluster.connect(str(path), tmp_path)
+
+
 def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_cluster, "CONNECT", 0.5)
     with pytest.raises(TopicxError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"):

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+import topicx
 from tests.conftest import run_topicx
 from topicx.classes.lda_class import LDA
 from topicx.corpus.corpus import Corpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
+from topicx.estimate.topic_edits import edit_topics
 from topicx.evaluate.keyword_hold import measure_keywords
 from topicx.model import Model
-from topicx.models.keyword import KeywordConditionals, adopted_counts
+from topicx.models.keyword import Keyword, KeywordConditionals, KeywordOptions, adopted_counts
 from topicx.models.keyword_lists import describe_keyword_lists, keywords_of, match_keywords
 from topicx.predict.inference import infer
 from topicx.run import Result, Run
@@ -223,3 +225,39 @@ def test_how_well_keywords_hold() -> None:
     assert keya["held"] == pytest.approx(wanted, abs=1e-3)
     with pytest.raises(InputError, match="has no keywords"):
         measure_keywords(LDA(2, iterations=2).fit(planted(10)).model, corpus)
+
+
+@pytest.mark.parametrize("phi", ["cgs", "cgsp"])
+def test_states_of_several_chains_make_one_model(tmp_path: Path, phi: str) -> None:
+    """Residual topics of the second state stand in another order; keywords' topics are alike in all."""
+    first = train(planted(150)).state
+    definition = Keyword(KeywordOptions(keywords=KEYWORDS))  # type: ignore[arg-type]
+    order = np.array([0, 1, 4, 2, 3])
+    other = definition.reordered(first, order)
+    assert np.array_equal(order[other.z], first.z)
+    swapped = train(planted(150), {"keywords": dict(reversed(KEYWORDS.items()))}).state
+    for state, name in ((first, "a"), (other, "b"), (swapped, "c")):
+        state.save(str(tmp_path / f"{name}.state"))
+    for call in ("a.state -o one", "a.state b.state --align -o both"):
+        told = run_topicx("estimate", *call.split(), "--phi", phi, "-q", cwd=tmp_path)
+        assert told.returncode == 0, told.stderr
+    one, both = Model.load(str(tmp_path / "one")), Model.load(str(tmp_path / "both"))
+    assert np.allclose(one.topic_word, both.topic_word, atol=1e-6) and list(one.topic_names) == list(both.topic_names)
+    assert np.allclose(one.side["keyword_shares"], both.side["keyword_shares"])
+    told = run_topicx("estimate", "a.state", "c.state", "--align", "-o", "x", "-q", cwd=tmp_path)
+    assert told.returncode == 2 and "the same keywords in the same topics" in told.stderr
+    with pytest.raises(InputError, match="join their lines"):
+        edit_topics(one, [[0, 1]])
+
+
+def test_the_class() -> None:
+    corpus = planted(100)
+    model = topicx.KeywordLDA(KEYWORDS, residual=3, iterations=60, threads=2).fit(corpus)
+    same = train(corpus)
+    assert np.array_equal(model.model.values, same.model.values) and model.keyword_shares.shape == (5,)
+    assert model.keyword_shares[:2].min() > 0 and not model.keyword_shares[2:].any()
+    assert model.keywords_held(corpus) == measure_keywords(model.model, corpus)
+    assert model.get_params()["residual"] == 3 and "topics" not in model.get_params()
+    for wrong, message in (({"topics": 9}, "there are as many as have keywords"), ({"keys": 3}, "no option 'keys'")):
+        with pytest.raises(InputError, match=message):
+            topicx.KeywordLDA(KEYWORDS, **wrong)

@@ -36,6 +36,13 @@ def test_lambda_follows_the_length_of_documents() -> None:
         run = trained(rated(documents=60, length=length), iterations=1)
         (update,) = [update for update in run.chain.updates if update.name == "classifier"]
         assert update.tasks.weight == pytest.approx(expected)  # type: ignore[attr-defined]
+    for documents, topics, expected in (
+        (60, 12, 5.0),
+        (60, 4, 80**0.5),
+        (6, 12, 1.0),
+    ):  # not more than documents a topic
+        run = trained(rated(documents=documents), iterations=1, topics=topics)
+        assert run.chain.updates[-1].tasks.weight == pytest.approx(expected)  # type: ignore[attr-defined]
     run = trained(rated(documents=60), iterations=1, own={"lambda_": 7.0})
     assert run.chain.updates[-1].tasks.weight == 7.0  # type: ignore[attr-defined]
     classes = rated(documents=60).with_labels(["a", "b"] * 30)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+import topicx
 from tests.conftest import run_topicx
 from tests.sampling.test_whole_documents import prior_of
 from tests.twins import mixture as twin
@@ -188,3 +189,20 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert told.returncode == 2 and "empties the topics" in told.stderr
     told = run_topicx("topics", "l.model", "-d", "2", cwd=tmp_path)
     assert told.returncode == 0 and "d1" in told.stdout
+
+
+def test_states_of_a_mixture_have_no_average(tmp_path: Path) -> None:
+    train(lines(100)).state.save(str(tmp_path / "a.state"))
+    told = run_topicx("estimate", "a.state", "a.state", "-o", "x", "-q", cwd=tmp_path)
+    assert told.returncode == 2 and "there is no average of them; give one" in told.stderr
+
+
+def test_the_class() -> None:
+    corpus = lines(100)
+    model = topicx.MixtureLDA(30, iterations=30).fit(corpus)
+    same = train(corpus)
+    assert np.array_equal(model.model.values, same.model.values)
+    assert model.topic_sizes.sum() == 100 and model.get_params()["topics"] == 30
+    assert model.transform(corpus).shape == (100, model.model.n_topics)
+    with pytest.raises(InputError, match="no option 'size'"):
+        topicx.MixtureLDA(size=3)

@@ -15,16 +15,20 @@ from tests.conftest import run_topicx
 from tests.sampling.test_sliced_topics import drifting, larger, make_method
 from tests.twins import slices as twin
 from topicx.corpus.corpus import Corpus
+from topicx.corpus.slices import times_of
 from topicx.corpus.table import Texts, Times
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
+from topicx.estimate.topic_edits import edit_topics, follow_model_edits
 from topicx.evaluate import completion
+from topicx.evaluate.completion_groups import completion_by_group, groups_of_model
 from topicx.model import Model
 from topicx.models.slice_cuts import SliceCuts, cut_corpus
 from topicx.models.slices import SliceConditionals, SlicedDefinition, SlicesOptions
 from topicx.predict.inference import infer
 from topicx.run import Result, Run
 from topicx.sampling.run_options import Options
+from topicx.sampling.samplers.sliced_topics import SlicedTopics
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 from topicx.state import State
 from topicx.strings import Strings
@@ -323,3 +327,83 @@ def test_memory_grows_with_slices() -> None:
     options = Options(topics=2)
     kind = type(make_method(state))
     assert kind.memory(more, options) > kind.memory(state, options) > 0
+
+
+def test_states_of_several_chains_make_one_model(tmp_path: Path) -> None:
+    """Topics of the second state in another order give what they give in the first one's, slice by slice."""
+    first = trained().state
+    order = np.array([2, 0, 1])
+    definition = SlicedDefinition(SlicesOptions(over="time"))
+    other = definition.reordered(first, order)
+    back = definition.reordered(other, np.argsort(order))
+    assert np.array_equal(order[other.z], first.z) and np.array_equal(back.z, first.z)
+    for name in ("table_offsets", "table_words", "table_topics", "table_counts", "closeness", "moves"):
+        assert np.array_equal(back.side[name], first.side[name]), name
+    other.digest = ""
+    first.save(str(tmp_path / "a.state"))
+    other.save(str(tmp_path / "b.state"))
+    for states, name in ((("a",), "one"), (("a", "b"), "both")):
+        files = [f"{one}.state" for one in states]
+        told = run_topicx("estimate", *files, *["--align"][: len(files) - 1], "-o", name, "-q", cwd=tmp_path)
+        assert told.returncode == 0, told.stderr
+    one, both = Model.load(str(tmp_path / "one")), Model.load(str(tmp_path / "both"))
+    assert np.allclose(slices_of_model(one).words_of_topics(), slices_of_model(both).words_of_topics(), atol=1e-6)
+    assert np.allclose(one.side["slice_tokens"], both.side["slice_tokens"])
+    moves = slices_of_model(both).moves
+    assert len(moves) == 2 * len(slices_of_model(one).moves)
+    assert np.array_equal(moves[: len(moves) // 2], moves[len(moves) // 2 :])
+
+
+def test_tables_by_slice_follow_where_topics_are_merged() -> None:
+    found = trained()
+    model, state = found.model, found.state
+    before, merged = slices_of_model(model), edit_topics(model, [[0, 2]])
+    known = slices_of_model(merged)
+    assert np.allclose(known.tokens[:, 0], before.tokens[:, [0, 2]].sum(axis=1)) and not known.tokens[:, 2].any()
+    assert np.allclose(known.tokens[:, 1], before.tokens[:, 1])
+    words, own = known.words_of_topics(), before.words_of_topics()
+    assert np.allclose(words[:, 1], own[:, 1], atol=1e-6) and np.allclose(words.sum(axis=2), 1, atol=1e-4)
+    share = before.tokens[:, 0] / before.tokens[:, [0, 2]].sum(axis=1)
+    mean = share[:, None] * own[:, 0] + (1 - share[:, None]) * own[:, 2]
+    assert np.abs(words[:, 0] - mean).sum(axis=1).max() < 0.1  # slices of few tokens lean on those before
+    assert not len(known.moves) and describe_slices(merged, 5)[0]["slices"][0]["tokens"] > 0
+    followed = follow_model_edits(state, merged)
+    assert set(np.unique(followed.z)) == {0, 1}
+    definition = SlicedDefinition(SlicesOptions(over="time"))
+    definition.verify_state(followed)
+    method = SlicedTopics(followed, Options(topics=TOPICS, model="slices", sampler="dense"), Threads(1))
+    method.start(random=True)
+    method.verify()
+    again = Run.from_state(
+        followed, Options(topics=TOPICS, model="slices", iterations=0, own={"over": "time"}), Threads(1)
+    )
+    made = slices_of_model(again.train().result(phi="cgs").model)
+    assert np.allclose(made.tokens, known.tokens)
+
+
+def test_perplexity_by_slice(tmp_path: Path) -> None:
+    corpus = planted(200, seed=4)
+    model, rows = trained().model, {}
+    found = completion.completion(model, None, corpus)
+    for row in completion_by_group(found, groups_of_model(model, corpus)):
+        rows[row["group"]] = row
+    assert list(rows) == slices_of_model(model).names and sum(row["documents"] for row in rows.values()) == 200
+    for name, row in rows.items():
+        part = corpus.select(np.flatnonzero(times_of(corpus.table["time"], "time").values == float(name)))
+        alone = completion.completion(model, None, part)
+        assert row["tokens"] == alone.tokens and row["perplexity"] == pytest.approx(alone.perplexity, rel=0.05)
+    total = sum(row["log_likelihood"] for row in rows.values())
+    assert total == pytest.approx(found.log_likelihood)
+    corpus.save(str(tmp_path / "c"))
+    model.save(str(tmp_path / "m"))
+    told = run_topicx("evaluate", "m", "c", "-q", cwd=tmp_path)
+    assert told.returncode == 0 and "  2009  perplexity" in told.stdout, told.stderr
+    told = run_topicx("evaluate", "m", "c", "-q", "--by", "party", "--json", cwd=tmp_path)
+    groups = json.loads(told.stdout)["completion"]["groups"]
+    assert [row["group"] for row in groups] == ["left", "right", "(none)"] and groups[2]["documents"] == 20
+    for call, message in (
+        ("--by color", "no such column; they have"), ("--bins year", "--bins: is for --by"),
+        ("--by time -m chib", "--by"),
+    ):  # fmt: skip
+        told = run_topicx("evaluate", "m", "c", "-q", *call.split(), cwd=tmp_path)
+        assert told.returncode == 2 and message in told.stderr, told.stderr

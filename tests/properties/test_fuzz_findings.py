@@ -21,6 +21,7 @@ from topicx.hmm.hmm_options import MAX_SWEEPS, HmmOptions
 from topicx.model import Model
 from topicx.predict.label_number import LabelNumber
 from topicx.predict.label_reader import label_reader
+from topicx.regression.pooling import Pooled
 from topicx.state import Seeds, State
 from topicx.strings import Strings
 
@@ -264,3 +265,12 @@ def test_options_of_an_hmm_that_no_run_can_have(wrong: dict[str, Any]) -> None:
     """The first kept a machine busy for ever."""
     with pytest.raises(InputError, match=f"{next(iter(wrong))} must be"):
         HmmOptions(**{"states": 2} | wrong)
+
+
+def test_a_variance_that_is_rounded_below_zero_is_none() -> None:
+    """Groups whose documents are all alike: their shares differ by nothing, and no warning is printed."""
+    pooled = Pooled(np.array([0.5, 0.2]), np.array([-1e-19, 0.04]), np.array([5.0, 5.0]), np.zeros(2))
+    with np.errstate(all="raise"):
+        low, high = pooled.intervals(0.9)
+        assert pooled.errors.tolist() == pytest.approx([0.0, 0.2])
+    assert low[0] == high[0] == 0.5 and low[1] < 0.2 < high[1]

@@ -7,6 +7,7 @@ the scheduler has made again elsewhere; a scheduler that goes away ends the run 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
@@ -69,10 +70,14 @@ class DaskPlaces:
         A folder that this process and all workers see; scratch files of the run go there.
     wait
         Seconds to wait for a worker where there is none.
+    direct
+        Whether this process reaches the workers: then results come from them, not by way of the scheduler.
     """
 
-    def __init__(self, client: Any, folder: str | os.PathLike[str], wait: float = 60.0) -> None:
-        self.client, self.wait = client, wait
+    def __init__(
+        self, client: Any, folder: str | os.PathLike[str], wait: float = 60.0, direct: bool = False
+    ) -> None:  # fmt: skip
+        self.client, self.wait, self.direct = client, wait, direct
         self.run = secrets.token_hex(6)
         Path(folder).mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="run.", dir=folder)).resolve()
@@ -138,7 +143,7 @@ class DaskPlaces:
     def take(self, results: Sequence[Any]) -> list[Any]:
         with _told_plainly(self):
             self._wait_for(list(results))
-            found: list[Any] = self.client.gather(list(results), direct=False)
+            found: list[Any] = self.client.gather(list(results), direct=self.direct)
         self._refresh()
         return found
 
@@ -272,10 +277,23 @@ def connect(
     if kind == "slurm":
         return _slurm(distributed, folder)
     if Path(spec).is_file():
+        _check_scheduler_file(spec)
         return DaskPlaces(_client(distributed, spec, scheduler_file=spec), folder)
     raise InputError(
         f"cluster: {spec!r} is not local:N, a scheduler's address (tcp://host:8786), the file that one wrote, or slurm"
     )
+
+
+def _check_scheduler_file(path: str) -> None:
+    """InputError where no scheduler wrote this file."""
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            found = json.loads(file.read(1 << 20))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"cluster: {path}: is no file that a scheduler wrote: {error}") from None
+    address = found.get("address") if isinstance(found, dict) else None
+    if not isinstance(address, str) or "://" not in address:
+        raise InputError(f"cluster: {path}: is no file that a scheduler wrote: it names no address")
 
 
 def _client(distributed: Any, spec: str, **how: Any) -> Any:
@@ -283,7 +301,7 @@ def _client(distributed: Any, spec: str, **how: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions that differ a little
             return distributed.Client(timeout=CONNECT, set_as_default=False, **how)
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError, TypeError, AssertionError, TimeoutError) as error:  # dask asserts what files say
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TopicxError(f"cluster: no scheduler answers at {spec}: {told}") from None
 
@@ -306,7 +324,7 @@ def _local(distributed: Any, number: str, folder: str | os.PathLike[str]) -> Das
         raise TopicxError(f"cluster: {number} workers did not start here: {_first_line(error)}") from None
     try:
         client = distributed.Client(cluster, set_as_default=False)
-        places = DaskPlaces(client, folder)
+        places = DaskPlaces(client, folder, direct=True)
     except BaseException:
         cluster.close()
         raise

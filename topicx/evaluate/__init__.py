@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from topicx.evaluate import chib as chib
     from topicx.evaluate import coherence as coherence
     from topicx.evaluate import completion as completion
+    from topicx.evaluate import completion_groups as completion_groups
     from topicx.evaluate import diagnostics as diagnostics
     from topicx.evaluate import held_out as heldout
     from topicx.evaluate import label_measures as labels
@@ -27,6 +28,7 @@ _HOME = {
     "clusters": "topicx.evaluate.silhouettes",
     "coherence": "topicx.evaluate.coherence",
     "completion": "topicx.evaluate.completion",
+    "completion_groups": "topicx.evaluate.completion_groups",
     "diagnostics": "topicx.evaluate.diagnostics",
     "heldout": "topicx.evaluate.held_out",
     "infer": "topicx.predict.inference",
@@ -46,6 +48,7 @@ __all__ = [
     "clusters",
     "coherence",
     "completion",
+    "completion_groups",
     "diagnostics",
     "heldout",
     "infer",

@@ -136,6 +136,14 @@ class Definition:
         topic orders[i][k] of state i. Here: what is no topic's is alike in all."""
         return dict(sides[0])
 
+    pools_states: ClassVar[bool] = False
+    """Whether what the model of several states keeps beside counts and priors follows from the states themselves, each
+    in the order of the first one's topics (`reordered`), and not from their side arrays alone (`pooled_side`)."""
+
+    def reordered(self, state: State, order: NDArray[np.int64]) -> State:
+        """The state with topic order[k] as its topic k, of a definition that pools states."""
+        raise NotImplementedError(f"states of {self.name} are not pooled")
+
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         """What the model of a finished run keeps beside counts and priors: side arrays, names of groups and topics.
 

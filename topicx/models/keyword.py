@@ -10,10 +10,11 @@ keeps as counts like any other, so that all that reads models reads these.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topicx.corpus.corpus import Corpus
 from topicx.declare import declare_option, positive_option, whole_option
@@ -37,6 +38,8 @@ from topicx.state import MAX_TOPICS, Csr, State
 from topicx.strings import Strings
 
 if TYPE_CHECKING:
+    import scipy.sparse
+
     from topicx.sampling.updates.prior_regression import Floats
 
 KEYWORD_PAIRS = beside("keywords")
@@ -159,17 +162,37 @@ class Keyword(DirichletMultinomialRegression):
     def estimator(self, state: State) -> KeywordEstimator:
         return KeywordEstimator()
 
+    pools_states: ClassVar[bool] = True
+
+    def pooled_side(
+        self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
+    ) -> dict[str, NDArray[Any]]:
+        named = sides[0]["keyword_topics"]
+        for side, order in zip(sides, orders, strict=True):
+            alike = all(np.array_equal(side[name], sides[0][name]) for name in ("keyword_words", "keyword_topics"))
+            if not alike or np.any(order[named] != named):
+                raise InputError("the states do not have the same keywords in the same topics: they have no average")
+        return super().pooled_side(sides, orders) if self.regressed else dict(sides[0])
+
+    def reordered(self, state: State, order: NDArray[np.int64]) -> State:
+        return replace(state, z=np.argsort(order)[state.z].astype(np.uint16), alpha=state.alpha[:, order])
+
+    def merged_side(self, side: Mapping[str, NDArray[Any]], target: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
+        raise InputError("merge: topics with keywords are those of the list: join their lines in it, and train again")
+
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
+        """π, and with cgs φ of both distributions together: means over all samples."""
         if self.regressed:
             super().finish(state, model, samples)
-        counts = adopted_counts(state)
+        counted = [adopted_counts(one) for one in samples]
         if model.meta["estimator"]["phi"] == "cgs":
-            n0 = counts.rows[: state.n_words, : state.n_topics].astype(np.float64)
-            found = together(state, n0, counts.counts[:-1].astype(np.float64))
-            model.indptr, model.topics, model.values = found.indptr, found.topics, found.values
+            parts = [_counted_words(one, counts) for one, counts in zip(samples, counted, strict=True)]
+            found = (sum(parts[1:], parts[0]) / len(parts)).tocsr()
+            model.indptr, model.topics = found.indptr.astype(np.int64), found.indices.astype(np.uint16)
+            model.values = found.data
         model.side |= {
             "keyword_words": state.side["keyword_words"], "keyword_topics": state.side["keyword_topics"],
-            "keyword_shares": counts.keyword_shares(),
+            "keyword_shares": np.mean([counts.keyword_shares() for counts in counted], axis=0),
         }  # fmt: skip
         names = list(state.meta.get("keywords", {}).get("names", []))
         others = [f"other{number + 1}" for number in range(state.n_topics - len(names))]
@@ -184,6 +207,16 @@ def adopted_counts(state: State) -> KeywordCounts:
     counts = KeywordCounts(state)
     counts.adopt(np.ascontiguousarray(state.z).copy(), state.side["keyed"].copy())
     return counts
+
+
+def _counted_words(state: State, counts: KeywordCounts) -> scipy.sparse.csr_array:
+    """What `together` makes of a state's counts as they are."""
+    import scipy.sparse
+
+    n0 = counts.rows[: state.n_words, : state.n_topics].astype(np.float64)
+    found = together(state, n0, counts.counts[:-1].astype(np.float64))
+    shape = state.n_words, state.n_topics
+    return scipy.sparse.csr_array((found.values, found.topics.astype(np.int32), found.indptr), shape=shape)
 
 
 def together(state: State, n0: Floats, n1: Floats) -> WordCounts:

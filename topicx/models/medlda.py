@@ -215,13 +215,16 @@ class MedldaDefinition(Definition):
         )  # fmt: skip
 
     def _target_weight(self, task: str, state: State) -> float:
-        """λ. Without one: of numbers more where documents are longer, whose words say more; it was chosen on film
-        reviews, paragraphs of speeches and papers (docs/reference/models/medlda.md)."""
+        """λ. Without one: of numbers more where documents are longer, whose words say more, but not more than there are
+        documents a topic: few documents are learnt by heart. It was chosen on film reviews, paragraphs of speeches,
+        papers and made-up documents (docs/reference/models/medlda.md)."""
         if self.own.lambda_ is not None:
             return float(self.own.lambda_)
         if task != "regression":
             return CLASS_WEIGHT
-        return float(np.sqrt(2 * state.n_tokens / max(int((state.lengths > 0).sum()), 1)))
+        by_words = np.sqrt(2 * state.n_tokens / max(int((state.lengths > 0).sum()), 1))
+        by_topics = int((state.side["supervised"] > 0).sum()) / state.n_topics
+        return float(max(min(by_words, by_topics), 1.0))
 
     def _epsilon(self, task: str, spread: float) -> float:
         """Errors that cost nothing, in standard deviations of the targets."""

@@ -96,6 +96,13 @@ class Mixture(Definition):
         own = topics_of_documents(state)
         model.side = {"documents": np.bincount(own[own != NONE], minlength=state.n_topics).astype(np.int64)}
 
+    def pooled_side(
+        self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
+    ) -> dict[str, NDArray[Any]]:
+        if len(sides) > 1:
+            raise InputError(f"several states: {self.unfit['samples']}; give one")
+        return dict(sides[0])
+
     def reader(self, model: Model) -> MixtureReader:
         return MixtureReader(model)
 

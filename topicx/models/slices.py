@@ -30,7 +30,7 @@ LDA of all documents together, b → 0 a model a slice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -57,6 +57,7 @@ from topicx.sampling.slice_words import (
     added,
     customers_of,
     expected_words,
+    pack_tables,
     parents_of,
     tables_of_state,
     tokens_of_slices,
@@ -221,6 +222,8 @@ class SlicedDefinition(Definition):
 
     def finish(self, state: State, model: Model, samples: Sequence[State]) -> None:
         """N of each slice and b, the mean over all samples: `topicx.predict.slice_reader.SliceTopics` reads them."""
+        if any(one.meta.get("slices") != state.meta.get("slices") for one in samples):
+            raise InputError("the states have different slices: there is no average of them")
         number = int(state.side["slices"][0])
         total: list[list[Entries]] = [[] for _ in range(number)]
         tokens = np.zeros((number, state.n_topics))
@@ -243,17 +246,73 @@ class SlicedDefinition(Definition):
         if len(state.side.get("moves", ())):
             model.side["moves"] = state.side["moves"]
 
+    pools_states: ClassVar[bool] = True
+
     def pooled_side(
         self, sides: Sequence[Mapping[str, NDArray[Any]]], orders: Sequence[NDArray[np.int64]]
     ) -> dict[str, NDArray[Any]]:
-        if len(sides) > 1:
-            raise InputError(
-                "states of a model slices are not averaged here: train --samples takes the mean of several of one chain"
-            )
-        return dict(sides[0])
+        """Draws of distances of all states; all else `finish` takes from the states."""
+        found = dict(sides[0])
+        moves = [side.get("moves", np.zeros(0)) for side in sides]
+        found.pop("moves", None)
+        if all(len(one) for one in moves):
+            found["moves"] = np.concatenate([one[..., order] for one, order in zip(moves, orders, strict=True)])
+        return found
+
+    def reordered(self, state: State, order: NDArray[np.int64]) -> State:
+        place = np.argsort(order)
+        side = _tables_at(state, place) | {"closeness": state.side["closeness"][order]}
+        if "moves" in state.side:
+            side["moves"] = state.side["moves"][..., order]
+        return replace(state, z=place[state.z].astype(np.uint16), alpha=state.alpha[:, order], side=state.side | side)
+
+    def merged_side(self, side: Mapping[str, NDArray[Any]], target: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
+        """Tokens and tables of topics that become one add up, slice by slice, and so do their b, which are numbers of
+        tokens, too. How far the new topic has moved no draw says: those of all topics are left out."""
+        found = {name: array for name, array in side.items() if name != "moves"}
+        kept = target == np.arange(len(target))
+        found["closeness"] = np.where(kept, np.bincount(target, side["closeness"], len(target)), side["closeness"])
+        if "slice_tokens" in side:
+            tokens = np.zeros_like(side["slice_tokens"])
+            np.add.at(tokens.T, target, side["slice_tokens"].T)
+            return found | {"slice_tokens": tokens} | _merged_entries(side, target, "slice", "bounds")
+        return found | _merged_entries(side, target, "table", "offsets")
 
     def reader(self, model: Model) -> SliceReader:
         return SliceReader(model, SliceCuts.of_meta(model.meta))
+
+
+def _tables_at(state: State, place: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """The tables of a state whose topic k has become place[k]."""
+    topics, found = state.n_topics, []
+    if len(state.side["table_offsets"]) == 1:
+        return {}
+    for entries in tables_of_state(state):
+        places = entries.places // topics * topics + place[entries.places % topics]
+        order = np.argsort(places, kind="stable")
+        found.append(Entries(places[order], np.asarray(entries.counts)[order]))
+    return pack_tables(found, topics)
+
+
+def _merged_entries(
+    side: Mapping[str, NDArray[Any]], target: NDArray[np.uint16], what: str, bounds: str
+) -> dict[str, NDArray[Any]]:
+    """The entries of each slice (words, topics, counts), those of a word in one topic together."""
+    topics, offsets = len(target), side[f"{what}_{bounds}"]
+    counts = side[f"{what}_counts"]
+    places = side[f"{what}_words"].astype(np.int64) * topics + target[side[f"{what}_topics"]]
+    merged = []
+    for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
+        used, which = np.unique(places[begin:end], return_inverse=True)
+        merged.append(Entries(used, np.bincount(which.reshape(-1), counts[begin:end], len(used))))
+    all_places = np.concatenate([part.places for part in merged]) if merged else np.zeros(0, np.int64)
+    all_counts = np.concatenate([part.counts for part in merged]) if merged else np.zeros(0)
+    return {
+        f"{what}_{bounds}": np.concatenate([[0], np.cumsum([len(part.places) for part in merged])]).astype(np.int64),
+        f"{what}_words": (all_places // topics).astype(np.uint32),
+        f"{what}_topics": (all_places % topics).astype(np.uint16),
+        f"{what}_counts": all_counts.astype(counts.dtype),
+    }
 
 
 def no_tables() -> dict[str, NDArray[Any]]:

@@ -28,7 +28,7 @@ class Pooled:
     """The share of the variance that comes from not knowing the topics."""
 
     def intervals(self, level: float) -> tuple[Floats, Floats]:
-        wide = stdtrit(self.freedom, 0.5 + level / 2) * np.sqrt(self.variance)
+        wide = stdtrit(self.freedom, 0.5 + level / 2) * self.errors
         return self.value - wide, self.value + wide
 
     def share_intervals(self, level: float) -> tuple[Floats, Floats]:
@@ -37,7 +37,7 @@ class Pooled:
 
     @property
     def errors(self) -> Floats:
-        return np.sqrt(self.variance)
+        return np.sqrt(np.maximum(self.variance, 0))  # a variance of nothing may be rounded to less
 
     @property
     def p_values(self) -> Floats:

@@ -13,7 +13,7 @@ from libc.string cimport memset
 
 from topicx._kernels.base.portable cimport tx_prefetch
 from topicx._kernels.base.rng cimport tx_rng, tx_rng_double, tx_rng_seed
-from topicx._kernels.gibbs.cell cimport UNPLACED, Cell, count_topics
+from topicx._kernels.gibbs.cell cimport UNPLACED, Arena, Cell, count_topics
 
 
 cdef extern from "slices.h" nogil:
@@ -33,6 +33,7 @@ cdef enum:
 
 cdef const tx_slices *kernel = tx_slices_choose()
 cdef uint64_t SPLIT = 0x9E3779B97F4A7C15
+cdef double LEAST_SHAPE = 1e-14
 cdef double VANISHES = 70  # a gamma variate of a shape below 1 is 0 where its logarithm is under -70
 
 
@@ -119,7 +120,7 @@ cdef inline double gamma_variate(tx_rng *rng, double a) noexcept nogil:
     cdef double u, level
     if a >= 1:
         return tx_gamma_from_one(rng, a, 1)
-    if a < 1e-14:
+    if a < LEAST_SHAPE:
         return 0
     u = tx_open(rng)
     if u < 1 - VANISHES * a:  # and 1 - x <= exp(-x)
@@ -134,18 +135,28 @@ def draw_gammas(const float[:, ::1] prior, const int32_t[:, ::1] counts, int64_t
                 uint64_t key, float[:, ::1] out, double[::1] sums, double[::1] shapes):
     """out = gamma variates of shapes prior + counts, the rows from `begin` to `end`, each from a stream of its own; adds
     them, and their shapes, up by topic."""
-    cdef int64_t w, k
-    cdef double g, a
+    cdef int64_t w, k, n, i
+    cdef double g
     cdef tx_rng rng
+    cdef Arena arena = Arena()
+    cdef double *shape = arena.doubles(topics)
+    cdef int64_t *some = arena.longs(topics + 1)
     with nogil:
         for w in range(begin, end):
             rng = tx_rng_seed(key + SPLIT * (<uint64_t> w + 1))
             for k in range(topics):
-                a = <double> prior[w, k] + <double> counts[w, k]
-                g = gamma_variate(&rng, a)
+                shape[k] = <double> prior[w, k] + <double> counts[w, k]
+                shapes[k] += shape[k]
+                out[w, k] = 0
+            n = 0
+            for k in range(topics):  # most words are of few topics: these are listed first, without a branch
+                some[n] = k
+                n += shape[k] >= LEAST_SHAPE
+            for i in range(n):
+                k = some[i]
+                g = gamma_variate(&rng, shape[k])
                 out[w, k] = <float> g
                 sums[k] += g
-                shapes[k] += a
 
 
 def draw_gamma_each(const double[::1] shapes, uint64_t key, double[::1] out):

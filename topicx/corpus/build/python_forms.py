@@ -51,6 +51,11 @@ def from_texts(
     """
     if isinstance(texts, str):
         raise InputError("texts must be several texts, not one string")
+    if tokenizer is not None and not isinstance(tokenizer, Tokenizer):
+        raise InputError(
+            f"tokenizer: a topicx.corpus.Tokenizer is needed (Tokenizer(pattern=…) for a pattern), not {tokenizer!r:.60}; "
+            "for words of your own give lists of words"
+        )
     find = tokenizer is None and stopwords == "auto"
     if tokenizer is None:
         tokenizer = Tokenizer(stopwords=() if stopwords is None or find else stopwords)  # type: ignore[arg-type]

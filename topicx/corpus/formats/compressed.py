@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
 import zlib
+from importlib import import_module
 from typing import IO, Any, cast
 
 from topicx.errors import InputError
@@ -33,10 +32,18 @@ def open_decompressed(kind: str, stream: Any, shown: str) -> IO[bytes]:
     if kind == "gzip":
         return cast(IO[bytes], gzip.GzipFile(fileobj=stream, mode="rb"))
     if kind == "bzip2":
-        return cast(IO[bytes], bz2.BZ2File(stream))
+        return cast(IO[bytes], _library("bz2", "bzip2", shown).BZ2File(stream))
     if kind == "xz":
-        return cast(IO[bytes], lzma.LZMAFile(stream))
+        return cast(IO[bytes], _library("lzma", "xz", shown).LZMAFile(stream))
     return _open_zstandard(stream, shown)
+
+
+def _library(name: str, program: str, shown: str) -> Any:
+    """A module of Python's own that some builds of Python lack: bz2 or lzma."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(f"{shown}: this Python was built without {name}: pipe it through '{program} -dc'") from None
 
 
 def _open_zstandard(stream: Any, shown: str) -> IO[bytes]:
@@ -59,7 +66,7 @@ def decompression_error(error: BaseException) -> str | None:
     """Why unpacking failed, if it was the compressed data's fault."""
     if isinstance(error, EOFError):
         return "it ends too early"
-    if isinstance(error, (zlib.error, gzip.BadGzipFile, lzma.LZMAError)) or type(error).__name__ == "ZstdError":
+    if isinstance(error, (zlib.error, gzip.BadGzipFile)) or type(error).__name__ in ("LZMAError", "ZstdError"):
         return str(error).rstrip(".")
     if isinstance(error, OSError) and error.errno is None and not isinstance(error, io.UnsupportedOperation):
         return str(error).rstrip(".")  # bzip2
