@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -78,7 +79,10 @@ def main() -> None:
     differs = False
     for name in args.only.split(","):
         row = ROWS[name]
+        began = os.times()
         found = finished_cell(row, args.data)
+        used = sum(os.times()[2:4]) - sum(began[2:4])
+        print(f"{name:<8} {used:.1f} s of the processor", flush=True)
         for read, page in zip(row.cells.values(), page_figures(row.line, row.cells), strict=True):
             value = read(found)
             off = value / page - 1

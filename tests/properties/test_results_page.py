@@ -20,6 +20,12 @@ def test_every_table_names_its_tree() -> None:
     assert not bare, bare
 
 
+def test_every_table_says_what_it_takes_or_that_nobody_knows() -> None:
+    trees = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("*Tree")]
+    assert not [line for line in trees if "Time not recorded." not in line and "Time: " not in line]
+    assert sum("Time: " in line for line in trees) >= 3
+
+
 def test_the_rows_that_are_made_anew_are_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks" / "papers"))
     import one_row

@@ -108,3 +108,13 @@ def test_no_public_class_shows_its_arrays(package: str) -> None:
             long = [one.name for one in dataclasses.fields(each) if one.repr and "NDArray" in str(one.type)]
             assert not long, f"{each.__name__} shows the arrays {long}"
     assert public_module(package) is not None
+
+
+def test_inferred_frames_keep_their_index(lda: topicx.LDA) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": ["a concert of music", "a doctor in hospital"], "who": ["x", "y"]}, index=[7, 3])
+    found = lda.model.infer(frame).to_dataframe()
+    assert found.index.tolist() == [7, 3] and found["who"].tolist() == ["x", "y"]
+    assert frame.join(found["main_topic"])["main_topic"].tolist() == found["main_topic"].tolist()
+    assert lda.model.infer(frame["text"]).to_dataframe().index.tolist() == [7, 3]
+    assert lda.model.infer(["a", "b"]).to_dataframe().index.tolist() == [0, 1]

@@ -35,6 +35,8 @@ class DocumentTopics:
 
     topic_names: list[str] = field(default_factory=list)
     """What the topics are called (`Model.called`); empty: by their numbers."""
+    index: Any = field(default=None, repr=False)
+    """The index of the data frame that the documents came from; None: they came from none."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -55,7 +57,7 @@ class DocumentTopics:
 
     def to_dataframe(self) -> pandas.DataFrame:
         """A pandas frame with a row a document: id, what it carries (but for names that are taken), main topic, its
-        share, what is predicted, and all of θ."""
+        share, what is predicted, and all of θ. A frame's documents keep its index."""
         try:
             import pandas
         except ImportError:
@@ -66,7 +68,7 @@ class DocumentTopics:
         called = self.topic_names or [f"topic_{k}" for k in range(self.theta.shape[1])]
         columns |= {name: self.theta[:, k] for k, name in enumerate(called)}
         carried = {name: values for name, values in self.metadata.items() if name not in columns}
-        return pandas.DataFrame({"id": columns.pop("id"), **carried, **columns})
+        return pandas.DataFrame({"id": columns.pop("id"), **carried, **columns}, index=self.index)
 
 
 def theta_of(model: Model, documents: Any, *, text: str = "text", **sampling: Any) -> DocumentTopics:
@@ -88,4 +90,6 @@ def theta_of(model: Model, documents: Any, *, text: str = "text", **sampling: An
         for name in carried:
             found.metadata[name] += part.told(name)
         found.ids += list(part.ids)
+    if hasattr(documents, "iloc") and len(documents) == len(found):  # of pandas
+        found.index = documents.index
     return found

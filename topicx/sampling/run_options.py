@@ -107,7 +107,8 @@ class Options:
         help="How assignments are found. "
         + "; ".join(f"{group}: {', '.join(members)}" for group, members in sampler_registry.samplers_by_kind().items())
         + ". auto is sparse, the fastest exact one in our benchmarks at every number of topics, or the first that the "
-        "model can use.",
+        "model can use. light, warp and partial learn less in an iteration: they are for comparisons with the "
+        "literature and for tens of thousands of topics.",
     )  # fmt: skip
     iterations: int | str = whole_option(
         AUTO, 0, 1_000_000, auto=True, metavar="N|auto",
