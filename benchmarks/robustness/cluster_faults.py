@@ -123,7 +123,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def told_error(told: str) -> str:
-    errors = [json.loads(line).get("message", "") for line in told.splitlines() if '"event": "error"' in line]
+    errors = [json.loads(line).get("text", "") for line in told.splitlines() if '"event": "error"' in line]
     return errors[-1] if errors else ""
 
 

@@ -44,6 +44,7 @@ def test_arrow_batches(recipe: dict[str, Any]) -> None:
     assert [row["theta"] for row in found] == expected()
 
 
+@pytest.mark.filterwarnings("ignore")  # of Spark: versions that it has not been tried with
 def test_a_spark_frame(recipe: dict[str, Any]) -> None:
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     spark = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
