@@ -352,6 +352,8 @@ def _tell_lost_seeds(model: Model, state: State, log: Log) -> None:
 
 def _tell_noise(model: Model, log: Log) -> None:
     """A line, if top words look like noise: and which option of import helps."""
+    if log.quiet:  # the words of a large model take a while
+        return
     from topicx.views.noisy_topics import noise_message
 
     noise = noise_message([[word for word, _ in topic] for topic in model.top_words(10)], model.meta)

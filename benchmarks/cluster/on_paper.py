@@ -13,7 +13,7 @@ import argparse
 
 import numpy as np
 
-from topicx.sampling.ring.estimates import Parts, bytes_of_rows, estimate_sweep
+from topicx.sampling.ring.estimates import Parts, bytes_of_rows, bytes_that_travel, estimate_sweep
 from topicx.sampling.schedule import ScheduleLevels
 
 TOKENS = (10**9, 10**10, 10**11, 10**12)
@@ -22,13 +22,17 @@ NETWORKS = (1, 10, 100)
 LENGTH = 250
 
 
-def rows_of(tokens: int, topics: int) -> int:
-    """The bytes of the word counts of such a corpus."""
+def rows_of(tokens: int, topics: int) -> tuple[int, int]:
+    """The bytes of the word counts of such a corpus, where they are worked on and where they travel."""
     words = int(min(tokens**0.65, 50e6))
     ranks = np.unique(np.geomspace(1, words, 20_000).astype(np.int64))
     each = np.diff(np.append(ranks, words + 1))  # words that are about as frequent
     frequencies = (tokens / (np.log(words) + 0.577) / ranks).astype(np.int64)
-    return sum(number * bytes_of_rows(np.array([f]), topics) for number, f in zip(each.tolist(), frequencies.tolist()))
+    counted = [(number, np.array([f])) for number, f in zip(each.tolist(), frequencies.tolist())]
+    held, sent = (
+        sum(number * count(f, topics) for number, f in counted) for count in (bytes_of_rows, bytes_that_travel)
+    )
+    return held, sent
 
 
 def told(seconds: float) -> str:

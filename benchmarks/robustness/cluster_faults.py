@@ -123,7 +123,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def told_error(told: str) -> str:
-    errors = [json.loads(line).get("message", "") for line in told.splitlines() if '"event": "error"' in line]
+    errors = [json.loads(line).get("text", "") for line in told.splitlines() if '"event": "error"' in line]
     return errors[-1] if errors else ""
 
 
@@ -209,8 +209,10 @@ def scheduler(bench: Bench) -> str:
     process, file = bench.scheduler()
     for _ in range(2):
         bench.worker(file)
-    status, told = bench.run("-o", "gone.model", "--cluster", file, "--checkpoint-interval", "20", at=45,
-                             act=lambda pid: process.kill())  # fmt: skip
+    status, told = bench.run(
+        "-o", "gone.model", "--cluster", file, "--checkpoint-interval", "10", at=bench.iterations // 2,
+        act=lambda pid: process.kill(),
+    )  # fmt: skip
     message = told_error(told)
     if status != 1 or "--resume" not in told:
         return f"status {status}: {told[-500:]}"

@@ -44,7 +44,9 @@ def test_arrow_batches(recipe: dict[str, Any]) -> None:
     assert [row["theta"] for row in found] == expected()
 
 
-def test_a_spark_frame(recipe: dict[str, Any]) -> None:
+@pytest.mark.filterwarnings("ignore")  # of Spark: versions that it has not been tried with
+def test_a_spark_frame(recipe: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     spark = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     try:

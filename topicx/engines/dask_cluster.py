@@ -70,10 +70,14 @@ class DaskPlaces:
         A folder that this process and all workers see; scratch files of the run go there.
     wait
         Seconds to wait for a worker where there is none.
+    direct
+        Whether this process reaches the workers: then results come from them, not by way of the scheduler.
     """
 
-    def __init__(self, client: Any, folder: str | os.PathLike[str], wait: float = 60.0) -> None:
-        self.client, self.wait = client, wait
+    def __init__(
+        self, client: Any, folder: str | os.PathLike[str], wait: float = 60.0, direct: bool = False
+    ) -> None:  # fmt: skip
+        self.client, self.wait, self.direct = client, wait, direct
         self.run = secrets.token_hex(6)
         Path(folder).mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="run.", dir=folder)).resolve()
@@ -139,7 +143,7 @@ class DaskPlaces:
     def take(self, results: Sequence[Any]) -> list[Any]:
         with _told_plainly(self):
             self._wait_for(list(results))
-            found: list[Any] = self.client.gather(list(results), direct=False)
+            found: list[Any] = self.client.gather(list(results), direct=self.direct)
         self._refresh()
         return found
 
@@ -320,7 +324,7 @@ def _local(distributed: Any, number: str, folder: str | os.PathLike[str]) -> Das
         raise TopicxError(f"cluster: {number} workers did not start here: {_first_line(error)}") from None
     try:
         client = distributed.Client(cluster, set_as_default=False)
-        places = DaskPlaces(client, folder)
+        places = DaskPlaces(client, folder, direct=True)
     except BaseException:
         cluster.close()
         raise

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from topicx.engines.places import Places
 from topicx.model import Model
@@ -21,17 +23,23 @@ def read_on_places(predictor: Predictor, places: Places, pieces: Iterable[Docume
     path = places.folder / f"{id(predictor):x}.model"
     model = predictor.model
     model.save(path)
+    sent: deque[Documents] = deque()
+
+    def tasks() -> Iterator[tuple[Any, ...]]:
+        for piece in pieces:
+            sent.append(piece)
+            yield str(path), predictor.sampling, predictor.group, piece
+
     try:
-        yield from places.stream(
-            read_piece, ((str(path), predictor.sampling, predictor.group, piece) for piece in pieces)
-        )
+        for read in places.stream(read_piece, tasks()):
+            yield replace(read, documents=sent.popleft())
     finally:
         path.unlink(missing_ok=True)
 
 
 def read_piece(path: str, sampling: Sampling, group: str | int | None, piece: Documents) -> Read:
-    """One batch, on a worker."""
-    return _predictor(path, sampling, group).run(piece)
+    """One batch, on a worker. The documents themselves do not come back."""
+    return replace(_predictor(path, sampling, group).run(piece), documents=piece.part(0, 0))
 
 
 @functools.lru_cache(maxsize=2)

@@ -3,7 +3,7 @@
 sweep = tokens · (seconds a token) / threads                     every machine at once
       + outer² · (tasks a cell) · (seconds a task)               the scheduler, one after another
       + outer · (tasks a cell) · (seconds from a task to the next)
-      + bytes of all blocks · (1 - 1/outer) / (bytes a second)   every link at once
+      + bytes of all blocks / (bytes a second)                   every link at once
 """
 
 from __future__ import annotations
@@ -58,19 +58,26 @@ def bytes_of_rows(frequencies: NDArray[np.int64], topics: int) -> int:
     return int(4 * ((np.minimum(frequencies, topics) + 15) // 16 * 16).sum())
 
 
+def bytes_that_travel(frequencies: NDArray[np.int64], topics: int) -> int:
+    """The word rows as they go from machine to machine, without the room of topics to come: at most four bytes for each
+    topic that a word may have, and six a word."""
+    dense = -(-topics // 16) * 16
+    return int((4 * np.where(frequencies > dense - 16, dense, np.minimum(frequencies, topics)) + 6).sum())
+
+
 def estimate_sweep(
-    tokens: int, documents: int, rows: int, levels: ScheduleLevels, workers: int, threads: int, parts: Parts
+    tokens: int, documents: int, rows: tuple[int, int], levels: ScheduleLevels, workers: int, threads: int, parts: Parts
 ) -> Estimate:
-    """A sweep over machines of so many threads; `rows`: `bytes_of_rows`."""
+    """A sweep over machines of so many threads; `rows`: `bytes_of_rows` and `bytes_that_travel`."""
     outer, inner = levels
     busy = min(outer, workers)
     held = -(-outer // busy)  # shards of a machine
     used = min(threads, inner * held) * busy
     compute = tokens * parts.token / used
     tasks = TASKS_A_CELL * outer * outer
-    sent = int(rows * (1 - 1 / outer)) if busy > 1 else 0
+    sent = rows[1] if busy > 1 else 0  # after the last round a block goes on to where the next sweep begins
     worker = held * (
-        tokens * (4 + 2 * 3) // outer + 8 * (levels.partitions + 3) * documents // outer + 3 * rows // outer
+        tokens * (4 + 2 * 3) // outer + 8 * (levels.partitions + 3) * documents // outer + 3 * rows[0] // outer
     )
     scheduling = tasks * parts.task + TASKS_A_CELL * outer * parts.step
     return Estimate(compute, scheduling, sent * held / parts.rate if busy > 1 else 0.0, worker, sent * outer)

@@ -26,7 +26,7 @@ from topicx.sampling.joint_likelihood import per_token, words_log_likelihood
 from topicx.sampling.method import Method
 from topicx.sampling.ring import cell_runs, shards, word_blocks
 from topicx.sampling.ring.cell_runs import CellRun, RingPriors
-from topicx.sampling.ring.estimates import Estimate, Parts, bytes_of_rows, estimate_sweep
+from topicx.sampling.ring.estimates import Estimate, Parts, bytes_of_rows, bytes_that_travel, estimate_sweep
 from topicx.sampling.ring.shards import CorpusFiles, TopicSource
 from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.gibbs import Gibbs, levels_of
@@ -121,7 +121,7 @@ class Ring(Method):
                 Any, tuple(self._store(f"seeds.{name}", cast(Any, part)[order]) for name, part in parts.items())
             )
         edges = pairwise(outer_ranks(block_of_word, levels).tolist())
-        self.row_bytes = bytes_of_rows(frequencies, state.n_topics)
+        self.row_bytes = bytes_of_rows(frequencies, state.n_topics), bytes_that_travel(frequencies, state.n_topics)
         return files, [word_blocks.BlockWords(tokens, seeds, *edge, state.n_topics) for edge in edges]
 
     def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
