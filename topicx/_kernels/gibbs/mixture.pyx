@@ -15,6 +15,7 @@ from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from topicx._kernels.base.rng cimport tx_rng, tx_rng_double, tx_rng_seed
+from topicx._kernels.base.portable cimport tx_prefetch
 from topicx._kernels.gibbs.cell cimport Arena
 
 
@@ -24,6 +25,9 @@ cdef extern from "mixture.h" nogil:
                         const float *sizes, const float *totals, int64_t topics, const int32_t *open, int64_t chunks,
                         double u, float *weights, int32_t *powers, float *scratch) noexcept nogil
     const tx_mixture *tx_mixture_choose() noexcept
+
+cdef enum:
+    MOST = 32  # words of the next document whose rows are fetched while this one is weighed
 
 cdef const tx_mixture *kernel = tx_mixture_choose()
 cdef uint64_t SPLIT = 0x9E3779B97F4A7C15
@@ -66,6 +70,15 @@ def earlier(const uint32_t[::1] words, const int64_t[::1] offsets, uint32_t[::1]
                 seen[w] += 1
 
 
+cdef inline void fetch(const int32_t *rows, int64_t width, const uint32_t *words, int64_t n, const int32_t *chunks,
+                       int64_t number) noexcept nogil:
+    """Ask for the rows of a document whose turn is next: they are all over the table, which no cache holds."""
+    cdef int64_t i, c
+    for i in range(min(n, MOST)):
+        for c in range(number):
+            tx_prefetch(rows + <int64_t> words[i] * width + 16 * chunks[c])
+
+
 def sweep(const uint32_t[::1] words, const int64_t[::1] offsets, const float[::1] before, const double[::1] alpha,
           const float[::1] beta, double beta_sum, uint16_t[::1] z, int32_t[:, ::1] rows, int64_t[::1] totals,
           int64_t[::1] sizes, const uint32_t[::1] documents, const int32_t[::1] chunks, uint64_t key) -> int:
@@ -101,6 +114,9 @@ def sweep(const uint32_t[::1] words, const int64_t[::1] offsets, const float[::1
                 size[old] = <float> (alpha[old] + <double> sizes[old])
             for i in range(n):
                 prior[i] = beta[words[first + i]] + before[first + i]
+            if at + 1 < documents.shape[0]:
+                i = documents[at + 1]
+                fetch(&rows[0, 0], width, &words[0] + offsets[i], offsets[i + 1] - offsets[i], &chunks[0], number)
             rng = tx_rng_seed(key + SPLIT * (<uint64_t> d + 1))
             new = kernel.draw(&rows[0, 0], width, &words[first], prior, n, size, total, topics, &chunks[0], number,
                               tx_rng_double(&rng), weights, powers, scratch)
