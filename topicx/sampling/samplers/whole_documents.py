@@ -3,9 +3,10 @@
 All tokens of a document have its topic, so that states, counts and files are those of any other model.
 
 Threads work on different topics. With P partitions a sweep has P rounds. In each the runs of 16 topics are dealt to P
-hands at random, as far as that goes in packs of four neighbours, and every document takes one of the topics of the hand that has its own: a draw from its full
-conditional distribution within that hand. Documents of two hands share no count, so that hands may go on at the same
-time, and every round leaves the posterior as it is, exactly. A sweep weighs a document against K topics, in P parts.
+hands at random, as far as that goes in packs of four neighbours, and every document takes one of the topics of the hand
+that has its own: a draw from its full conditional distribution within that hand. Documents of two hands share no count,
+so that hands may go on at the same time, and every round leaves the posterior as it is, exactly. A sweep weighs a
+document against K topics, in P parts.
 """
 
 from __future__ import annotations
