@@ -342,7 +342,9 @@ def write_result(
 
 
 def _tell_lost_seeds(model: Model, state: State, log: Log) -> None:
-    """A line, if seed words are not among the words of their topics."""
+    """A line, if seed words are not among the words of their topics, or these have few of their tokens."""
+    if log.quiet:
+        return
     from topicx.views.seeds_held import seeds_message
 
     lost = seeds_message(model, state)

@@ -13,7 +13,7 @@ from topicx.cli import main
 from topicx.corpus.corpus import Corpus
 from topicx.datasets import embedded
 from topicx.errors import InputError
-from topicx.views.seeds_held import lost_seeds
+from topicx.views.seeds_held import deserted_topics, lost_seeds, seeds_message
 
 THEMES = (
     ("team", "coach"), ("orbit", "planet"), ("patients", "blood"), ("bank", "market"), ("bus", "passengers"),
@@ -65,3 +65,18 @@ def test_a_run_says_which_seeds_did_not_hold(
         told[name] = capfd.readouterr().err
     assert "of 12 seed words are not among the 20 top words of their topics (topic " in told["weak"]
     assert "a larger --seed-weight holds them" in told["weak"] and "seed words" not in told["default"]
+
+
+def test_a_topic_that_has_none_of_its_seeds_tokens_is_told() -> None:
+    """Their weight alone makes seeds the first words of a topic: so tokens are counted, too."""
+    documents = [[f"{half}{(at + place) % 10}" for place in range(10)] for at in range(100) for half in "ab"]
+    corpus = Corpus.from_documents(documents)
+    seeds = {0: ["a0", "a1"], 1: ["b0", "b1"]}
+    lda = LDA(2, iterations=50, seed=1, start="random", alpha=0.01, seed_words=seeds, verbose=False).fit(corpus)
+    assert deserted_topics(lda.state) == {} and seeds_message(lda.model, lda.state) is None
+    lda.state.z[lda.state.z == 0] = 1
+    lda.state.z[: corpus.n_tokens // 20] = 0
+    mine = np.isin(lda.state.words, [list(corpus.vocabulary).index(word) for word in seeds[0]])
+    share = float((lda.state.z[mine] == 0).mean())
+    assert deserted_topics(lda.state) == {0: pytest.approx(share)} and 0 < share < 0.1
+    assert f"(topic 0: {share:.0%})" in (seeds_message(lda.model, lda.state) or "")

@@ -1,12 +1,17 @@
-"""Seed words at the end of a run: whether they are among the words of the topics that they were to steer."""
+"""Seed words at the end of a run: whether they are among the words of the topics that they were to steer, and whether
+these topics have tokens of them. The weight of its seeds alone puts them first in a topic that nothing else is in."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from topicx.model import Model
-from topicx.state import State
+from topicx.state import NONE, State
 
 AMONG = 20
 """Words of a topic, the most probable ones, among which its seeds are looked for."""
+LEAST = 0.2
+"""The part of its seed words' tokens that a topic has at least, if it is what they say."""
 
 
 def lost_seeds(model: Model, state: State) -> dict[int, list[str]]:
@@ -24,15 +29,44 @@ def lost_seeds(model: Model, state: State) -> dict[int, list[str]]:
     return {topic: words for topic, words in sorted(found.items()) if words}
 
 
+def deserted_topics(state: State) -> dict[int, float]:
+    """The topics that have less than a fifth of their seed words' tokens, and what they have. Nothing where the tokens
+    are not in memory."""
+    if not len(state.seeds) or not isinstance(state.words, np.ndarray) or not isinstance(state.z, np.ndarray):
+        return {}
+    z = state.z[: state.n_tokens]
+    found = {}
+    for topic in np.unique(state.seeds.topics).tolist():
+        wanted = np.zeros(state.n_words, bool)
+        wanted[state.seeds.words[state.seeds.topics == topic]] = True
+        where = z[wanted[state.words] & (z != NONE)]
+        share = float((where == topic).mean()) if len(where) else 1.0
+        if share < LEAST:
+            found[int(topic)] = share
+    return found
+
+
 def seeds_message(model: Model, state: State) -> str | None:
     """One line if seed words did not steer their topics."""
     lost = lost_seeds(model, state)
     if not lost:
-        return None
+        return _deserted_message(state)
     shown = "; ".join(f"topic {topic}: {' '.join(words[:5])}" for topic, words in list(lost.items())[:5])
     number = sum(map(len, lost.values()))
     more = ", …" if len(lost) > 5 else ""
     return (
         f"{number:,} of {len(state.seeds):,} seed words are not among the {AMONG} top words of their topics "
         f"({shown}{more}): a larger --seed-weight holds them"
+    )
+
+
+def _deserted_message(state: State) -> str | None:
+    deserted = deserted_topics(state)
+    if not deserted:
+        return None
+    shown = ", ".join(f"topic {topic}: {share:.0%}" for topic, share in list(deserted.items())[:5])
+    more = ", …" if len(deserted) > 5 else ""
+    return (
+        f"most tokens of the seed words are in other topics than theirs ({shown}{more}): "
+        "the documents do not part these topics from others; a larger --seed-weight, or fewer topics, may help"
     )
