@@ -100,8 +100,8 @@ def _topic_section(contents: ReportContents, topic: int, finder: PassageFinder) 
             "",
         ]
         typical = contents.typical[topic][:PASSAGES]
-        told = len(documents.texts) and contents.options.snippets != "none"
-        texts = [documents.texts[document] if told else "" for document, _ in typical]
+        quoted = len(documents.texts) > 0 and contents.options.snippets != "none"
+        texts = [documents.texts[document] if quoted else "" for document, _ in typical]
         for (document, share), text in zip(typical, finder.passages(topic, texts), strict=True):
             passage = ": " + escape_markdown(text) if text else ""
             lines.append(f"- {as_percent(share)} {escape_markdown(documents.ids[document])}{passage}")
