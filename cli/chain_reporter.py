@@ -334,8 +334,9 @@ def write_result(
         return
     model = result.model
     model.save(wanted.model)
-    _tell_noise(model, log)
-    _tell_lost_seeds(model, result.state, log)
+    if not log.quiet:  # the words of a large model take a while
+        _tell_noise(model, log)
+        _tell_lost_seeds(model, result.state, log)
     stopped = model.meta.get("stopped_after")
     done = f" so far ({stopped} sweeps)" if stopped is not None else ""
     log.tell(f"wrote the model{chains}{done} to {wanted.model}", "wrote", what="model", file=wanted.model)
@@ -343,8 +344,6 @@ def write_result(
 
 def _tell_lost_seeds(model: Model, state: State, log: Log) -> None:
     """A line, if seed words are not among the words of their topics, or these have few of their tokens."""
-    if log.quiet:
-        return
     from topicx.views.seeds_held import seeds_message
 
     lost = seeds_message(model, state)
@@ -354,8 +353,6 @@ def _tell_lost_seeds(model: Model, state: State, log: Log) -> None:
 
 def _tell_noise(model: Model, log: Log) -> None:
     """A line, if top words look like noise: and which option of import helps."""
-    if log.quiet:  # the words of a large model take a while
-        return
     from topicx.views.noisy_topics import noise_message
 
     noise = noise_message([[word for word, _ in topic] for topic in model.top_words(10)], model.meta)

@@ -36,7 +36,7 @@ class Watched(Threads):
         self.places = None if places is None else cast("Places", WatchedPlaces(places, progress))
 
     def stream(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        return _watched(lambda counted: super(Watched, self).stream(work, counted), items, self.progress)
+        return _stream_with_progress(lambda counted: super(Watched, self).stream(work, counted), items, self.progress)
 
 
 class WatchedPlaces:
@@ -49,10 +49,10 @@ class WatchedPlaces:
         return getattr(self._places, name)
 
     def stream(self, function: Callable[..., Any], items: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        return _watched(lambda counted: self._places.stream(function, counted), items, self._progress, -1)
+        return _stream_with_progress(lambda counted: self._places.stream(function, counted), items, self._progress, -1)
 
 
-def _watched(
+def _stream_with_progress(
     stream: Callable[[Iterator[Any]], Iterator[Any]], items: Iterable[Any], progress: Progress, at: int | None = None
 ) -> Iterator[Any]:
     """The results of a stream of batches. A batch is an item, or one of its parts: documents, or the numbers of the

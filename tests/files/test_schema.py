@@ -20,7 +20,7 @@ from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.engines.threads import Threads
 from topicx.errors import InputError, TopicxError
 from topicx.files import container
-from topicx.files.array_sizes import PATHS, TOKENS, as_size, beside, size
+from topicx.files.array_sizes import PATHS, TOKENS, as_size, named_size, size_beside
 from topicx.files.file_kinds import CORPUS, KINDS, STATE
 from topicx.files.schema import Array, Inconsistent, Schema
 from topicx.model import Model
@@ -384,7 +384,7 @@ def test_a_range_says_what_a_plain_comparison_says(kind: str, none: bool) -> Non
         if rng.random() < 0.5:
             values[rng.integers(5)] = rng.choice(np.array(special[kind], kind))
         unsigned = kind == "uint16"
-        one = Array("x", kind, size("n"), low=0, high=4, none=none and unsigned, nan=none and not unsigned)
+        one = Array("x", kind, named_size("n"), low=0, high=4, none=none and unsigned, nan=none and not unsigned)
         fits = (values >= 0) & (values <= 4)
         if none:
             fits |= (values == 65535) if unsigned else np.isnan(values)
@@ -397,7 +397,7 @@ def test_a_range_says_what_a_plain_comparison_says(kind: str, none: bool) -> Non
 
 
 def test_sizes_are_learnt_and_compared() -> None:
-    rows, columns = size("rows"), size("columns")
+    rows, columns = named_size("rows"), named_size("columns")
     long = Array("b", "int64", rows * columns * 3 + 1)
     schema = Schema("x", (Array("a", "int64", (rows, columns)), long, Array("c", "int64", PATHS * rows)))
     good = {"a": np.zeros((2, 3), np.int64), "b": np.zeros(19, np.int64), "c": np.zeros(8, np.int64)}
@@ -409,11 +409,12 @@ def test_sizes_are_learnt_and_compared() -> None:
 
 def test_declarations_that_cannot_be_meant_are_refused_where_they_are_made() -> None:
     """A misspelt size or partner would bind nothing."""
-    rows, columns = size("rows"), size("columns")
+    rows, columns = named_size("rows"), named_size("columns")
     spelt = [str(one) for one in (rows + 1, rows * columns * 3 + 1, as_size(2))]
     assert spelt == ["rows+1", "rows × columns × 3+1", "2"]
     wrong: list[Callable[[], Any]] = [
-        lambda: size("Rows"), lambda: size("a.*.*"), lambda: (rows + 1) * columns, lambda: rows * beside("x")
+        lambda: named_size("Rows"), lambda: named_size("a.*.*"), lambda: (rows + 1) * columns,
+        lambda: rows * size_beside("x"),
     ]  # fmt: skip
     for make in wrong:
         with pytest.raises(ValueError, match=r"size|sums|belong"):
@@ -427,7 +428,7 @@ def test_declarations_that_cannot_be_meant_are_refused_where_they_are_made() -> 
     for part in (
         Array("a", "int64", rows, below=columns),
         Array("a", "int64", rows, partner="b"),
-        Array("a", "int64", size("n.*")),
+        Array("a", "int64", named_size("n.*")),
     ):
         with pytest.raises(ValueError, match="schema 'x' has no array for"):
             Schema("x", (part,)).require_whole()
@@ -520,7 +521,7 @@ def test_options_of_a_model_that_lie_are_refused(runs: Path, tmp_path: Path) -> 
 
 
 def test_shares_sum_to_one_over_pieces() -> None:
-    schema = Schema("x", (Array("a", "float64", (size("rows"), size("columns")), shares=True),))
+    schema = Schema("x", (Array("a", "float64", (named_size("rows"), named_size("columns")), shares=True),))
     rows = np.random.default_rng(1).dirichlet(np.ones(3001), 300)  # a row lies across the pieces' borders
     schema.verify({"a": rows})
     for row in (0, 87, 174, 299):

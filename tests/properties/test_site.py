@@ -18,6 +18,7 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 
+from tests.axe_lines import axe_lines
 from tests.places import ROOT
 from topicx.cli import COMMANDS, cli
 
@@ -211,10 +212,7 @@ def test_axe_finds_nothing(browser: Any, site: Path, mode: str, width: int) -> N
         page.goto((site / name).as_uri())
         page.add_script_tag(path=str(AXE))
         told = page.evaluate("rules => axe.run(document, rules)", RULES)
-        found += [
-            f"{name}: {one['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
-            for one in told["violations"] for node in one["nodes"][:2]
-        ]  # fmt: skip
+        found += axe_lines(name, told)
     context.close()
     assert not found, "\n".join(found)
 

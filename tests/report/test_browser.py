@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import topicx
+from tests.axe_lines import axe_lines
 from tests.conftest import run_topicx
 from tests.places import ROOT
 from topicx.corpus.corpus import Corpus
@@ -413,10 +414,7 @@ def test_axe_finds_nothing(browser: Any, report: Path, mode: str, width: int) ->
         page.add_script_tag(path=str(AXE))
         rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
         told = page.evaluate("rules => axe.run(document, rules)", rules)
-        found += [
-            f"{name}: {one['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
-            for one in told["violations"] for node in one["nodes"][:2]
-        ]  # fmt: skip
+        found += axe_lines(name, told)
     context.close()
     assert not found, "\n".join(found)
 

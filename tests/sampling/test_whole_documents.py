@@ -12,7 +12,7 @@ from tests import harness
 from tests.twins import mixture as twin
 from topicx.engines.threads import Threads
 from topicx.sampling.run_options import Options
-from topicx.sampling.samplers.whole_documents import DocumentCounts, WholeDocuments, topics_of_documents
+from topicx.sampling.samplers.whole_documents import DocumentCounts, WholeDocuments, deal_runs, topics_of_documents
 from topicx.state import NONE, State
 
 FAMILY = 8
@@ -212,3 +212,18 @@ def test_the_topic_of_most_tokens_is_the_document_s() -> None:
     state = harness.make_state([[0, 1, 2], [0, 1], [], [1, 1]], [1.0, 1, 1], [0.1] * 3)
     state.z = np.array([2, 1, 2, 1, 0, NONE, 2], np.uint16)
     assert topics_of_documents(state).tolist() == [2, 0, NONE, 2]
+
+
+@pytest.mark.parametrize(("chunks", "hands", "pack"), [(19, 2, 4), (4, 2, 1), (19, 9, 1), (16, 2, 4)])
+def test_neighbouring_topics_are_dealt_together(chunks: int, hands: int, pack: int) -> None:
+    """Every hand gets some, in packs of neighbours whose beginnings change: so that any two runs meet in a hand."""
+    met, edges = np.eye(chunks, dtype=bool), set()
+    for seed in range(200):
+        hand_of = deal_runs(np.random.default_rng(seed), chunks, hands)
+        assert set(hand_of.tolist()) == set(range(hands))
+        parts = np.flatnonzero(np.diff(hand_of)) + 1
+        inner = np.diff(parts)
+        assert len(inner) == 0 or inner.min() >= pack
+        edges |= {int(edge) for edge in parts}
+        met |= hand_of[:, None] == hand_of
+    assert met.all() and edges == set(range(1, chunks))

@@ -87,13 +87,13 @@ def completion_by_group(found: Completion, groups: DocumentSlices) -> list[dict[
     """
     rows = []
     for at, name in enumerate(groups.names):
-        rows += _row(name, found, groups.documents[groups.slices == at])
+        rows += _group_row(name, found, groups.documents[groups.slices == at])
     outside = np.ones(len(found.documents), bool)
     outside[groups.documents] = False
-    return rows + _row(NO_VALUE, found, np.flatnonzero(outside))
+    return rows + _group_row(NO_VALUE, found, np.flatnonzero(outside))
 
 
-def _row(name: str, found: Completion, documents: NDArray[np.int64]) -> list[dict[str, Any]]:
+def _group_row(name: str, found: Completion, documents: NDArray[np.int64]) -> list[dict[str, Any]]:
     scored = documents[found.scored[documents] > 0]
     tokens = int(found.scored[scored].sum())
     if not tokens:

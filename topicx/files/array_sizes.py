@@ -1,4 +1,4 @@
-"""Sizes of arrays as values: `DOCUMENTS + 1`, `PATHS * TOKENS`, `beside("labels")`.
+"""Sizes of arrays as values: `DOCUMENTS + 1`, `PATHS * TOKENS`, `size_beside("labels")`.
 
 A size has names, which are multiplied, perhaps with a number, and a number more. What a name stands for is learnt from
 the first array that has it, and must fit everywhere else. The sizes that several kinds of files share are constants of
@@ -77,12 +77,12 @@ class ArraySize:
         return self.times * math.prod(sizes[name] for name in self.names if name in sizes)
 
 
-def size(name: str) -> ArraySize:
+def named_size(name: str) -> ArraySize:
     """A size that belongs to a whole file."""
     return ArraySize((_require_name(name),))
 
 
-def beside(name: str) -> ArraySize:
+def size_beside(name: str) -> ArraySize:
     """A size that belongs to the arrays under one prefix: a model's side arrays, or those of one sample."""
     return ArraySize((_require_name(name),), is_beside=True)
 
@@ -112,20 +112,25 @@ def as_shape(value: Shape) -> tuple[ArraySize, ...] | None:
 
 
 ANY_SIZE = ArraySize(is_any=True)
-DOCUMENTS, TOKENS, WORDS, TOPICS = size("documents"), size("tokens"), size("words"), size("topics")
-PRIOR_GROUPS = size("groups")
+DOCUMENTS, TOKENS, WORDS, TOPICS = (
+    named_size("documents"),
+    named_size("tokens"),
+    named_size("words"),
+    named_size("topics"),
+)
+PRIOR_GROUPS = named_size("groups")
 """Rows of α."""
-PATHS = size("paths")
+PATHS = named_size("paths")
 """Assignments of the corpus that a state holds one after another."""
-LABELS, COLLECTIONS, SEEDS = size("labels"), size("collections"), size("seeds")
-ENTRIES = size("entries")
+LABELS, COLLECTIONS, SEEDS = named_size("labels"), named_size("collections"), named_size("seeds")
+ENTRIES = named_size("entries")
 """Pairs of a word and a topic that is kept for it."""
-EXAMPLES = size("examples")
+EXAMPLES = named_size("examples")
 """Documents that a model keeps a topic."""
-RECORDS = size("records")
+RECORDS = named_size("records")
 """Rows of a trace."""
-PAIRS = size("pairs")
+PAIRS = named_size("pairs")
 """Pairs of a document and a word, or of documents and words cut into pieces."""
-PADDED = size("padded")
+PADDED = named_size("padded")
 """Topics, filled up to whole vectors."""
-STATES, RESTARTS = size("states"), size("restarts")
+STATES, RESTARTS = named_size("states"), named_size("restarts")

@@ -90,6 +90,13 @@ SUFFIX = ".topicx-unfinished"
 """How a file's name ends while it is written: users' own files are called otherwise, for such a file may be cleared."""
 
 
+def usual_permissions(most: int) -> int:
+    """What a new file or folder is allowed, of these permissions, in this process."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return most & ~mask
+
+
 class _Waiting:
     """A file that is being written, and is not there yet.
 
@@ -127,9 +134,7 @@ class _Waiting:
                 break
             os.close(handle)
         self.names.append(name)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # noqa: PTH101
+        os.chmod(name, usual_permissions(0o666))  # noqa: PTH101
         return handle
 
     def appear(self) -> None:

@@ -25,7 +25,7 @@ from topicx.files.array_sizes import (
     TOKENS,
     TOPICS,
     WORDS,
-    size,
+    named_size,
 )
 from topicx.files.schema import (
     Array,
@@ -193,8 +193,8 @@ CORPUS = Schema(
         *_WORDS,
         TextArrays("ids", DOCUMENTS),
         TextArrays("label_names", LABELS),
-        Array("label_offsets", "int64", DOCUMENTS + 1, ends=size("label_ids"), empty=0),
-        Array("label_ids", "uint32", size("label_ids"), below=LABELS),
+        Array("label_offsets", "int64", DOCUMENTS + 1, ends=named_size("label_ids"), empty=0),
+        Array("label_ids", "uint32", named_size("label_ids"), below=LABELS),
         TextArrays("collection_names", COLLECTIONS),
         Array("collection", "int32", DOCUMENTS, low=-1, below=COLLECTIONS, empty=0),
         Array("time", "float64", DOCUMENTS, low=-FINITE, high=FINITE, nan=True, empty=0),
@@ -230,7 +230,7 @@ _STATE: tuple[Part, ...] = (
     TextArrays("mallet_source", DOCUMENTS, empty=True, attribute="sources", since=3),
     TextArrays("mallet_gaps", DOCUMENTS, empty=True, attribute="gaps", since=3),
     Many("column.", "columns", (*string_arrays("column.*", DOCUMENTS), Array("column.*", "float64", DOCUMENTS))),
-    Ragged("allowed", Array("allowed.topics", "uint16", size("allowed.topics"), below=TOPICS), DOCUMENTS),
+    Ragged("allowed", Array("allowed.topics", "uint16", named_size("allowed.topics"), below=TOPICS), DOCUMENTS),
     _SIDE,
 )
 STATE = Schema(
@@ -300,7 +300,14 @@ CHECKPOINT = Schema(
         Array("sample.*.alpha", "float64", (PRIOR_GROUPS, TOPICS), low=LOWEST, high=HIGHEST, required=False),
         Array("sample.*.beta", "float64", WORDS, low=LOWEST, high=HIGHEST, required=False),
         Array("sample.*.z", "uint16", PATHS * TOKENS, below=TOPICS, required=False),
-        Array("start.alpha", "float64", (PRIOR_GROUPS, size("start.topics")), low=LOWEST, high=HIGHEST, required=False),
+        Array(
+            "start.alpha",
+            "float64",
+            (PRIOR_GROUPS, named_size("start.topics")),
+            low=LOWEST,
+            high=HIGHEST,
+            required=False,
+        ),
         Array("start.beta", "float64", WORDS, low=LOWEST, high=HIGHEST, required=False),
         Many(
             "method.", "method", (Array("method.*", ANY, None, low=-FINITE, high=FINITE),)

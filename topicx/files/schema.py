@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
-from topicx.files.array_sizes import ArraySize, Shape, as_shape, as_size, beside, size
+from topicx.files.array_sizes import ArraySize, Shape, as_shape, as_size, named_size, size_beside
 from topicx.strings import Strings
 
 PIECE = 1 << 18
@@ -159,7 +159,7 @@ def string_arrays(
 ) -> tuple[Array, Array]:
     """The two arrays of strings, of which there are `count` (or, where `empty`, none). is_beside: whether they are to
     stand under a prefix, so that the number of their bytes belongs to the arrays there."""
-    end = (beside if is_beside else size)(f"{name}.bytes")
+    end = (size_beside if is_beside else named_size)(f"{name}.bytes")
     return (
         Array(f"{name}.offsets", "int64", as_size(count) + 1, ends=end, empty=1 if empty else None, partner=partner),
         Array(f"{name}.bytes", "uint8", end),

@@ -22,7 +22,7 @@ from topicx.corpus.table import Times
 from topicx.declare import choice_option, positive_option, whole_option
 from topicx.errors import InputError
 from topicx.estimate.topic_edits import sum_merged_columns
-from topicx.files.array_sizes import PRIOR_GROUPS, TOPICS, beside
+from topicx.files.array_sizes import PRIOR_GROUPS, TOPICS, size_beside
 from topicx.files.file_kinds import COUNT, FINITE, HIGHEST, LOWEST
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
@@ -97,7 +97,14 @@ class Compound(Definition):
             Array("pi", "float64", (PRIOR_GROUPS, TOPICS), low=0.99 * LEAST if vem else 0, high=1.000001),
             Array("scale", "float64", 1, low=LOWEST, high=HIGHEST),
             Array("times", "float64", PRIOR_GROUPS, low=-FINITE, high=FINITE, nan=True, required=False),
-            Array("pi_draws", "float32", (beside("draws"), PRIOR_GROUPS, TOPICS), low=0, high=1.000001, required=False),
+            Array(
+                "pi_draws",
+                "float32",
+                (size_beside("draws"), PRIOR_GROUPS, TOPICS),
+                low=0,
+                high=1.000001,
+                required=False,
+            ),
             Array("phi", "float64", (PRIOR_GROUPS, TOPICS), low=-HIGHEST, high=HIGHEST, required=False),
         )
         if finished:

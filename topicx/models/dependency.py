@@ -22,7 +22,7 @@ from topicx._kernels.infer import infer as kernel
 from topicx.corpus.corpus import Corpus
 from topicx.declare import whole_option
 from topicx.errors import InputError
-from topicx.files.array_sizes import beside
+from topicx.files.array_sizes import size_beside
 from topicx.files.file_kinds import HIGHEST, LOWEST, SMALLEST
 from topicx.files.schema import Array
 from topicx.model import Model
@@ -38,7 +38,7 @@ from topicx.strings import Strings
 _BURN_IN, _SAMPLES, _LAG = 20, 10, 2
 
 
-LABEL_TOPICS = beside("label_topics")
+LABEL_TOPICS = size_beside("label_topics")
 """Topics whose words are labels."""
 
 

@@ -27,7 +27,7 @@ from topicx.design.design import Design, DesignRows
 from topicx.design.formula import parse_formula
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.files.array_sizes import PRIOR_GROUPS, TOPICS, Shape, beside
+from topicx.files.array_sizes import PRIOR_GROUPS, TOPICS, Shape, size_beside
 from topicx.files.file_kinds import FINITE, FLOAT, HIGHEST, LOWEST
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
@@ -56,7 +56,7 @@ from topicx.strings import Strings
 if TYPE_CHECKING:
     from topicx.model import Model
 
-TERMS, DRAWS = beside("terms"), beside("draws")
+TERMS, DRAWS = size_beside("terms"), size_beside("draws")
 """Columns of the design, and draws of the coefficients that are kept."""
 INTERCEPT = "Intercept"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

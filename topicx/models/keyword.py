@@ -22,7 +22,7 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate.cgsp_counts import MAX_ENTRIES, DumpCounts, ThetaRows, WordCounts
 from topicx.estimate.estimators import TokenMixture
-from topicx.files.array_sizes import TOKENS, TOPICS, WORDS, beside
+from topicx.files.array_sizes import TOKENS, TOPICS, WORDS, size_beside
 from topicx.files.schema import Array
 from topicx.model import Model
 from topicx.models.definition import Priors, initial_state
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from topicx.sampling.updates.prior_regression import Floats
 
-KEYWORD_PAIRS = beside("keywords")
+KEYWORD_PAIRS = size_beside("keywords")
 """Pairs of a topic and one of its keywords."""
 ENTRIES = 1 << 22
 """Probabilities of documents that are in memory at once."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.declare import positive_option, whole_option
 from topicx.errors import InputError
-from topicx.files.array_sizes import ANY_SIZE, DOCUMENTS, PRIOR_GROUPS, TOPICS, WORDS, beside
+from topicx.files.array_sizes import ANY_SIZE, DOCUMENTS, PRIOR_GROUPS, TOPICS, WORDS, size_beside
 from topicx.files.file_kinds import COUNT, FINITE, FLOAT, HIGHEST, LOWEST
 from topicx.files.schema import Array, string_arrays
 from topicx.model import Model
@@ -36,7 +36,7 @@ from topicx.sampling.sampler_registry import ALLOWED
 from topicx.state import MAX_TOPICS, State
 from topicx.strings import Strings
 
-SIDE_LABELS = beside("labels")
+SIDE_LABELS = size_beside("labels")
 """Labels that the corpus has, whether they have a topic or not."""
 TRAINING_WEIGHT = 50.0
 """Σα in training, unless options say otherwise (eq. 58)."""
@@ -117,7 +117,7 @@ class LabeledDefinition(Definition):
             *string_arrays("label_names", SIDE_LABELS, is_beside=True),
             Array("label_frequencies", "int64", SIDE_LABELS, low=1, high=COUNT),
             Array("topic_label", "int32", TOPICS, low=-1, below=SIDE_LABELS),
-            Array("labelled", "uint8", beside("trained") if finished else DOCUMENTS, high=1),
+            Array("labelled", "uint8", size_beside("trained") if finished else DOCUMENTS, high=1),
         )
         if not finished:
             return found

@@ -43,7 +43,7 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.estimate.cgsp_counts import MAX_ENTRIES, DumpCounts, ThetaRows, WordCounts
 from topicx.estimate.estimators import TokenMixture
-from topicx.files.array_sizes import DOCUMENTS, TOPICS, WORDS, beside
+from topicx.files.array_sizes import DOCUMENTS, TOPICS, WORDS, size_beside
 from topicx.files.file_kinds import COUNT, HIGHEST, LOWEST
 from topicx.files.schema import Array
 from topicx.models.definition import Definition, Priors, initial_state
@@ -69,7 +69,7 @@ from topicx.state import Csr, State, document_batches
 if TYPE_CHECKING:
     from topicx.model import Model
 
-SLICES, SLICE_ENTRIES, TABLES = beside("slices"), beside("entries"), beside("tables")
+SLICES, SLICE_ENTRIES, TABLES = size_beside("slices"), size_beside("entries"), size_beside("tables")
 ENTRIES = 1 << 22
 """Probabilities of tokens that are in memory at once."""
 Floats = NDArray[np.float64]
@@ -152,7 +152,7 @@ class SlicedDefinition(Definition):
         shape = (
             Array("slices", "int64", 2, low=0, high=1 << 31),
             Array("closeness", "float64", TOPICS, low=LOWEST, high=HIGHEST),
-            Array("moves", "float32", (beside("draws"), 2, SLICES, TOPICS), low=0, high=1.000001, required=False),
+            Array("moves", "float32", (size_beside("draws"), 2, SLICES, TOPICS), low=0, high=1.000001, required=False),
         )
         if finished:
             return (
@@ -166,7 +166,7 @@ class SlicedDefinition(Definition):
         return (
             *shape,
             Array("slice_of", "uint32", DOCUMENTS),
-            Array("table_offsets", "int64", beside("bounds")),
+            Array("table_offsets", "int64", size_beside("bounds")),
             Array("table_words", "uint32", TABLES, below=WORDS),
             Array("table_topics", "uint16", TABLES, below=TOPICS),
             Array("table_counts", "int64", TABLES, low=1, high=COUNT),

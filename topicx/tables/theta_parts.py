@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError, TopicxError
+from topicx.files.atomic_output import usual_permissions
 from topicx.strings import Strings
 from topicx.tables.theta_writers import Selection, Values, open_theta_writer
 
@@ -56,7 +57,7 @@ def open_theta_parts(
         with contextlib.closing(_Parts(waiting, format, documents, (topics, selection, columns, *named))) as parts:
             yield parts.add
             parts.finish()
-        waiting.chmod(0o777 & ~_umask())
+        waiting.chmod(usual_permissions(0o777))
         if place.is_dir():
             place.rmdir()
         waiting.rename(place)
@@ -107,9 +108,3 @@ class _Parts:
 
 class _Left(Exception):
     """What a file that is not whole is left by."""
-
-
-def _umask() -> int:
-    found = os.umask(0o022)
-    os.umask(found)
-    return found

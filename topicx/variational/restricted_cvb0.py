@@ -15,7 +15,7 @@ from topicx._kernels.soft import restricted_soft as kernel
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.estimate import restricted_counts as estimators
-from topicx.files.array_sizes import ENTRIES, TOPICS, size
+from topicx.files.array_sizes import ENTRIES, TOPICS, named_size
 from topicx.files.schema import Array
 from topicx.sampling import random_streams
 from topicx.sampling.method import Method
@@ -189,9 +189,9 @@ class RestrictedCvb0(Method):
     def declared(self) -> tuple[Array, ...]:
         most = 1.01 * (self.state.n_tokens + float(self.state.seeds.counts.sum())) + 1
         return (
-            Array("gamma", "float32", size("assignments"), low=0, high=1.001),
+            Array("gamma", "float32", named_size("assignments"), low=0, high=1.001),
             Array("nd", "float64", ENTRIES, low=-1, high=most),
-            Array("nw", "float64", size("slots"), low=-1, high=most),
+            Array("nw", "float64", named_size("slots"), low=-1, high=most),
             Array("totals", "float64", TOPICS, low=-1, high=most),
         )
 

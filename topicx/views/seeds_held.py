@@ -34,16 +34,17 @@ def deserted_topics(state: State) -> dict[int, float]:
     are not in memory."""
     if not len(state.seeds) or not isinstance(state.words, np.ndarray) or not isinstance(state.z, np.ndarray):
         return {}
+    words, place = np.unique(state.seeds.words, return_inverse=True)
+    number = np.full(state.n_words, len(words))
+    number[words] = np.arange(len(words))
     z = state.z[: state.n_tokens]
-    found = {}
-    for topic in np.unique(state.seeds.topics).tolist():
-        wanted = np.zeros(state.n_words, bool)
-        wanted[state.seeds.words[state.seeds.topics == topic]] = True
-        where = z[wanted[state.words] & (z != NONE)]
-        share = float((where == topic).mean()) if len(where) else 1.0
-        if share < LEAST:
-            found[int(topic)] = share
-    return found
+    seeds = (number[state.words] < len(words)) & (z != NONE)
+    pairs = number[state.words[seeds]] * state.n_topics + z[seeds]
+    counts = np.bincount(pairs, minlength=len(words) * state.n_topics).reshape(len(words), state.n_topics)
+    own = np.bincount(state.seeds.topics, counts[place, state.seeds.topics], state.n_topics)
+    all_of_them = np.bincount(state.seeds.topics, counts.sum(axis=1)[place], state.n_topics)
+    few = np.flatnonzero(own < LEAST * all_of_them)
+    return {int(topic): float(own[topic] / all_of_them[topic]) for topic in few}
 
 
 def seeds_message(model: Model, state: State) -> str | None:

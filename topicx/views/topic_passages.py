@@ -121,7 +121,7 @@ class PassageFinder:
         if len(text) <= self.characters:
             return text
         room = self.characters - 4  # for the marks
-        parts = [part for begin, end in _sentences(text) for part in _pieces(text, begin, end, room)]
+        parts = [part for begin, end in _sentence_spans(text) for part in _cut_long_span(text, begin, end, room)]
         words, offsets, _ = self.tokenizer.encode([text[begin:end] for begin, end in parts], self.model.vocabulary)
         sums = np.concatenate([[0.0], np.cumsum(belongs[words])])[offsets]
         places = np.array([begin for begin, _ in parts] + [len(text)])
@@ -139,12 +139,12 @@ class PassageFinder:
         return ("… " if begin else "") + text[begin:end].strip() + (" …" if end < len(text.rstrip()) else "")
 
 
-def _sentences(text: str) -> list[tuple[int, int]]:
+def _sentence_spans(text: str) -> list[tuple[int, int]]:
     ends = [match.end() for match in _END.finditer(text)]
     return [(a, b) for a, b in zip([0, *ends], [*ends, len(text)], strict=True) if a < b]
 
 
-def _pieces(text: str, begin: int, end: int, size: int) -> list[tuple[int, int]]:
+def _cut_long_span(text: str, begin: int, end: int, size: int) -> list[tuple[int, int]]:
     """A sentence, or pieces of it that have at most so many characters, cut between words where there are any."""
     found = []
     while end - begin > size:

@@ -32,13 +32,13 @@ def open_decompressed(kind: str, stream: Any, shown: str) -> IO[bytes]:
     if kind == "gzip":
         return cast(IO[bytes], gzip.GzipFile(fileobj=stream, mode="rb"))
     if kind == "bzip2":
-        return cast(IO[bytes], _library("bz2", "bzip2", shown).BZ2File(stream))
+        return cast(IO[bytes], _import_library("bz2", "bzip2", shown).BZ2File(stream))
     if kind == "xz":
-        return cast(IO[bytes], _library("lzma", "xz", shown).LZMAFile(stream))
+        return cast(IO[bytes], _import_library("lzma", "xz", shown).LZMAFile(stream))
     return _open_zstandard(stream, shown)
 
 
-def _library(name: str, program: str, shown: str) -> Any:
+def _import_library(name: str, program: str, shown: str) -> Any:
     """A module of Python's own that some builds of Python lack: bz2 or lzma."""
     try:
         return import_module(name)

@@ -30,6 +30,8 @@ from topicx.state import NONE, Csr, State, document_batches
 LANES = 16
 PACK = 4
 """Neighbouring runs of 16 topics that are dealt together at most."""
+USUAL_HANDS = 2
+"""Hands at most, if --partitions does not say: a sweep by four reads counts in small pieces and takes twice as long."""
 LEAST_BETA = 1e-15
 """A product of two β must be a number of single precision."""
 
@@ -105,7 +107,8 @@ def topics_of_documents(state: State) -> NDArray[np.uint16]:
 def hands_of(state: State, options: Options) -> int:
     """How many hands the topics are dealt to: the partitions, as long as each gets two runs of 16 topics."""
     chunks = -(-state.n_topics // LANES)
-    wanted = int(options.partitions) or default_partitions(state.n_tokens, state.n_documents)
+    usual = min(USUAL_HANDS, default_partitions(state.n_tokens, state.n_documents))
+    wanted = int(options.partitions) or usual
     return max(1, min(wanted, chunks // 2))
 
 

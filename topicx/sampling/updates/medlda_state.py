@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx.errors import InputError
-from topicx.files.array_sizes import DOCUMENTS, TOPICS, as_size, beside
+from topicx.files.array_sizes import DOCUMENTS, TOPICS, as_size, size_beside
 from topicx.files.file_kinds import FLOAT, HIGHEST
 from topicx.files.schema import Array, Part, Schema, TextArrays, require_consistent
 from topicx.strings import Strings
 
 TASKS = ("binary", "multiclass", "multilabel", "regression")
-TASK_COLUMNS, WIDTH = beside("tasks"), beside("width")
+TASK_COLUMNS, WIDTH = size_beside("tasks"), size_beside("width")
 """Classifiers, and the columns that their arrays have: filled up to whole vectors."""
 LANES = 16
 
