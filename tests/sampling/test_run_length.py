@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.conftest import lda_corpus
 from topicx.datasets import make
@@ -118,6 +119,23 @@ def test_priors_of_single_words_stay() -> None:
     assert np.ptp(run.chain.state.alpha) > 0
 
 
+def test_the_soft_sweeps_learn_alpha() -> None:
+    """Topics get sizes of their own before the first token is drawn, where α is to be learnt at all."""
+
+    def after_soft_sweeps(**options: Any) -> NDArray[np.float64]:
+        chain = run_of(start="soft", **options).chain
+        chain.begin()
+        while chain.position < chain.soft:
+            chain.advance(1)
+        return chain.state.alpha
+
+    assert np.ptp(after_soft_sweeps()) > 0.01
+    for fixed in {"alpha": 0.1}, {"optimize_interval": 0}, {"iterations": 50}, {"optimize": "beta"}:
+        assert np.ptp(after_soft_sweeps(**fixed)) == 0, fixed
+    symmetric = after_soft_sweeps(optimize="symmetric-alpha")
+    assert np.ptp(symmetric) == 0 and symmetric[0, 0] != np.float32(0.1)
+
+
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
@@ -128,7 +146,7 @@ def bits(run: Run) -> list[Any]:
             result.model.alpha.tobytes(), run.chain.sweeps, result.model.meta["iterations"]]  # fmt: skip
 
 
-@pytest.mark.parametrize("start", ["auto", "soft", "hot"])
+@pytest.mark.parametrize("start", ["auto", "soft", "hot", "growing"])
 def test_a_run_that_is_killed_ends_in_the_same_bits(start: str, tmp_path: Path) -> None:
     whole = run_of(start=start).train()
     expected, total = bits(whole), whole.chain.total

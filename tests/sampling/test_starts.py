@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from topicx.strings import Strings
 from topicx.variational.cvb0 import Cvb0
 from topicx.variational.soft_start import Opening, room_for
 
+CORPUS = lda_corpus()
 SOFT, HOT = starts.SOFT_SWEEPS, starts.HOT_SWEEPS
 ABLE = [name for name, entry in sampler_registry.ENTRIES.items() if sampler_registry.SOFTENS in entry.capabilities]
 
@@ -203,7 +205,7 @@ def test_a_run_that_ends_by_itself_has_its_own_numbers() -> None:
     assert starts.soft_sweeps(state_of(20, 500, 60), auto) == AUTO_SOFT_SWEEPS
     assert starts.soft_sweeps(state_of(20, 501, 60), auto) == starts.LONG_SWEEPS
     assert starts.hot_sweeps(state_of(20, 500, 60), auto, "soft") == AUTO_HOT_SWEEPS
-    assert starts.hot_sweeps(state_of(20, 500, 60), auto, "hot") == AUTO_HOT_SWEEPS
+    assert starts.hot_sweeps(state_of(20, 500, 60), auto, "hot") == starts.HOT_FROM_RANDOM
     assert starts.hot_sweeps(state_of(20, 500, starts.SOFT_TOPICS + 1), auto, "soft") == starts.MANY_HOT_SWEEPS
     assert starts.hot_sweeps(state_of(20, 501, 60), auto, "soft") == 0
 
@@ -427,6 +429,65 @@ def test_what_auto_takes(
     assert room == 2 * -(-held // 16) * 16 * documents * min(length, 50)
     monkeypatch.setattr(starts, "SOFT_ROOM", room - 1)
     assert starts.choose_start(state, options, sparse) == ("hot" if start == "soft" else start)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "n_words", "topics", "start"),
+    [
+        ("sparse", 50, 60, "growing"),
+        ("sparse", 3_000, 60, "soft"),  # words that are seldom seen
+        ("sparse", 50, starts.SOFT_TOPICS + 1, "soft"),
+        ("dense", 50, 60, "growing"),
+    ],
+)
+def test_what_a_run_takes_that_ends_by_itself(sampler: str, n_words: int, topics: int, start: str) -> None:
+    entry = sampler_registry.find_sampler(sampler)
+    assert starts.choose_start(state_of(1_000, 60, topics, n_words), Options(topics=topics), entry) == start
+
+
+def test_the_parts_of_a_growing_start() -> None:
+    """The first has so many tokens a topic, if the corpus has; the others are as many times larger, and leave some."""
+    tokens, grows = starts.FIRST_TOKENS, starts.GROWTH_FACTOR
+
+    def shares(documents: int) -> list[float]:
+        return [share for share, _ in starts.growth_of(state_of(documents, 100, 2))]
+
+    assert shares(100) == [starts.MOST_GROWN]
+    assert shares(4 * tokens // 100) == [0.5]
+    assert shares(40 * tokens // 100) == pytest.approx([0.05, 0.05 * grows, 0.05 * grows**2])
+
+
+@pytest.mark.parametrize("partitions", [1, 3, "2x2"])
+def test_a_growing_start_begins_with_random_topics_of_its_first_part(partitions: int | str) -> None:
+    options = Options(topics=12, start="growing", partitions=partitions, seed=4)
+    chain = Chain(initial_state(CORPUS, options), options, Threads(1))
+    share = chain.growth[0][0]
+    chain.begin()
+    z, offsets = chain.method.sync().z.copy(), CORPUS.offsets
+    tokens = [z[begin:end] for begin, end in pairwise(offsets) if begin < end]
+    placed = np.array([(topics != NONE).any() for topics in tokens])
+    whole = np.array([(topics != NONE).all() for topics in tokens])
+    assert np.array_equal(placed, whole) and 0.4 < share <= placed.mean() < share + 0.05
+    assert np.bincount(z[z != NONE], minlength=12).min() > 0
+    chain.advance(1)
+    assert np.array_equal(chain.method.sync().z != NONE, z != NONE)  # it sweeps over these documents
+    while chain.steps[chain.position].kind == "grow":
+        chain.advance(1)
+    assert (chain.method.sync().z != NONE).all() and np.ptp(chain.state.alpha) > 0
+
+
+def test_new_documents_settle_before_priors_are_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starts, "growth_of", lambda state: ((0.2, 4), (0.5, 5)))
+    monkeypatch.setattr("topicx.sampling.chain.growth_of", starts.growth_of)
+    options = Options(topics=4, start="growing")
+    chain = Chain(initial_state(CORPUS, options), options, Threads(1))
+    learnt: list[int] = []
+    chain._update = lambda sweep, position: learnt.append(position) if sweep % 2 == 0 else None  # type: ignore[method-assign]
+    chain.begin()
+    for _ in range(4 + 5 + 1 + 4):
+        chain.advance(1)
+    first, second, whole = [1, 3], [7], [11, 13]  # places 4, 5 and 9 (all) are the first two of larger parts
+    assert learnt == [*first, *second, *whole]
 
 
 def test_it_gives_better_topics_sooner() -> None:

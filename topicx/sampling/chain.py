@@ -22,9 +22,19 @@ from topicx.files.schema import Inconsistent, require_consistent
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.memory_needed import fitting_memory
 from topicx.sampling.method import Method, Update
-from topicx.sampling.run_length import ENOUGH, ENOUGH_FROM_RANDOM, RunLength
+from topicx.sampling.run_length import ENOUGH, ENOUGH_FROM_RANDOM, ENOUGH_GROWN, ENOUGH_LONG, RunLength
 from topicx.sampling.run_options import Options
-from topicx.sampling.starts import choose_start, hot_beta, hot_sweeps, soft_method, soft_sweeps
+from topicx.sampling.starts import (
+    SETTLING,
+    choose_start,
+    growth_of,
+    has_long_documents,
+    hot_beta,
+    hot_sweeps,
+    place_first,
+    soft_method,
+    soft_sweeps,
+)
 from topicx.sampling.sweep_loop import Step, Trace, Training
 from topicx.sampling.updates.prior_fixed_points import LearnPriors
 from topicx.state import NONE, State
@@ -37,13 +47,16 @@ BEFORE = ("grow", "soft", "hot")
 """Steps before the first sweep over the whole corpus."""
 
 
-def plan_steps(options: Options, start: str, soft: int = 0, hot: int = 0, sweeps: int | None = None) -> list[Step]:
-    """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: those of a start; sweeps:
-    how many there are, where not the options but the run itself says so."""
+def plan_steps(
+    options: Options, start: str, soft: int = 0, hot: int = 0, sweeps: int | None = None,
+    growth: Sequence[tuple[float, int]] = GROWTH,
+) -> list[Step]:  # fmt: skip
+    """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: those of a start; growth: the
+    parts with which it grows; sweeps: how many there are, where not the options but the run itself says so."""
     sweeps = int(options.iterations) if sweeps is None else sweeps
     steps: list[Step] = [Step("soft", 1.0, 0)] * soft + [Step("hot", 1.0, 0)] * hot
     if start == "growing":
-        steps += [Step("grow", share, 0) for share, sweeps in GROWTH for _ in range(sweeps)]
+        steps += [Step("grow", share, 0) for share, number in growth for _ in range(number)]
     if start in ("growing", "progressive"):
         steps.append(Step("grow", 1.0, 0))
     steps += [Step("sweep", 1.0, number + 1) for number in range(sweeps)]
@@ -99,8 +112,10 @@ class Chain(Training):
         self.hot = hot_sweeps(state, options, self.start)
         """Sweeps with a larger β after them."""
         self.learns_hot = options.ends_itself
-        """Whether priors are learnt in them already."""
-        self.length = _length_of(options, self.start)
+        """Whether priors are learnt in them already, and α in the soft sweeps."""
+        self.growth = growth_of(state) if options.ends_itself else GROWTH
+        """The parts of the documents with which a growing start begins, and the sweeps over each."""
+        self.length = _length_of(options, self.start, state)
         """Where the run ends, if it says so itself."""
         self.steps = self._plan()
         self.trace = Trace()
@@ -122,7 +137,7 @@ class Chain(Training):
     def _plan(self) -> list[Step]:
         """The steps, as far as they are known."""
         sweeps = self.length.planned if self.length else None
-        return plan_steps(self.options, self.start, self.soft, self.hot, sweeps)
+        return plan_steps(self.options, self.start, self.soft, self.hot, sweeps, self.growth)
 
     @property
     def sweeps(self) -> int:
@@ -159,7 +174,10 @@ class Chain(Training):
         return len(self.steps)
 
     def begin(self) -> None:
-        if self.position == 0:
+        if self.position == 0 and self.start == "growing" and self.options.ends_itself:
+            place_first(self.state, self.options, self.engine)
+            self.method.start(random=True)  # which are there already
+        elif self.position == 0:
             self.method.start(random=self.start in ("random", "state", "soft", "hot"))
         elif self._unrecorded_end():
             self.record(self.steps[-1], self.figures, last=True)
@@ -180,12 +198,32 @@ class Chain(Training):
                 self.steps = self._plan()
             if step.sweep in self.options.sample_sweeps(self.sweeps):
                 self.samples[step.sweep] = _copy_state(self.method.sync())
+        if step.kind == "soft" and self.learns_hot:
+            self._learn_soft(position)
+        if step.kind == "grow" and self.learns_hot:
+            self._learn_growing(position)
         self.position = position + 1
         if step.kind == "soft" and self.position == self.soft:
             self._harden()
         if step.kind == "icm" and figures.get("changed") == 0:
             self.position = self.total  # nothing will change any more
         return step, figures | self.figures
+
+    def _learn_soft(self, position: int) -> None:
+        """α of topics that are still soft, of a run that learns its priors. Topics that were all alike until the first
+        Gibbs sweep stay alike in size, and are less coherent (page "performance")."""
+        what = {*self.options.optimize.split("+")} & {"alpha", "symmetric-alpha"}
+        able = self.method.learns and not has_long_documents(self.state)
+        if self.options.optimize_interval and what and able:
+            LearnPriors(1, -1, frozenset(what))(self.method, position)
+
+    def _learn_growing(self, position: int) -> None:
+        """The updates that are due after a sweep over a part of the documents, once these have settled."""
+        first = position
+        while first and self.steps[first - 1].share == self.steps[position].share:
+            first -= 1
+        if first == 0 or position - first >= SETTLING:
+            self._update(position + 1, position)
 
     def _sweep_hot(self, position: int) -> dict[str, float]:
         """A sweep with a larger β, which is its own again afterwards. A run that ends by itself learns its priors."""
@@ -288,10 +326,11 @@ class Chain(Training):
             raise InputError(f"{file.path}: the checkpoint's options: {error}") from None
         position, start, named = meta["position"], meta["start"], meta["options"]["sampler"]
         soft, hot = meta.get("soft", 0), meta.get("hot", 0)
-        length = _restored_length(options, meta)
-        steps = plan_steps(options, start, soft, hot, length.planned if length else None)
-        require_consistent(position <= len(steps), f"position {position}, beyond the end of its plan")
         state = State.from_file(replace(file, meta=meta["state"]))
+        length = _restored_length(options, meta, state)
+        growth = growth_of(state) if meta.get("learns_hot") is True else GROWTH
+        steps = plan_steps(options, start, soft, hot, length.planned if length else None, growth)
+        require_consistent(position <= len(steps), f"position {position}, beyond the end of its plan")
         grown = any(step.kind != "grow" for step in steps[:position])
         require_consistent(state.paths == options.paths, f"{state.paths} paths, not {options.paths}")
         require_consistent(
@@ -303,7 +342,7 @@ class Chain(Training):
         chain = cls(state, options, engine, model_of(options))
         chain.options = chain.method.options = replace(options, sampler=named)
         chain.start, chain.soft, chain.hot, chain.position, chain.length = start, soft, hot, position, length
-        chain.learns_hot = meta.get("learns_hot") is True
+        chain.learns_hot, chain.growth = meta.get("learns_hot") is True, growth
         chain.steps = chain._plan()
         if position < soft:
             chain.method = chain._method_of(state)
@@ -371,17 +410,18 @@ def _copy_state(state: State) -> State:
     return replace(state, z=state.z.copy(), alpha=state.alpha.copy(), beta=state.beta.copy(), side=side)
 
 
-def _length_of(options: Options, start: str) -> RunLength | None:
+def _length_of(options: Options, start: str, state: State) -> RunLength | None:
     """Where a run with this start ends, if it says so itself."""
     if not options.ends_itself:
         return None
-    enough = ENOUGH if start in ("soft", "hot") else ENOUGH_FROM_RANDOM
+    soft = ENOUGH_LONG if has_long_documents(state) else ENOUGH
+    enough = {"soft": soft, "hot": soft, "growing": ENOUGH_GROWN}.get(start, ENOUGH_FROM_RANDOM)
     return RunLength((options.samples - 1) * options.lag, enough)
 
 
-def _restored_length(options: Options, meta: Mapping[str, Any]) -> RunLength | None:
+def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:
     """What a run that ends by itself knew of its end when it was saved."""
-    length = _length_of(options, str(meta["start"]))
+    length = _length_of(options, str(meta["start"]), state)
     if length:
         length.restore(meta["length"])
     return length

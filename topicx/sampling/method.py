@@ -32,6 +32,8 @@ class Method(ABC):
 
     objective: ClassVar[str] = "joint log-likelihood per token"
     """What `score` returns, for the trace and the progress line."""
+    learns: ClassVar[bool] = True
+    """Whether its counts are those of the state's topics, so that priors can be learnt from them."""
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         self.state = state

@@ -17,22 +17,24 @@ from typing import Any
 
 from topicx.files.schema import is_finite_number, is_whole_number, require_consistent
 
-AUTO_INTERVAL = 5
+AUTO_INTERVAL = 2
 """Sweeps from one re-estimation of the priors to the next."""
-AUTO_BURN_IN = 20
-"""Sweeps, hot ones included, before the first."""
-AUTO_SAMPLES, AUTO_LAG = 5, 5
+AUTO_BURN_IN = 0
+"""Sweeps, hot ones included, before the first. α is learnt in the sweeps of cvb0 already."""
+AUTO_SAMPLES, AUTO_LAG = 5, 4
 """States that are averaged at the end, and the sweeps between two of them."""
-AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS = 5, 40
-"""The sweeps of cvb0 with which such a run starts, and the hot ones after them (`topicx.sampling.starts`): fewer and
-more than others have, since priors are learnt in the hot ones already."""
-LOOKS = (20, 30, 45, 70, 100, 150, 225, 340, 500, 750)
+AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS = 5, 20
+"""The sweeps of cvb0 with which such a run starts, and the hot ones after them (`topicx.sampling.starts`). Priors are
+learnt in both."""
+LOOKS = (20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
 MOST_SWEEPS = 1000
 """Where a run ends though it has not settled."""
-ENOUGH, ENOUGH_FROM_RANDOM = 0.04, 0.015
-"""The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled; and
-where it began without hot or soft sweeps: then as much of a rise is more of a gain in perplexity, by two or three."""
+ENOUGH, ENOUGH_LONG, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.03, 0.08, 0.015
+"""The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled: after
+a soft or a hot start; where documents are long, whose topics become more coherent for hundreds of sweeps; after it grew:
+then the likelihood rises for long after perplexity hardly falls; and after a random start: then as much of a rise is
+more of a gain in perplexity, by two or three."""
 
 
 class RunLength:

@@ -139,7 +139,7 @@ class Schedule:
     def active(self, shard: int, share: float) -> NDArray[np.uint32]:
         """The first documents of a shard: this share of them, rounded up."""
         documents = self.shards[shard]
-        return documents[: int(np.ceil(share * len(documents)))]
+        return documents[: first_of(documents, share)]
 
     def arranged(self, values: NDArray[Any], *, in_place: bool = False) -> NDArray[Any]:
         """Token values (of one path or of more) from corpus order into the schedule's order."""
@@ -203,6 +203,11 @@ def shuffled_documents(
     order = np.arange(first, last, dtype=np.uint32)
     random_streams.make_generator(seed, chain, random_streams.SHUFFLE, shard).shuffle(order)
     return order[lengths[order] > 0]
+
+
+def first_of(documents: NDArray[np.uint32], share: float) -> int:
+    """How many of a shard's documents this share is, rounded up."""
+    return int(np.ceil(share * len(documents)))
 
 
 def ranks_by_block(block_of_word: NDArray[np.uint16]) -> NDArray[np.uint32]:

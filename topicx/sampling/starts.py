@@ -13,16 +13,29 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from topicx.engines.threads import Engine
 from topicx.errors import InputError
-from topicx.sampling import sampler_registry
+from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.method import Method
 from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_SOFT_SWEEPS
 from topicx.sampling.run_options import Options
+from topicx.sampling.schedule import first_of, shard_bounds, shuffled_documents
 from topicx.sampling.special_functions import exp, log
-from topicx.state import State
+from topicx.state import NONE, State
 
 GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (page "performance")."""
+DENSE = (60, 0.5)
+"""Tokens of a word, and of a word and topic, on average, from which a run that ends by itself begins with a part of the
+documents, where these are not long."""
+FEW_WORDS = 10_000
+"""Words up to which it does. More have too many rare ones, for which random topics are slow to become better."""
+FIRST_TOKENS, FIRST_SWEEPS, GROWTH_SWEEPS = 7500, 30, 20
+"""Tokens a topic in that part; the sweeps over it; and those over each larger part."""
+GROWTH_FACTOR, MOST_GROWN = 2.5, 0.6
+"""How many times the one before a larger part is; and the share of the documents that no part goes beyond."""
+SETTLING = 2
+"""Sweeps over a part, or over all, that has just grown, in which no priors are learnt: new tokens are not settled."""
 SOFT_SWEEPS, LONG_SWEEPS = 10, 40
 """The sweeps of CVB0 in a soft start; and where documents are long: there sampling gains less, and they gain more."""
 HOT_SWEEPS, MANY_HOT_SWEEPS, MOST_HOT_SWEEPS = 20, 45, 200
@@ -63,10 +76,40 @@ def choose_start(state: State, options: Options, sampler: sampler_registry.Entry
         and state.paths == 1
         and hot_pays(state, options)
     ):
+        if options.ends_itself and is_dense(state) and sampler_registry.GROWS in sampler.capabilities:
+            return "growing"
         return "soft" if soft_pays(state, options) else "hot"
     tokens, a_document, a_topic = GROWING_FROM
     pays = state.n_tokens >= max(tokens, a_document * state.n_documents, a_topic * state.n_topics)
     return "growing" if sampler_registry.GROWS in sampler.capabilities and pays else "random"
+
+
+def growth_of(state: State) -> tuple[tuple[float, int], ...]:
+    """The parts of the documents with which a run begins that ends by itself and grows, and the sweeps over each. Its
+    first part has random topics. Priors are learnt from there on, which needs few documents and gives topics sizes of
+    their own: they are more coherent than those of any other start (page "performance")."""
+    share = min(FIRST_TOKENS * state.n_topics / max(state.n_tokens, 1), MOST_GROWN)
+    parts = [(share, FIRST_SWEEPS)]
+    while (share := GROWTH_FACTOR * share) <= MOST_GROWN:
+        parts.append((share, GROWTH_SWEEPS))
+    return tuple(parts)
+
+
+def place_first(state: State, options: Options, engine: Engine) -> None:
+    """Random topics for the tokens of the documents that such a run begins with."""
+    from topicx.sampling.samplers.gibbs import levels_of  # whose documents are in this order
+
+    z = random_streams.random_topics(state.n_tokens, state.n_topics, options.seed, options.chain, engine.map)
+    later = np.ones(state.n_documents, bool)
+    partitions = levels_of(state, options).partitions
+    bounds = shard_bounds(state.offsets, partitions)
+    for shard in range(partitions):
+        order = shuffled_documents(
+            bounds[shard], bounds[shard + 1], state.lengths, options.seed, options.chain, shard
+        )  # fmt: skip
+        later[order[: first_of(order, growth_of(state)[0][0])]] = False
+    z[np.repeat(later, state.lengths)] = NONE
+    state.z = z
 
 
 def soft_method(topics: int) -> type[Method]:
@@ -89,17 +132,18 @@ def soft_sweeps(state: State, options: Options) -> int:
     """How many there are."""
     if state.n_topics > SOFT_TOPICS:
         return FEW_SWEEPS
-    if _has_long_documents(state):
+    if has_long_documents(state):
         return LONG_SWEEPS
     return AUTO_SOFT_SWEEPS if options.ends_itself else SOFT_SWEEPS
 
 
 def hot_sweeps(state: State, options: Options, start: str) -> int:
     """How many hot ones this start has."""
-    if start not in ("soft", "hot") or _first_heat(state) <= 1 or (start == "soft" and _has_long_documents(state)):
+    if start not in ("soft", "hot") or _first_heat(state) <= 1 or (start == "soft" and has_long_documents(state)):
         return 0
     if options.ends_itself:
-        return AUTO_HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
+        few = AUTO_HOT_SWEEPS if start == "soft" else HOT_FROM_RANDOM
+        return few if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
     iterations = int(options.iterations)
     least = HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
     if start == "hot":
@@ -117,7 +161,8 @@ def _first_heat(state: State) -> float:
     return HEAT * state.n_tokens / (state.n_topics * float(state.beta.sum()))
 
 
-def _has_long_documents(state: State) -> bool:
+def has_long_documents(state: State) -> bool:
+    """Whether documents are so long that soft sweeps gain more than others."""
     return state.n_tokens > LONG * state.n_documents
 
 
@@ -134,7 +179,14 @@ def hot_pays(state: State, options: Options) -> bool:
     many = not options.ends_itself and int(options.iterations) > MANY_SWEEPS
     if state.n_tokens < SOFT_FROM or (many and state.n_topics < SCANT_TOPICS):
         return False
-    return state.n_topics <= SOFT_TOPICS or not _has_long_documents(state)
+    return state.n_topics <= SOFT_TOPICS or not has_long_documents(state)
+
+
+def is_dense(state: State) -> bool:
+    """Whether words are seen so often that topics are found from random ones soon."""
+    of_word, of_topic = DENSE
+    often = state.n_tokens >= state.n_words * max(of_word, of_topic * state.n_topics) and state.n_words <= FEW_WORDS
+    return often and state.n_topics <= SOFT_TOPICS and not has_long_documents(state)
 
 
 def soft_pays(state: State, options: Options) -> bool:

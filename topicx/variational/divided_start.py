@@ -34,6 +34,7 @@ class Divided(Method):
     """CVB0 with few topics, in the place of a method with all of `state`."""
 
     objective = Opening.objective
+    learns = False
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)

@@ -14,7 +14,7 @@ from topicx._kernels.gibbs import layout
 from topicx.engines.threads import Engine, Threads
 from topicx.files.stored_arrays import StoredArray
 from topicx.sampling import random_streams
-from topicx.sampling.schedule import ScheduleLevels, shuffled_documents
+from topicx.sampling.schedule import ScheduleLevels, first_of, shuffled_documents
 from topicx.state import NONE, document_batches
 
 _PIECE = 1 << 20
@@ -67,7 +67,7 @@ class Shard:
     def active(self, inner: int, share: float) -> NDArray[np.uint32]:
         """The first documents of an inner shard: this share of them, rounded up."""
         order = self.orders[inner]
-        return order[: int(np.ceil(share * len(order)))]
+        return order[: first_of(order, share)]
 
 
 @dataclass(frozen=True)
