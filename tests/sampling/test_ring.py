@@ -66,6 +66,7 @@ def test_the_bits_are_those_of_one_process(sampler: str, partitions: int | str, 
 
 
 STARTS: dict[str, dict[str, Any]] = {
+    "by itself": {"iterations": "auto", "start": "growing"},
     "growing": {"start": "growing", "iterations": 3}, "soft": {"start": "soft"},
     "progressive": {"start": "progressive"},
     "modes": {"icm": 3}, "samples": {"samples": 3, "lag": 2}, "own alpha": {"alpha": [0.1 * k + 0.1 for k in range(7)]},

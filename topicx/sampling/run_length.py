@@ -31,10 +31,13 @@ LOOKS = (20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
 MOST_SWEEPS = 1000
 """Where a run ends though it has not settled."""
 ENOUGH, ENOUGH_LONG, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.03, 0.08, 0.015
-"""The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled: after
-a soft or a hot start; where documents are long, whose topics become more coherent for hundreds of sweeps; after it grew:
-then the likelihood rises for long after perplexity hardly falls; and after a random start: then as much of a rise is
-more of a gain in perplexity, by two or three."""
+"""The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled:
+
+- after a soft or a hot start;
+- the same where documents are long, whose topics become more coherent for hundreds of sweeps;
+- after it grew: then the likelihood rises for long after perplexity hardly falls;
+- after a random start: then as much of a rise is more of a gain in perplexity, by two or three.
+"""
 
 
 class RunLength:
