@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from tests.places import ROOT
 from tests.twins import cgsp as twin
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
-from topicx.estimate import Conditionals, cgs_counts, cgsp_counts, estimate, theta
+from topicx.estimate import Conditionals, averaging, cgs_counts, cgsp_counts, estimate, theta
 from topicx.estimate.averaging import average_models, topic_orders
 from topicx.estimate.topic_alignment import align_topics, topic_distances
 from topicx.model import Model
@@ -433,3 +434,20 @@ def test_an_engine_does_the_work_of_estimating_and_inferring() -> None:
     assert np.array_equal(mine.values, Conditionals(state, 1).words(max_entries=500).values)
     alone = Inference(model, burn_in=2, samples=1, threads=1).stream([documents])
     assert np.array_equal(np.concatenate(theta), np.concatenate([part.theta for part in alone]))
+
+
+def test_rows_are_added_as_scipy_adds_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In their order, so to the same bits; what comes to nothing is no entry."""
+    monkeypatch.setattr(averaging, "ROOM", 40)  # several pieces
+    rng = np.random.default_rng(3)
+    parts = [scipy.sparse.random_array((37, 9), density=0.3, rng=rng, format="csr") for _ in range(4)]
+    parts[1] = (-parts[0]).tocsr()
+    expected = parts[0]
+    for part in parts[1:]:
+        expected = (expected + part).tocsr()
+    expected.sort_indices()
+    entries = [(p.indptr.astype(np.int64), p.indices.astype(np.uint16), p.data) for p in parts]
+    indptr, columns, values = averaging.add_rows(entries, 37, 9)
+    assert np.array_equal(indptr, expected.indptr) and np.array_equal(columns, expected.indices)
+    assert np.array_equal(values, expected.data)
+    assert averaging.add_rows(entries[:2], 37, 9)[0][-1] == 0

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from topicx.errors import InputError
 from topicx.estimate.topic_alignment import align_topics as aligned
 from topicx.model import Model
+from topicx.state import Csr
 
 
 def order_of(first: Model, model: Model, names: tuple[str, str], *, align: bool = False) -> NDArray[np.int64]:
@@ -99,41 +100,59 @@ def average_models(
     Model
         The mean.
     """
-    import scipy.sparse
-
     if not models:
         raise InputError("there is no model to average")
     weights = weights or [1] * len(models)
     first, number = models[0], sum(weights)
     topics = first.n_topics
-    total: Any = None
     remainder = np.zeros(first.n_words if any(len(m.remainder) for m in models) else 0)
     share = np.zeros(topics)
+    parts: list[Csr] = []
     for model, order, weight in zip(models, orders, weights):
-        back = np.empty(topics, np.int32)
+        back = np.empty(topics, np.uint16)
         back[order] = np.arange(topics)  # its topic order[k] is topic k here
-        shape = (first.n_words, topics)
-        values = model.values.astype(np.float64) * weight
-        counts = scipy.sparse.csr_array((values, back[model.topics], model.indptr), shape=shape)
-        total = counts if total is None else total + counts
+        parts.append((model.indptr, back[model.topics], model.values.astype(np.float64) * weight))
         if len(model.remainder):
             remainder += model.remainder * weight
             share += model.remainder.sum() * model.remainder_share[order] * weight
-    total = total.tocsr()
-    total.sort_indices()
+    indptr, columns, total = add_rows(parts, first.n_words, topics)
     mean = Model(
         vocabulary=first.vocabulary,
         alpha=_weighted_mean([m.alpha[:, order] for m, order in zip(models, orders)], weights),
         beta=_weighted_mean([m.beta for m in models], weights),
-        indptr=total.indptr.astype(np.int64),
-        topics=total.indices.astype(np.uint16),
-        values=total.data / number,
+        indptr=indptr,
+        topics=columns,
+        values=total / number,
         remainder=remainder / number,
         remainder_share=share / share.sum() if share.sum() > 0 else np.zeros(0),
         meta=dict(first.meta),
     )
     mean.meta["estimator"] = dict(first.meta.get("estimator", {})) | {"samples": number}
     return mean
+
+
+ROOM = 1 << 22
+"""Numbers that rows are added up in at a time."""
+
+
+def add_rows(parts: Sequence[Csr], rows: int, columns: int) -> Csr:
+    """The sum of matrices of so many rows and columns, entry by entry in this order, without what is zero."""
+    indptr = np.zeros(rows + 1, np.int64)
+    found: list[NDArray[np.uint16]] = [np.zeros(0, np.uint16)]
+    values: list[NDArray[np.float64]] = [np.zeros(0)]
+    step = max(ROOM // max(columns, 1), 1)
+    for begin in range(0, rows, step):
+        end = min(begin + step, rows)
+        total = np.zeros((end - begin) * columns)
+        for offsets, of_entry, numbers in parts:
+            first, last = int(offsets[begin]), int(offsets[end])
+            row = np.repeat(np.arange(end - begin) * columns, np.diff(offsets[begin : end + 1]))
+            total[row + of_entry[first:last]] += numbers[first:last]
+        at = np.flatnonzero(total)
+        indptr[begin + 1 : end + 1] = np.bincount(at // columns, minlength=end - begin)
+        found.append((at % columns).astype(np.uint16))
+        values.append(total[at])
+    return np.cumsum(indptr), np.concatenate(found), np.concatenate(values)
 
 
 def _weighted_mean(arrays: Sequence[NDArray[np.float64]], weights: Sequence[int]) -> NDArray[np.float64]:

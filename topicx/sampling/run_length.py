@@ -30,7 +30,7 @@ LOOKS = (20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
 MOST_SWEEPS = 1000
 """Where a run ends though it has not settled."""
-ENOUGH, ENOUGH_LONG, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.03, 0.08, 0.015
+ENOUGH, ENOUGH_LONG, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.025, 0.08, 0.015
 """The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled:
 
 - after a soft or a hot start;
