@@ -65,7 +65,7 @@ class LDA:
         variational samplers, other models, `icm`, `paths`).
     start : str, default "auto"
         What comes before the first iteration: "soft" (topics drawn from what CVB0 finds), "hot" (annealing), "growing"
-        (from a few documents to all), "progressive" or "random"; see the page "performance".
+        (from a part of the documents to all), "progressive" or "random"; see the page "performance".
     alpha : float or sequence of float, optional
         Prior of *each* topic in a document; 0.1 if None.
     alpha_sum : float, optional
@@ -73,10 +73,10 @@ class LDA:
     beta : float, optional
         Prior of each word in a topic (elsewhere `eta`); 0.01 if None.
     optimize_interval : int, optional
-        Iterations from one time that the priors are re-estimated to the next; 0: never. If None 0, and 5 where
+        Iterations from one time that the priors are re-estimated to the next; 0: never. If None 0, and 2 where
         `iterations` is "auto".
     optimize_burn_in : int, optional
-        Iterations before the priors are re-estimated for the first time. If None 50, and 20 where `iterations` is
+        Iterations before the priors are re-estimated for the first time. If None 50, and 0 where `iterations` is
         "auto".
     optimize : str, optional
         What is re-estimated: "alpha", "symmetric-alpha", "beta", separated by "+". If None "alpha+beta", where
