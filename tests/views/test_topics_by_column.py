@@ -201,7 +201,7 @@ def test_names_stand_beside_numbers(run: Run) -> None:  # noqa: F811
         ["evaluate", "m", "s", "-m", "time", "-m", "diagnostics"],
         ["effects", "m", "c", "--formula", "~ party", "--draws", "20"],
     ):  # fmt: skip
-        status, out, err = run(*arguments)
+        status, out, _ = run(*arguments)
         assert status == 0 and re.search(r"\b1 the sea  |\b1 the sea ~|~ 1 the sea |the sea: ", out), (arguments, out)
         if arguments[0] == "effects":
             continue
