@@ -229,25 +229,26 @@ def _print(
     """The topics with the largest statistics of each coefficient; differences; what was used."""
     from topicx.regression.results import told_estimate
 
-    words = [" ".join(word for word, _ in row) for row in found.model.top_words(8)]
+    model, words = found.model, [" ".join(word for word, _ in row) for row in found.model.top_words(8)]
+    told = [show.told_topic({"topic": k, **model.named(k)}) for k in range(model.n_topics)]
     for name in found.columns:
         mine = [row for row in rows if row["term"] == name and row["statistic"] is not None]
         if name == "Intercept" and len(found.columns) > 1:
             continue
         click.echo(one_line(name))
         for row in sorted(mine, key=lambda row: -abs(row["statistic"]))[:MOST]:
-            show.print_hanging(f"  {row['topic']:>4}  {told_estimate(row)}  ", words[row["topic"]])
+            show.print_hanging(f"  {told[row['topic']]}  {told_estimate(row)}  ", words[row["topic"]])
     several = [row for row in tests if row["df"] > 1]
     for term in dict.fromkeys(row["term"] for row in several):
         click.echo(one_line(f"{term}, all of it: F, p"))
         mine = [row for row in several if row["term"] == term]
         for row in sorted(mine, key=lambda row: -row["statistic"])[:MOST]:
             p = row["p_adjusted"] if row["p_adjusted"] is not None else row["p_value"]
-            show.print_hanging(f"  {row['topic']:>4}  {row['statistic']:8.2f}  p {p:.3g}  ", words[row["topic"]])
-    for told in dict.fromkeys(row["difference"] for row in differences):
-        click.echo(one_line(told))
-        mine = [row for row in differences if row["difference"] == told]
+            show.print_hanging(f"  {told[row['topic']]}  {row['statistic']:8.2f}  p {p:.3g}  ", words[row["topic"]])
+    for which in dict.fromkeys(row["difference"] for row in differences):
+        click.echo(one_line(which))
+        mine = [row for row in differences if row["difference"] == which]
         for row in sorted(mine, key=lambda row: -abs(row["estimate"] / (row["std_error"] or 1)))[:MOST]:
-            show.print_hanging(f"  {row['topic']:>4}  {told_estimate(row)}  ", words[row["topic"]])
+            show.print_hanging(f"  {told[row['topic']]}  {told_estimate(row)}  ", words[row["topic"]])
     for line in found.footer():
         click.echo(one_line(line))

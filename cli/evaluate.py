@@ -178,7 +178,7 @@ def command(
     prediction     accuracy, confusion and F1, or R² and mean error: of models that were trained with targets
     agreement      how far the paths of a state (train --paths) agree on tokens' topics: how certain these are
     time           how far topics keep to a time: weights and entropy by year, intervals of equal weight
-      keywords       models with keywords: are the words that a topic was given of this topic in CORPUS?
+    keywords       models with keywords: are the words that a topic was given of this topic in CORPUS?
 
     \b
     Examples:

@@ -153,7 +153,8 @@ def _contrasts(model: Model, path: str, words: int, chosen: tuple[int, ...]) -> 
         raise InputError(f"{path}: is not a state of this model: it has {len(of_run.alpha)} collections")
     names = list(model.group_names)
     return [
-        {"topic": k, "collection": names[j] if names else str(j), "words": [{"word": w, "z": z} for w, z in row]}
+        {"topic": k, **model.named(k), "collection": names[j] if names else str(j),
+         "words": [{"word": w, "z": z} for w, z in row]}
         for k, rows in enumerate(contrast_words(model, follow_model_edits(of_run, model), words))
         if not chosen or k in chosen for j, row in enumerate(rows)
     ]  # fmt: skip
@@ -185,7 +186,7 @@ def _print_groups(result: dict[str, Any], unit: str, chosen: bool) -> None:
     groups = result["groups"]
     if chosen:  # a table a topic
         for place, topic in enumerate(groups[0]["topics"]):
-            lines.print_hanging(f"topic {topic['topic']}  ", " ".join(topic["words"]))
+            lines.print_hanging(f"topic {lines.told_topic(topic, 1)}  ", " ".join(topic["words"]))
             width = max(len(row["group"]) for row in groups)
             for row in groups:
                 each = row["topics"][place]
@@ -196,24 +197,24 @@ def _print_groups(result: dict[str, Any], unit: str, chosen: bool) -> None:
             tokens = f", {row['tokens']:,} tokens" if "tokens" in row else ""
             click.echo(one_line(f"{row['group']}  ({row['documents']:,} documents{tokens})"))
             for topic in row["topics"] if row["documents"] or "tokens" not in row else ():
-                lines.print_hanging(f"  {_format_share(topic)}  {topic['topic']:>4}  ", " ".join(topic["words"]))
+                lines.print_hanging(f"  {_format_share(topic)}  {lines.told_topic(topic)}  ", " ".join(topic["words"]))
     if result.get("trends"):
         click.echo(f"rising and falling, percentage points a {unit}:")
     for row in result.get("trends", ()):
         share = f"{100 * row['slope']:+7.3f}{_format_interval(row['low'], row['high'], sign=True)}"
-        lines.print_hanging(f"  {share}  {row['trend'] or '-':>5}  {row['topic']:>4}  ", " ".join(row["words"]))
+        lines.print_hanging(f"  {share}  {row['trend'] or '-':>5}  {lines.told_topic(row)}  ", " ".join(row["words"]))
     told = None
     for row in result.get("differences", ()):
         if told != (told := (row["of"], row["less"])):
             click.echo(one_line(f"{told[0]} less {told[1]}, percentage points:"))
         each = f"{100 * row['difference']:+7.2f}{_format_interval(row['low'], row['high'], sign=True, digits=2)}"
-        lines.print_hanging(f"  {each}  {row['topic']:>4}  ", " ".join(row["words"]))
+        lines.print_hanging(f"  {each}  {lines.told_topic(row)}  ", " ".join(row["words"]))
     if "contrasts" in result:
         click.echo("words of a topic that one collection has more than the others:")
     for row in result.get("contrasts", ()):
         if row["words"]:
             lines.print_hanging(
-                f"  {row['topic']:>4}  {row['collection']}: ", " ".join(word["word"] for word in row["words"])
+                f"  {lines.told_topic(row)}  {row['collection']}: ", " ".join(word["word"] for word in row["words"])
             )
 
 

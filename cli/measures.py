@@ -171,7 +171,9 @@ def by_coherence(asked: Question) -> dict[str, Any]:
 def by_diagnostics(asked: Question) -> list[dict[str, Any]]:
     from topicx.evaluate.diagnostics import topic_diagnostics
 
-    return topic_diagnostics(asked.model, asked.fit, asked.options["top"] or 20, **asked.sampled)
+    model = asked.model
+    rows = topic_diagnostics(model, asked.fit, asked.options["top"] or 20, **asked.sampled)
+    return [{"topic": row["topic"], **model.named(row["topic"]), **row} for row in rows if model.shown[row["topic"]]]
 
 
 def by_labels(asked: Question) -> Any:
@@ -243,8 +245,9 @@ def by_agreement(asked: Question) -> dict[str, Any]:
     found = measure_agreement(asked.state)
     top = asked.model.top_words(asked.options["top"] or 10)
     topics = [
-        {"topic": k, "agreement": _none_if_nan(share), "words": [word for word, _ in words]}
+        {"topic": k, **asked.model.named(k), "agreement": _none_if_nan(share), "words": [word for word, _ in words]}
         for k, (share, words) in enumerate(zip(found.topics, top, strict=True))
+        if asked.model.shown[k]
     ]
     documents = [
         {"id": name, "agreement": _none_if_nan(share)}
@@ -315,7 +318,9 @@ def show_prediction(found: dict[str, Any]) -> None:
     left = f", {found['without_target']:,} without target left out" if found["without_target"] else ""
     about = f"({found['task']}, {found['documents']:,} documents{left})"
     names = ("accuracy", "r2", "mae", "micro_f1", "macro_f1", "known_number_micro_f1", "known_number_macro_f1")
-    figures = ", ".join(f"{name.replace('_', ' ')} {found[name]:.4f}" for name in names if name in found)
+    figures = ", ".join(
+        f"{name.replace('_', ' ')} {_told_figure(name, found[name])}" for name in names if name in found
+    )
     click.echo(f"{'prediction':<17} {figures}  {about}")
     if "confusion" not in found:
         return
@@ -326,6 +331,11 @@ def show_prediction(found: dict[str, Any]) -> None:
         f1 = found["f1"][name]
         shown = "" if math.isnan(f1) else f"{f1:.4f}"
         click.echo(f"{number:>4} {name:<{width}} {shown:>6}" + "".join(f" {count:>5}" for count in row))
+
+
+def _told_figure(name: str, value: float) -> str:
+    """Four decimals; of an error, which has the target's unit, four digits if it is small."""
+    return f"{value:.4g}" if name == "mae" and value < 0.1 else f"{value:.4f}"
 
 
 def show_agreement(found: dict[str, Any]) -> None:
@@ -342,7 +352,7 @@ def show_agreement(found: dict[str, Any]) -> None:
     click.echo("topic  agreement  top words")
     rows = [row for row in found["topics"] if row["agreement"] is not None]
     for row in sorted(rows, key=lambda row: row["agreement"]):
-        lines.print_hanging(f"{row['topic']:>5} {row['agreement']:>10.3f}  ", " ".join(row["words"]))
+        lines.print_hanging(f"{row['topic']:>5} {row['agreement']:>10.3f}  ", lines.told_words(row))
 
 
 def show_keywords(found: dict[str, Any]) -> None:
@@ -379,7 +389,7 @@ def show_time(found: dict[str, Any]) -> None:
     for row in sorted(rows, key=lambda row: row["half"]["length"]):
         half = row["half"]
         within = f"{half['length']:7.2f}: {half['from']} to {half['to']}"
-        lines.print_hanging(f"{row['topic']:>5} {row['share']:>7.2%}  {within:<30}  ", " ".join(row["words"]))
+        lines.print_hanging(f"{row['topic']:>5} {row['share']:>7.2%}  {within:<30}  ", lines.told_words(row))
 
 
 def show_clusters(result: dict[str, Any]) -> None:
@@ -407,7 +417,7 @@ def show_diagnostics(result: list[dict[str, Any]]) -> None:
             f"{row['topic']:>5} {row['tokens']:>8.0f} {row['coherence']:>10.1f} {row['exclusivity']:>12.3f} "
             f"{row['eff_num_words']:>10.1f} {row['corpus_dist']:>12.3f} {row['rank_1_docs']:>7.3f}  "
             f"{near:<13}  ",
-            " ".join(word["word"] for word in row["words"][:6]), colour=None,
+            lines.told_words(row | {"words": row["words"][:6]}), colour=None,
         )  # fmt: skip
 
 

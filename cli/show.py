@@ -7,7 +7,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import IO
+from collections.abc import Mapping
+from typing import IO, Any
 
 import click
 
@@ -24,6 +25,17 @@ def print_hanging(head: str, text: str, *, colour: str | None = "cyan", stream: 
     if colour and out.isatty() and "NO_COLOR" not in os.environ:
         lines[0] = click.style(head, fg=colour) + lines[0][len(head) :]
     click.echo("\n".join(lines), file=out)
+
+
+def told_topic(row: Mapping[str, Any], width: int = 4) -> str:
+    """What a line calls the topic of a row: its number, and the name that it was given."""
+    return f"{row['topic']:>{width}} {row.get('name', '')}".rstrip()
+
+
+def told_words(row: Mapping[str, Any]) -> str:
+    """The words of a topic after its name, where columns leave no room before them."""
+    words = (word if isinstance(word, str) else word["word"] for word in row["words"])
+    return " ".join([*([f"{row['name']}:"] if "name" in row else []), *words])
 
 
 def terminal_width(stream: IO[str]) -> int | None:

@@ -71,7 +71,7 @@ def show_slices(
 
 
 def _print_topic(row: dict[str, Any], probabilities: bool) -> None:
-    head = f"{row['topic']} {row.get('name', '')}".rstrip()
+    head = lines.told_topic(row, 1)
     lines.print_hanging(f"{head}  {row['weight']:.2%}  b {row['closeness']:,.0f}  ", " ".join(row["words"]))
     for name, title in (("rose", "rose"), ("fell", "fell")):
         if row[name]:
@@ -104,5 +104,7 @@ def show_words(model: Model, names: tuple[str, ...], beside: int, as_json: bool)
         width = max(len(row["slice"]) for row in rows)
         for row in rows:
             rate = "     -" if row["rate"] is None else f"{row['rate']:6.1f}"
-            told = (f"{one['share']:4.0%} {one['topic']} ({' '.join(one['words'])})" for one in row["topics"])
+            told = (
+                f"{one['share']:4.0%} {lines.told_topic(one, 1)} ({' '.join(one['words'])})" for one in row["topics"]
+            )
             lines.print_hanging(f"  {row['slice']:<{width}}  {rate}  ", "; ".join(told), colour=None)

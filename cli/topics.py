@@ -9,7 +9,7 @@ import click
 from topicx.cli import edit, groups, slices
 from topicx.cli.common import json_output, metadata, on_command_line, option, print_json, print_note, refuse_given
 from topicx.cli.declared import Grouped
-from topicx.cli.show import print_hanging
+from topicx.cli.show import print_hanging, told_topic
 
 if TYPE_CHECKING:
     from topicx.model import Model
@@ -125,7 +125,7 @@ def _print_topics(
         return
     labels = "topic_label" in loaded.side  # whose numbers nobody knows them by
     digits = len(str(loaded.n_topics - 1))
-    titles = [row["name"] if labels else f"{row['topic']:>{digits}} {row.get('name', '')}".rstrip() for row in rows]
+    titles = [row["name"] if labels else told_topic(row, digits) for row in rows]
     width = max(map(len, titles), default=0)
     for row, title in zip(rows, titles, strict=True):
         words_told = [(w["word"] + "✓" * w.get("keyword", False), w["probability"]) for w in row["words"]]
@@ -193,7 +193,7 @@ def _print_weights(model: Model, words: int, as_json: bool) -> None:
         click.echo(row["of"])
         for each in row["topics"]:
             weight = f"{each['weight']:>+8.3f} ± {each['spread']:<6.3f}"
-            print_hanging(f"  {weight} topic {each['topic']:>4}  ", " ".join(each["words"]))
+            print_hanging(f"  {weight} topic {told_topic(each)}  ", " ".join(each["words"]))
 
 
 def _print_coefficients(model: Model, words: int, as_json: bool, chosen: tuple[int, ...]) -> None:
@@ -207,10 +207,7 @@ def _print_coefficients(model: Model, words: int, as_json: bool, chosen: tuple[i
         return
     width = max((len(one["term"]) for row in rows for one in row["coefficients"]), default=0)
     for row in rows:
-        print_hanging(
-            f"{row['topic']:>{len(str(model.n_topics - 1))}} {row.get('name', '')}".rstrip() + "  ",
-            " ".join(row["words"]),
-        )
+        print_hanging(f"{told_topic(row, len(str(model.n_topics - 1)))}  ", " ".join(row["words"]))
         for one in row["coefficients"]:
             click.echo(f"    {one['term']:<{width}}  {one['estimate']:>+9.4g} ± {one['spread']:<9.3g}".rstrip())
         for column in dict.fromkeys(one["column"] for one in row["priors"]):
@@ -234,7 +231,8 @@ def _print_comparison(new: Model, old: Model, words: int, as_json: bool, chosen:
         mine = [word for word, _ in tops[0][pair.a]] if pair.a is not None else []
         theirs = [word for word, _ in tops[1][pair.b]] if pair.b is not None else []
         rows.append({
-            "topic": pair.a, "other": pair.b, "distance": pair.distance,
+            "topic": pair.a, **new.named(pair.a), "other": pair.b,
+            **{f"other_{key}": name for key, name in old.named(pair.b).items()}, "distance": pair.distance,
             "kept": [word for word in mine if word in theirs],
             "new": [word for word in mine if word not in theirs],
             "gone": [word for word in theirs if word not in mine],
@@ -244,8 +242,9 @@ def _print_comparison(new: Model, old: Model, words: int, as_json: bool, chosen:
         print_json(rows)
         return
     for row in rows:
-        first = "-" if row["topic"] is None else row["topic"]
-        second = "-" if row["other"] is None else row["other"]
+        first = "-" if row["topic"] is None else told_topic(row, 1)
+        other = {"topic": row["other"], "name": row.get("other_name", "")}
+        second = "-" if row["other"] is None else told_topic(other, 1)
         distance = "" if row["distance"] is None else f"  distance {row['distance']:.3f}"
         print_hanging(f"{first} ~ {second}{distance}  ", " ".join(row["kept"]))
         for change, sign, colour in (("new", "+", "green"), ("gone", "-", "red")):

@@ -8,6 +8,9 @@ def main() -> None:
     quiet = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if quiet:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from topicx.library_threads import bind_threads
+
+    bind_threads()
     from topicx.cli import main as run
 
     run(interruptible=quiet)

@@ -125,6 +125,11 @@ class Model(OfTopics, Kept):
         """A name of each topic for tables, where any has one: those without are topic_0 …"""
         return [name or f"topic_{k}" for k, name in enumerate(self.topic_names)]
 
+    def named(self, topic: int | None) -> dict[str, str]:
+        """The name of a topic as an entry of rows that tell of it; none where it has no name (or is none)."""
+        name = self.topic_names[topic] if topic is not None and len(self.topic_names) else ""
+        return {"name": name} if name else {}
+
     @property
     def shown(self) -> NDArray[np.bool_]:
         """Which topics are to be shown."""

@@ -366,6 +366,23 @@ def test_threads_give_the_same_files(topicx: Run, tmp_path: Path) -> None:
         assert first == (tmp_path / f"{kind}2").read_bytes() == (tmp_path / f"{kind}8").read_bytes()
 
 
+def test_linear_algebra_has_one_thread(tmp_path: Path) -> None:
+    """OpenBLAS would begin with one for each core, whatever --threads says; a number of the user's own stays."""
+    program = (
+        "import os, sys; sys.argv = ['topicx', '--version']\n"
+        "from topicx.__main__ import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    import numpy.linalg\n"
+        "    tasks = len(os.listdir('/proc/self/task')) if os.path.isdir('/proc') else 1\n"
+        "    print(os.environ['OPENBLAS_NUM_THREADS'], tasks)"
+    )
+    outer = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    for given, told in (({}, "1 1"), ({"OPENBLAS_NUM_THREADS": "2"}, "2 ")):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=outer | given, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines()[-1].startswith(told)
+
+
 def test_a_streamed_corpus_gives_the_same_topics(topicx: Run, tmp_path: Path) -> None:
     lda_corpus(documents=300).save(tmp_path / "c")
     common = ("train", "c", "-k", 4, "--sampler", "scvb0", "--iterations", 5, "--batch-documents", 50)

@@ -19,6 +19,7 @@ from tests.cli.test_commands import start_training
 from tests.conftest import Run as CommandLine
 from tests.places import ROOT
 from topicx import Corpus, InputError, MedLDA, Model
+from topicx.cli.measures import show_prediction
 from topicx.engines.threads import Threads
 from topicx.evaluate.completion import completion
 from topicx.evaluate.cross_validation import cross_validate
@@ -472,6 +473,13 @@ def test_targets_that_are_not_there() -> None:
         measure_predictions(model, Corpus.from_documents(docs, labels=[["wet"]] * 30))
     with pytest.raises(InputError, match="it has time"):
         read_targets(Corpus.from_documents(docs, times=[1.0] * 30), "auto", "kind")
+
+
+def test_small_errors_keep_their_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    for unit, told in ((1.0, "mae 0.3333  "), (1e-7, "mae 3.333e-08  "), (0.0, "mae 0  ")):
+        values = of_values(unit * np.array([1.0, 2, 3]), unit * np.array([1.0, 2, 4]))
+        show_prediction(values | {"task": "regression", "documents": 3, "without_target": 0})
+        assert told in capsys.readouterr().out
 
 
 def test_measures_of_prediction() -> None:

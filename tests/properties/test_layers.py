@@ -21,6 +21,7 @@ LAYERS = (
         "__main__",
         "splitmix",
         "lazy_names",
+        "library_threads",
         "moved_names",
         "model_registry",
         "stop_signals",

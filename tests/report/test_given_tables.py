@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -40,6 +41,9 @@ def test_names_from_a_report_and_from_a_program(made: Path, model: Model) -> Non
         "Care",
         f"About {asked[1]['words'][0]}",
     ]
+    done = run_topicx("topics", "n.model", "--name-by", 'echo "[$OPENBLAS_NUM_THREADS]"', "-o", "b.model", cwd=made)
+    found = f"[{os.environ.get('OPENBLAS_NUM_THREADS', '')}]"  # the user's own, not that of topicx
+    assert Model.load(made / "b.model").topic_names[0] == found
     done = run_topicx("topics", "n.model", "--name-by", "echo Same", "-o", "s.model", cwd=made)
     assert list(Model.load(made / "s.model").topic_names) == ["Same", "Care", "Same (2)", "Same (3)", "", "Same (5)"]
     for command, said in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -167,7 +168,10 @@ def test_the_command_line(run: Run) -> None:  # noqa: F811
     assert Path("t.tsv").read_text().startswith("party\tdocuments\ttokens\ttopic\tshare\tlow\thigh\nx\t")
     for arguments, message in (
         (["--by", "time"], "--by: give the documents"),
-        (["--by", "x", "--corpus", "c"], "the documents do not carry it; they carry time, party"),
+        (
+            ["--by", "x", "--corpus", "c"],
+            "do not carry it; they carry time, party (what --time-field named is called time)",
+        ),
         (["--by", "time", "--corpus", "c", "--state", "s"], "not of several"),
         (["--by", "time", "--state", "s", "--shares", "plug-in", "--seed", "2"], "--seed: is for --by with --corpus"),
         (["--by", "time", "--corpus", "c", "--bins", "month"], "--bins month: the times are numbers"),
@@ -182,6 +186,27 @@ def test_the_command_line(run: Run) -> None:  # noqa: F811
     assert run("train", "other", "-k", "4", "--iterations", "2", "-o", "n", "--state", "o", "-q")[0] == 0
     status, _, err = run("topics", "m", "--by", "time", "--state", "o")
     assert status == 2 and "it is not of the model's run" in err
+
+
+def test_names_stand_beside_numbers(run: Run) -> None:  # noqa: F811
+    """What a topic was called is told wherever its number is; a hidden one nowhere."""
+    carried().save("c")
+    assert run("train", "c", "-k", "4", "--iterations", "20", "-o", "plain", "--state", "s", "-q")[0] == 0
+    assert run("topics", "plain", "--name", "1=the sea", "--hide", "2", "-o", "m")[0] == 0
+    times, party = (["--by", by, "--corpus", "c", "--top", "4"] for by in ("time", "party"))
+    for arguments in (
+        ["topics", "m", *times], ["topics", "m", *times, "-t", "1"], ["topics", "m", *party],
+        ["topics", "m", *times, "--periods", "1980-1985,1990-1999"],
+        ["topics", "m", "--compare", "plain"], ["topics", "plain", "--compare", "m"],
+        ["evaluate", "m", "s", "-m", "time", "-m", "diagnostics"],
+        ["effects", "m", "c", "--formula", "~ party", "--draws", "20"],
+    ):  # fmt: skip
+        status, out, _ = run(*arguments)
+        assert status == 0 and re.search(r"\b1 the sea  |\b1 the sea ~|~ 1 the sea |the sea: ", out), (arguments, out)
+        if arguments[0] == "effects":
+            continue
+        told = run(*arguments, "--json")[1]
+        assert '"the sea"' in told and ('"topic": 2,' not in told or "--compare" in arguments), (arguments, told)
 
 
 def test_many_groups_are_shades(run: Run) -> None:  # noqa: F811

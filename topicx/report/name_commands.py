@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from topicx.errors import InputError, TopicxError
 from topicx.estimate.topic_edits import edit_topics
+from topicx.library_threads import outer_environment
 from topicx.model import Model
 from topicx.report.topic_words import report_words, topic_rows
 from topicx.strings import one_line
@@ -55,7 +56,7 @@ def _answer(command: str, request: str, topic: int) -> str:
     try:
         done = subprocess.run(
             command, shell=True, input=request + "\n", capture_output=True, encoding="utf-8", errors="replace",
-            timeout=SECONDS, check=False,
+            timeout=SECONDS, check=False, env=outer_environment(),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise TopicxError(f"--name-by: no answer for topic {topic} within {SECONDS} seconds") from None

@@ -47,11 +47,11 @@ def strongest_topics(model: Model, words: int = 10) -> list[dict[str, Any]]:
         order = np.argsort(-sign * eta[:, column], kind="stable")[:number]
         topics = [
             {
-                "topic": int(topic), "weight": round(float(eta[topic, column]), 6),
+                "topic": int(topic), **model.named(topic), "weight": round(float(eta[topic, column]), 6),
                 "spread": round(float(spread[topic, column]), 6), "words": [word for word, _ in top[topic]],
             }
             for topic in order
-            if eta[topic, column]  # 0: the topic is of another class's own model
+            if model.shown[topic] and eta[topic, column]  # 0: the topic is of another class's own model
         ]  # fmt: skip
         rows.append({"of": name, "topics": topics})
     return rows

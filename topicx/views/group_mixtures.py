@@ -215,8 +215,8 @@ def describe_mixtures(
             "group": name, "documents": int(found.documents[j]),
             **({"tokens": int(found.tokens[j])} if len(found.tokens) else {}), "time": _rounded_or_none(found.times[j]),
             "topics": [
-                {"topic": int(k), "share": _rounded_or_none(found.mean[j, k]), "low": _rounded_or_none(low[j, k]),
-                 "high": _rounded_or_none(high[j, k]), "words": top[k]}
+                {"topic": int(k), **model.named(k), "share": _rounded_or_none(found.mean[j, k]),
+                 "low": _rounded_or_none(low[j, k]), "high": _rounded_or_none(high[j, k]), "words": top[k]}
                 for k in order
             ],
         })  # fmt: skip
@@ -234,8 +234,8 @@ def describe_trends(
         trends = trends[:topics] + trends[-topics:]
     top = [[word for word, _ in row] for row in model.top_words(words)]
     return [
-        {"topic": t.topic, "slope": t.slope, "low": _rounded_or_none(t.low), "high": _rounded_or_none(t.high),
-         "trend": t.sign,
+        {"topic": t.topic, **model.named(t.topic), "slope": t.slope, "low": _rounded_or_none(t.low),
+         "high": _rounded_or_none(t.high), "trend": t.sign,
          "shares": dict(zip(found.names, map(_rounded_or_none, found.mean[:, t.topic]), strict=True)),
          "words": top[t.topic]}
         for t in trends
@@ -253,8 +253,9 @@ def describe_differences(
         if not chosen and len(some) > 2 * topics:
             some = some[:topics] + some[-topics:]
         rows += [
-            {"of": names[1], "less": names[0], "topic": each.topic, "difference": each.slope,
-             "low": _rounded_or_none(each.low), "high": _rounded_or_none(each.high), "words": top[each.topic]}
+            {"of": names[1], "less": names[0], "topic": each.topic, **model.named(each.topic),
+             "difference": each.slope, "low": _rounded_or_none(each.low), "high": _rounded_or_none(each.high),
+             "words": top[each.topic]}
             for each in some
         ]  # fmt: skip
     return rows

@@ -29,10 +29,9 @@ def coefficient_rows(model: Model, words: int = 10) -> list[dict[str, Any]]:
     top = model.top_words(words)
     rows = []
     for topic in range(model.n_topics):
-        name = model.topic_names[topic] if len(model.topic_names) else ""
         rows.append({
             "topic": topic,
-            **({"name": name} if name else {}),
+            **model.named(topic),
             "words": [word for word, _ in top[topic]],
             "coefficients": [
                 {"term": term, "estimate": six_digits(estimate), "spread": six_digits(spread)}

@@ -88,8 +88,7 @@ def draw_slices(model: Model, topics: Sequence[int], words: int = 7) -> Figure:
         for height, (end, word, colour) in zip(spread_heights([end for end, *_ in ends], GAP * top), ends, strict=True):
             panel.annotate(word, (places[-1], end), xytext=(places[-1] + len(places) * 0.03, height), color=colour,
                            fontsize=9, va="center", annotation_clip=False)  # fmt: skip
-        called = model.topic_names[k] if len(model.topic_names) and model.topic_names[k] else ""
-        title = called or " ".join(word for word, _ in model.top_words(5)[k])
+        title = model.named(k).get("name") or " ".join(word for word, _ in model.top_words(5)[k])
         panel.set_title(f"{k}  {title}", fontsize=9.5, loc="left")
         step = max(1, -(-len(names) // 9))
         short = [name.split("-")[0] if known.drift and len(names) > 5 else name for name in names]

@@ -88,9 +88,8 @@ def describe_slices(model: Model, words: int = 10, topics: Sequence[int] = ()) -
             rows.append(row)
         # A slice of few tokens says little: change is from the first to the last third of the topic's tokens.
         rose, fell = _changed(of_topic, known.tokens[:, k], known.drift, words)
-        name = model.topic_names[k] if len(model.topic_names) else ""
         found.append({
-            "topic": k, **({"name": name} if name else {}), "weight": six_digits(model.topic_weights[k]),
+            "topic": k, **model.named(k), "weight": six_digits(model.topic_weights[k]),
             "closeness": six_digits(known.closeness[k]), "words": [word for word, _ in top_of_all[k]],
             "rose": [vocabulary[int(w)] for w in rose], "fell": [vocabulary[int(w)] for w in fell], "slices": rows,
         })  # fmt: skip
@@ -179,7 +178,8 @@ def describe_word(model: Model, word: str, topics: int = 3, beside: int = 5) -> 
         found.append({
             "slice": name, "tokens": round(total, 1), "rate": six_digits(1e4 * total / tokens) if tokens else None,
             "topics": [
-                {"topic": k, "share": six_digits(of_word[k] / total), "probability": six_digits(phi[at, k, number]),
+                {"topic": k, **model.named(k), "share": six_digits(of_word[k] / total),
+                 "probability": six_digits(phi[at, k, number]),
                  "words": [model.vocabulary[w] for w in _top(phi[at, k], beside + 1).tolist() if w != number][:beside]}
                 for k in strongest
             ],

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from topicx.evaluate.time_concentration import TimeConcentration
 from topicx.model import Model
 from topicx.views.picture_files import check_plot, write_picture
@@ -16,14 +18,15 @@ def describe_concentration(model: Model, found: TimeConcentration, words: int) -
     begins, ends = found.densest()
     totals, top = found.totals, model.top_words(words)
     topics: list[dict[str, Any]] = []
-    for k in range(model.n_topics):
+    for k in np.flatnonzero(model.shown).tolist():
         some = totals[k] > 0
         half = None
         if some:
             first, last = found.between(begins[k], ends[k])
             half = {"from": first, "to": last, "length": float(ends[k] - begins[k])}
         topics.append({
-            "topic": k, "weight": float(totals[k]), "share": float(totals[k] / len(found.names)), "half": half,
+            "topic": k, **model.named(k), "weight": float(totals[k]), "share": float(totals[k] / len(found.names)),
+            "half": half,
             "lengths": found.lengths[k].tolist() if some else [], "weights": found.weights[:, k].tolist(),
             "words": [word for word, _ in top[k]],
         })  # fmt: skip

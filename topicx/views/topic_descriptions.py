@@ -38,7 +38,7 @@ def describe_topics(
                 each["passage"] = passage
         rows.append({
             "topic": topic,
-            **({"name": model.topic_names[topic]} if len(model.topic_names) and model.topic_names[topic] else {}),
+            **model.named(topic),
             "weight": round(float(weights[topic]), 8),
             "alpha": float(model.alpha[0, topic]),
             **({"keyword_share": round(float(shares[topic]), 6)} if len(shares) and shares[topic] > 0 else {}),

@@ -66,7 +66,9 @@ def groups_of(
     these are the groups, and documents of none are left out."""
     if by not in table:
         known = ", ".join(table.without(SNIPPET)) or "nothing beside their words"
-        hint = " (--bins takes years from any of them; import has --time-field)" if by == "time" and table else ""
+        renamed = [name for name in ("label", "collection", "time") if name in table]
+        hint = f" (what --{renamed[0]}-field named is called {renamed[0]})" if renamed else ""
+        hint = " (--bins takes years from any of them; import has --time-field)" if by == "time" and table else hint
         raise InputError(f"--by {by}: the documents do not carry it; they carry {known}{hint}")
     column = table[by]
     if periods:
