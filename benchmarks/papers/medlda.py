@@ -1,7 +1,7 @@
 """Zheng, Yu & Xing 2015: "Linear Time Samplers for Supervised Topic Models using Compositional Proposals".
 
     python benchmarks/papers/medlda.py --data DIR --out DIR [--part binary|classes|losses|proposals|steps|regression|
-                                       labels|scaling|beyond|rivals|all] [--quick]
+                                       labels|scaling|beyond|rivals|few|all] [--quick]
 
 binary      Figure 1: 20 Newsgroups, alt.atheism against talk.religion.misc, both samplers, a classifier for each of the
             two classes (as in the authors' program) or one for both
@@ -14,6 +14,7 @@ labels      F1 on Delicious
 scaling     seconds a sweep against documents, their length and topics, each varied alone, and a picture
 beyond      averaged weights, θ^p, several chains: how far towards the SVM
 rivals      tomotopy's supervised LDA, where it is installed: after the same sweeps, and the seconds to its quality
+few         three and five classes, with a bias and without
 
 DIR holds a folder per corpus, `NAME/docs.tsv.gz` (id, label, words) and `split.tsv.gz` (id, train or test). Seconds are
 those of the processor, with one thread, training alone, so that other programs disturb them little. Every finished run
@@ -39,6 +40,18 @@ from topicx import LDA, Corpus, MedLDA
 from topicx.evaluate.prediction_measures import measure_predictions, of_values
 
 BINARY = ("alt.atheism", "talk.religion.misc")
+FEW = {
+    "three far apart": (("comp.graphics", "rec.autos", "sci.med"), (20, 100)),
+    "three on religion": (("alt.atheism", "soc.religion.christian", "talk.religion.misc"), (20, 100)),
+    "five on computers": (
+        (
+            "comp.graphics", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware",
+            "comp.windows.x",
+        ),
+        (20,),
+    ),
+}  # fmt: skip
+"""Few classes: names, their groups, numbers of topics."""
 SHOWN = ("accuracy", "r2", "mae", "micro_f1", "macro_f1", "known_number_micro_f1", "known_number_macro_f1")
 
 
@@ -137,6 +150,21 @@ def classes(args: argparse.Namespace, runs: Runs, loss: str = "hinge", weight: f
     if loss == "hinge" and find_spec("sklearn"):
         rows.append(("TF-IDF, linear SVM", {"accuracy": (runs.get("svm", lambda: linear(train, test)), 0.0)}))
     show(f"Figure {'4' if loss == 'logistic' else '2'}: 20 classes, {loss}, {len(train)} and {len(test)}", rows)
+
+
+def few(args: argparse.Namespace, runs: Runs) -> None:
+    """Classes that are not rare: does a constant help?"""
+    rows = []
+    for name, (groups, numbers_of_topics) in FEW.items():
+        train, test = load(args.data, "20news-bydate", 5, groups, args.documents)
+        for topics in args.topics or numbers_of_topics:
+            for bias in (True, False):
+                found = over_seeds(
+                    runs, f"few {name} {topics} {bias}", args, train, test, topics, iterations=25, sampler="dense",
+                    lambda_=102.4, alpha_sum=6.4, bias=bias,
+                )  # fmt: skip
+                rows.append((f"{name}, K = {topics}, {'with' if bias else 'without'} a bias", found))
+    show("Few classes", rows)
 
 
 def losses(args: argparse.Namespace, runs: Runs) -> None:
@@ -409,6 +437,7 @@ def picture(path: Path, curves: dict[str, dict[str, tuple[list[float], list[floa
 PARTS: dict[str, Callable[[argparse.Namespace, Runs], None]] = {
     "binary": binary, "classes": classes, "losses": losses, "proposals": proposals, "steps": steps,
     "regression": regression, "labels": labels, "scaling": scaling, "beyond": beyond, "rivals": rivals,
+    "few": few,
 }  # fmt: skip
 
 
