@@ -141,9 +141,10 @@ class SpreadReading:
     def pieces_of_batches(self, batches: Iterable[Documents]) -> Iterator[Documents]:
         """The documents of all batches, as they are sent."""
         for documents in batches:
-            parts = self._parts(len(documents.words), len(documents))
+            bounds = self._plan.bounds(documents)
+            parts = min(self._parts(len(documents.words), len(documents)), len(bounds) - 1)
             for part in range(parts):
-                yield _part_of_batches(documents, self._plan.bounds(documents), part, parts)
+                yield _part_of_batches(documents, bounds, part, parts)
 
     def _parts(self, tokens: int, documents: int) -> int:
         """The pieces to make of so many tokens and documents."""
