@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -162,6 +163,24 @@ def open_engine(
 
     places = open_places(cluster, shared, output, log)
     return Threads(threads, memory) if places is None else Spread(places, threads, memory)
+
+
+@contextlib.contextmanager
+def engine_meanwhile(cluster: str | None, *how: Any) -> Iterator[Callable[[], Any]]:
+    """A function that gives the engine (`open_engine` has the arguments). Workers of this machine start while something
+    else is done; the engine is closed at the end."""
+    with contextlib.ExitStack() as opened:
+        if cluster is None or not cluster.startswith("local:"):
+            yield lambda: opened.enter_context(open_engine(cluster, *how))
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        coming = opened.enter_context(ThreadPoolExecutor(1)).submit(open_engine, cluster, *how)
+        try:
+            yield coming.result
+        finally:
+            if coming.exception() is None:
+                coming.result().close()
 
 
 force_output = option("--output", "-o", required=True, metavar="FILE", help="The file to write; - is standard output.")

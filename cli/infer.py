@@ -14,9 +14,9 @@ from topicx.cli.common import (
     Number,
     check_outputs,
     cluster_options,
+    engine_meanwhile,
     log_option,
     metadata,
-    open_engine,
     option,
     quiet,
     refuse_given,
@@ -29,6 +29,8 @@ from topicx.cli.log import JsonLog, Log
 from topicx.cli.reading import NAMES, check_reading, open_reader, reading_options, say_faults
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -158,22 +160,21 @@ def command(
         check_outputs([None if parted else output, state], [model, *inputs])
         if parted:
             check_folder(output)
-        loaded = Model.load(model)
-        engine = open_engine(cluster, shared, output, threads, None, log.tell)
-        inference = Inference(
-            loaded, iterations=iterations, burn_in=burn_in, samples=samples, lag=lag, chains=chains, theta=theta,
-            seed=seed, threads=engine, group=group,
-        )  # fmt: skip
-        labeller = labels.labeller_of(loaded, what, threshold, top, score)
-        if labeller is not None:
-            refuse_given(("wide",), "is for topics (--what topics), not for labels")
-        table = ThetaOutput(
-            output, chosen, Selection(threshold, top, escape_formulas, wide), ranking, join_chunks, metadata,
-            (part_size or PART) if parted else None,
-        )  # fmt: skip
         with contextlib.ExitStack() as open_things:
-            open_things.enter_context(engine)
-            source, reader = _open_source(inference, inputs, reading_options, log, open_things)
+            engine = open_things.enter_context(engine_meanwhile(cluster, shared, output, threads, None, log.tell))
+            loaded = Model.load(model)
+            how: dict[str, Any] = {"iterations": iterations, "burn_in": burn_in, "samples": samples, "lag": lag}
+            how |= {"chains": chains, "theta": theta, "seed": seed, "group": group}
+            labeller = labels.labeller_of(loaded, what, threshold, top, score)
+            if labeller is not None:
+                refuse_given(("wide",), "is for topics (--what topics), not for labels")
+            table = ThetaOutput(
+                output, chosen, Selection(threshold, top, escape_formulas, wide), ranking, join_chunks, metadata,
+                (part_size or PART) if parted else None,
+            )  # fmt: skip
+            wants = Inference(loaded, **how).reader.wants
+            source, reader = _open_source(wants, inputs, reading_options, log, open_things)
+            inference = Inference(loaded, **how, threads=engine())
             saved = _state_writer(inference, state, open_things) if state is not None else None
             seen = _write_results(inference, source, labeller, table, saved, log, open_things)
             if reader is not None:
@@ -243,7 +244,11 @@ def _write_results(
         add = open_things.enter_context(join_chunks(add))
     bar = open_things.enter_context(log.progress(source.n_documents, "inferring", "documents"))
     seen = Seen()
-    for part in inference.stream(inference.documents(source, carried)):
+    if labeller is not None or columns or saved is not None:  # they ask for words
+        parts = inference.stream(inference.documents(source, carried))
+    else:
+        parts = inference.shares(source, carried)
+    for part in parts:
         lengths = seen.add(part)
         shares = part.theta
         if labeller is None:
@@ -273,7 +278,7 @@ class Seen:
         documents = read.documents
         lengths = documents.offsets[1:] - documents.offsets[:-1]
         self.documents += len(lengths)
-        self.tokens += len(documents.words)
+        self.tokens += int(lengths.sum())
         self.unknown += int(documents.unknown.sum())
         self.empty += int((lengths == 0).sum())
         self.strangers += read.prior.strangers
@@ -298,10 +303,11 @@ class Seen:
 
 
 def _open_source(
-    inference: Inference, inputs: tuple[str, ...], reading_options: dict[str, Any], log: Log,
+    wanted: Sequence[str], inputs: tuple[str, ...], reading_options: dict[str, Any], log: Log,
     open_things: contextlib.ExitStack,
 ) -> tuple[Source, DocumentReader | None]:  # fmt: skip
-    """Where the documents come from, and what reads them if they are texts. All inputs have been looked into."""
+    """Where the documents come from, and what reads them if they are texts; `wanted`: columns that the model's reader
+    asks for. All inputs have been looked into."""
     from topicx.corpus.corpus_on_disk import StoredCorpus
     from topicx.corpus.table import FIRST
     from topicx.errors import InputError
@@ -318,6 +324,6 @@ def _open_source(
     if any(corpora):
         name = inputs[corpora.index(True)]
         raise InputError(f"{name}: is a topicx file; give corpus files and text in separate runs")
-    wanted = tuple(name for name in inference.reader.wants if name not in FIRST)
-    reader = open_reader(inputs, reading_options, log.quiet, wanted, log.tell)
+    further = tuple(name for name in wanted if name not in FIRST)
+    reader = open_reader(inputs, reading_options, log.quiet, further, log.tell)
     return BatchSource(reader), reader

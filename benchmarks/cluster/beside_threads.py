@@ -1,10 +1,11 @@
-"""Two worker processes of one thread beside two threads of one process: sweeps, bytes sent, tasks held, inference.
+"""Two worker processes of one thread beside two threads of one process: sweeps, bytes sent, tasks held.
 
     python benchmarks/cluster/beside_threads.py --corpus big.corpus --topics 100,1000 --sweeps 6 --out DIR
-    python benchmarks/cluster/beside_threads.py --tokens 2e7 --topics 100 --out DIR --infer 100000
+    python benchmarks/cluster/beside_threads.py --tokens 2e7 --topics 100 --out DIR
 
 Without --corpus one is drawn (benchmarks/speed/big.py). Both train by the same schedule (2x1) to the same topics, which
-is looked at; turns alternate. Figures are for a machine that does nothing else.
+is looked at; turns alternate. Figures are for a machine that does nothing else. `infer_beside_threads.py` has
+inference.
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ from big import make
 from topicx.corpus.corpus import Corpus
 from topicx.engines.dask_cluster import Dask
 from topicx.engines.threads import Threads
-from topicx.model import Model
-from topicx.predict.inference import Inference
 from topicx.run import Run
 from topicx.sampling.run_options import Options
 
@@ -74,29 +73,12 @@ def train(corpus: Corpus, topics: int, sweeps: int, engines: dict[str, Any]) -> 
         print(f"  {name}: processor seconds a sweep: this process {here:.3f}, workers {there:.3f}", flush=True)
 
 
-def infer(corpus: Corpus, documents: int, folder: Path, engines: dict[str, Any]) -> None:
-    run = Run.start(corpus, Options(topics=100, iterations=5, start="random", partitions=2), engines["threads"])
-    run.train().result(phi="cgs", theta="cgs", examples=0).model.save(folder / "infer.model")
-    model = Model.load(folder / "infer.model")
-    part = corpus.select(np.arange(documents) % corpus.n_documents)
-    found = {}
-    for name, engine in engines.items():
-        began = time.perf_counter()
-        inference = Inference(model, threads=engine)
-        total = sum(float(read.theta.sum()) for read in inference.stream(inference.corpus(part)))
-        found[name] = time.perf_counter() - began, total
-    assert found["threads"][1] == found["workers"][1], "the results differ"
-    a, b = found["threads"][0], found["workers"][0]
-    print(f"infer, {documents:,} documents, K=100: threads {a:.1f} s, workers {b:.1f} s: {a / b:.2f} of the speed")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--tokens", type=float, default=2e7)
     parser.add_argument("--topics", default="100,1000")
     parser.add_argument("--sweeps", type=int, default=6)
-    parser.add_argument("--infer", type=int, default=0, help="documents")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     path = given.corpus or given.out / f"big.{int(given.tokens)}.corpus"
@@ -107,8 +89,6 @@ def main() -> None:
     print(f"{corpus.n_tokens:,} tokens, {corpus.n_documents:,} documents, {corpus.n_words:,} words", flush=True)
     for topics in given.topics.split(","):
         train(corpus, int(topics), given.sweeps, engines)
-    if given.infer:
-        infer(corpus, given.infer, given.out, engines)
     engines["workers"].close()
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import lda_corpus, run_topicx
+from tests.places import ROOT
 from tests.sampling.test_ring import corpus_for, options_for, same
 from topicx.chain_series import ChainSeries
 from topicx.engines.places import Spread
@@ -216,6 +217,32 @@ def test_the_command_line(tmp_path: Path) -> None:
 
     assert Model.load(tmp_path / "a.model") == Model.load(tmp_path / "b.model")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.model", "b.model", "texts.corpus"]
+
+
+@pytest.mark.parametrize("output", ["tsv", "parquet", "parts"])
+def test_topics_of_new_documents_by_the_command_line(output: str, tmp_path: Path) -> None:
+    """The same bytes, whoever reads the corpus file."""
+    lda_corpus(90, 25, 60).save(tmp_path / "old.corpus")
+    lda_corpus(3000, 25, 70, seed=1).save(tmp_path / "new.corpus")
+    run_topicx("train", "old.corpus", "-k", "5", "--iterations", "5", "-o", "old.model", "-q", cwd=tmp_path)
+    found = []
+    for number, more in enumerate(((), ("--cluster", "local:2"))):
+        name = f"{number}.parts/" if output == "parts" else f"{number}.{output}"
+        done = run_topicx("infer", "old.model", "new.corpus", "-o", name, *more, "-q", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        files = sorted((tmp_path / name).iterdir()) if output == "parts" else [tmp_path / name]
+        found.append([path.read_bytes() for path in files])
+    assert found[0] == found[1]
+    assert len(list(tmp_path.iterdir())) == 5  # nothing else is left
+
+
+def test_inference_beside_threads_is_measured(tmp_path: Path) -> None:
+    """benchmarks/cluster/infer_beside_threads.py --quick."""
+    script = ROOT / "benchmarks" / "cluster" / "infer_beside_threads.py"
+    call = [sys.executable, str(script), "--quick", "--out", str(tmp_path)]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "3,000 documents, the same bytes" in done.stdout
 
 
 def test_an_interrupt_leaves_a_checkpoint_for_any_engine(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import lda_corpus
+from topicx.corpus.corpus_on_disk import StoredCorpus
 from topicx.engines.places import OnePlace, Spread
 from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
@@ -17,6 +18,7 @@ from topicx.evaluate.completion import completion
 from topicx.evaluate.cross_validation import cross_validate
 from topicx.evaluate.left_to_right import left_to_right
 from topicx.evaluate.search import search
+from topicx.predict.documents import StoredSource
 from topicx.predict.inference import Inference
 from topicx.run import Run
 from topicx.sampling.run_options import Options
@@ -80,6 +82,61 @@ def test_inference(group: int | None, spread: Spread) -> None:
         assert np.array_equal(ours.theta, theirs.theta) and np.array_equal(ours.z, theirs.z)
         assert list(ours.documents.ids) == list(theirs.documents.ids)
     assert done(spread) >= 1
+
+
+@pytest.fixture
+def new_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents with words that the model does not know."""
+    path = tmp_path_factory.mktemp("new") / "new.corpus"
+    lda_corpus(300, words=80, seed=1).with_labels("ab"[d % 2] for d in range(300)).save(path)
+    return path
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"predictor.BATCH_TOKENS": 200, "spread_pieces.SENT_TOKENS": 700,
+                        "documents._TOKENS": 3000, "documents._DOCUMENTS": 90}.items():  # fmt: skip
+        monkeypatch.setattr(f"topicx.predict.{name}", value)
+
+
+def read_shares(path: Path, engine: Engine, lost: bool = False) -> list[Any]:
+    """Batch after batch, all that is told of the documents of a file; `lost`: nobody finds it after it was opened."""
+    model = Run.start(lda_corpus(), Options(topics=5, iterations=5), Threads(1)).train().result().model
+    with StoredCorpus.open(path) as corpus:
+        if lost:
+            path.rename(path.with_name("elsewhere"))
+        reads = Inference(model, threads=engine, samples=3).shares(StoredSource(corpus), ("label",))
+        return [
+            (list(read.documents.ids), read.documents.offsets.tolist(), read.documents.unknown.tolist(),
+             read.documents.told("label"), read.theta.tolist(), read.prior.rows(0, len(read.documents)).tolist())
+            for read in reads
+        ]  # fmt: skip
+
+
+def test_workers_read_a_corpus_file_themselves(
+    spread: Spread, new_corpus: Path, small_pieces: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batches are those of one machine, too; a piece is some of them."""
+    theirs = read_shares(new_corpus, Threads(1))
+    monkeypatch.delattr("topicx.predict.spread_pieces.SpreadReading.pieces_of_batches")  # none is sent
+    assert read_shares(new_corpus, spread) == theirs
+    assert 10 < done(spread) < len(theirs) / 2
+
+
+def test_a_file_that_workers_do_not_find_is_sent(spread: Spread, new_corpus: Path, small_pieces: None) -> None:
+    theirs = read_shares(new_corpus, Threads(1))
+    assert read_shares(new_corpus, spread, lost=True) == theirs
+    assert done(spread) > 10
+
+
+def test_another_file_of_the_same_name_is_not_read(new_corpus: Path) -> None:
+    with StoredCorpus.open(new_corpus) as corpus:
+        known = corpus.digest
+    with StoredCorpus.open_known(new_corpus, known) as corpus:
+        assert corpus.ids(0, 2) == lda_corpus(300, words=80, seed=1).ids.part(0, 2)
+    lda_corpus(300, words=80, seed=2).save(new_corpus)
+    with pytest.raises(InputError, match=r"new\.corpus: is another file than the one that was verified"):
+        StoredCorpus.open_known(new_corpus, known)
 
 
 MEASURED = {

@@ -32,6 +32,11 @@ class StoredCorpus:
     def open(cls, path: str | os.PathLike[str], blocks: Iterable[bytes] | None = None) -> StoredCorpus:
         return cls(container.open_file(path, CORPUS, blocks))
 
+    @classmethod
+    def open_known(cls, path: str | os.PathLike[str], digest: str) -> StoredCorpus:
+        """A corpus file that another process has opened and verified; InputError if it is not that one."""
+        return cls(container.open_known_file(path, CORPUS, digest))
+
     def close(self) -> None:
         self.file.close()
 

@@ -141,10 +141,14 @@ class DaskPlaces:
         return self.client.submit(function, *arguments, key=key, workers=[self._addresses[number]], pure=False)
 
     def take(self, results: Sequence[Any]) -> list[Any]:
+        found = self._gather(results)
+        self._refresh()
+        return found
+
+    def _gather(self, results: Sequence[Any]) -> list[Any]:
         with _told_plainly(self):
             self._wait_for(list(results))
             found: list[Any] = self.client.gather(list(results), direct=self.direct)
-        self._refresh()
         return found
 
     def _wait_for(self, results: list[Any]) -> None:
@@ -197,9 +201,9 @@ class DaskPlaces:
                         self.client.submit(function, *item, key=(self.run, name, str(number)), retries=0, pure=False)
                     )
                     if len(waiting) > most:
-                        yield self.take([waiting.popleft()])[0]
+                        yield self._gather([waiting.popleft()])[0]
                 while waiting:
-                    yield self.take([waiting.popleft()])[0]
+                    yield self._gather([waiting.popleft()])[0]
         finally:
             for future in waiting:
                 with contextlib.suppress(Exception):

@@ -260,6 +260,12 @@ class File:
             {f"{name}.{part}": self.load(f"{name}.{part}") for part in ("bytes", "offsets")}, name
         )
 
+    def place(self) -> str | None:
+        """The name by which other processes find the file; None: it is a copy of a pipe, or was unpacked."""
+        handle = self._handle
+        named = handle is not None and isinstance(handle.name, str) and handle.name == self.path
+        return str(Path(self.path).resolve()) if named else None
+
     def close(self) -> None:
         if self._handle is not None:
             self._handle.close()
@@ -282,6 +288,22 @@ def open_file(path: str | os.PathLike[str], kind: Kind | None = None, blocks: It
     by kind also lets pass what is of none of them.
     """
     return _open_container(path, kind, blocks, keep=False)
+
+
+def open_known_file(path: str | os.PathLike[str], schema: Schema, digest: str) -> File:
+    """Open a file that another process has opened and verified, by its digest: of its bytes only the header is read.
+    InputError if it is not that file."""
+    name = os.fspath(path)
+    handle = _open_seekable(name)
+    try:
+        file = _parse_header(name, handle)
+        if file.kind != schema.kind or file.digest != digest:
+            raise InputError(f"{name}: is another file than the one that was verified")
+        _checks_by_schema(file, schema.of(file.meta))
+        return file
+    except BaseException:
+        handle.close()
+        raise
 
 
 def read(
@@ -336,9 +358,7 @@ def _read_all(file: File, schema: Schema | None, keep: bool, map_from: int | Non
     checks: dict[str, Check] = {}
     if schema is not None:
         schema = schema.of(file.meta)
-        checks, file.sizes = schema.checks({name: (file.dtype(name).name, file.shape(name)) for name in file._table})
-        if schema.meta is not None:
-            schema.meta(file.meta, file.sizes)
+        checks = _checks_by_schema(file, schema)
     for name in file._table:
         begin, end = file._table[name]["data_offsets"]
         mapped = keep and map_from is not None and end - begin >= max(map_from, 1)
@@ -348,6 +368,14 @@ def _read_all(file: File, schema: Schema | None, keep: bool, map_from: int | Non
     if schema is not None:
         needed = [name for name in schema.related() if name in file]
         schema.relate(file.arrays if keep else {name: file.load(name) for name in needed})
+
+
+def _checks_by_schema(file: File, schema: Schema) -> dict[str, Check]:
+    """What the header says is checked, and the sizes are set; returns what checks the values of each array."""
+    checks, file.sizes = schema.checks({name: (file.dtype(name).name, file.shape(name)) for name in file._table})
+    if schema.meta is not None:
+        schema.meta(file.meta, file.sizes)
+    return checks
 
 
 def _read_array(file: File, name: str, check: Check | None, keep: bool) -> NDArray[Any]:

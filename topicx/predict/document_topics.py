@@ -81,7 +81,8 @@ def theta_of(model: Model, documents: Any, *, text: str = "text", **sampling: An
         [], np.zeros((number, model.n_topics), np.float32), np.zeros(number, np.int64),
         {name: [] for name in names}, {name: [] for name in carried}, model.called,
     )  # fmt: skip
-    for read in inference.stream(inference.documents(source, carried)):
+    reads = inference.stream(inference.documents(source, carried)) if names else inference.shares(source, carried)
+    for read in reads:
         part, begin = read.documents, len(found.ids)
         end = begin + len(part)
         found.theta[begin:end], found.unknown[begin:end] = shown_shares(model, read.theta), part.unknown

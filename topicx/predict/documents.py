@@ -24,6 +24,7 @@ from topicx.corpus.streamed_columns import carried_by_batch, kinds_of_batch
 from topicx.corpus.table import Kinds, Table
 from topicx.corpus.text.encoded_batches import name_count_words, whole_documents
 from topicx.corpus.text.tokenizer import Encoder, Tokenizer
+from topicx.errors import InputError
 from topicx.predict.topic_rows import known_tokens, match_vocabulary
 from topicx.strings import Strings
 
@@ -132,15 +133,25 @@ class StoredSource:
         return self.corpus.kinds()
 
     def documents(self, words: WordNumbers, columns: Collection[str] = ()) -> Iterator[Documents]:
-        corpus, match = self.corpus, words.match(self.corpus.vocabulary)
-        for first in range(0, corpus.n_documents, _DOCUMENTS):
-            last = min(first + _DOCUMENTS, corpus.n_documents)
-            offsets, ids = corpus.offsets(first, last), corpus.ids(first, last)
-            table = _chosen(corpus.table(first, last), columns) if columns else Table()
+        match = words.match(self.corpus.vocabulary)
+        for begin, end in self.runs():
+            yield self.read(begin, end, match, columns)
+
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """What is given at a time, by the numbers of the documents."""
+        for first in range(0, self.corpus.n_documents, _DOCUMENTS):
+            offsets = self.corpus.offsets(first, min(first + _DOCUMENTS, self.corpus.n_documents))
             for begin, end in runs_of_documents(offsets, _TOKENS, _DOCUMENTS):
-                bounds = offsets[begin : end + 1]
-                known = _known(corpus.words(int(bounds[0]), int(bounds[-1])), bounds, match)
-                yield Documents(ids.part(begin, end), *known, table.part(begin, end))
+                yield first + begin, first + end
+
+    def read(self, begin: int, end: int, match: NDArray[np.int64], columns: Collection[str] = ()) -> Documents:
+        """The documents of these numbers; `match`: the model's number of each word of the corpus."""
+        corpus, bounds = self.corpus, self.corpus.offsets(begin, end)
+        if np.any(np.diff(bounds) < 0):  # whoever opened it without reading all of it
+            raise InputError(f"{corpus.file.path}: the file is damaged (where documents begin)")
+        known = _known(corpus.words(int(bounds[0]), int(bounds[-1])), bounds, match)
+        table = _chosen(corpus.table(begin, end), columns) if columns else Table()
+        return Documents(corpus.ids(begin, end), *known, table)
 
 
 class BatchSource:

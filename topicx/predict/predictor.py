@@ -129,13 +129,18 @@ class Predictor:
         return f"Predictor({self.model!r})"
 
     @property
+    def words(self) -> WordNumbers:
+        """The model's words, by which sources number those of documents."""
+        return self._prepared.words
+
+    @property
     def encoder(self) -> Encoder:
         """Texts to the model's words; threads share it (`Encoder.word_ids`)."""
-        return self._prepared.words.encoder
+        return self.words.encoder
 
     def documents(self, source: Source, columns: Iterable[str] = ()) -> Iterator[Documents]:
         """The documents of a source by the model's words, with these columns and those that the reader wants."""
-        return source.documents(self._prepared.words, tuple(dict.fromkeys((*self.reader.wants, *columns))))
+        return source.documents(self.words, self._wanted(columns))
 
     def one(self, text: str | Sequence[str]) -> DocumentTopics:
         """What the model says of one text, or of one list of words."""
@@ -163,15 +168,30 @@ class Predictor:
 
     def stream(self, batches: Iterable[Documents]) -> Iterator[Read]:
         """Batch after batch, in order; a few at a time are in memory."""
-        tokens = self.reader.room(self.engine.threads) or BATCH_TOKENS
-        most = most_documents(self.reader)
-        pieces = (piece for batch in batches for piece in _pieces_of_documents(batch, tokens, most))
+        limits = self.reader.room(self.engine.threads) or BATCH_TOKENS, most_documents(self.reader)
         if self.engine.places is not None:
-            from topicx.predict.spread_pieces import read_on_places
+            from topicx.predict.spread_pieces import SpreadReading
 
-            yield from read_on_places(self, self.engine.places, pieces)
+            with SpreadReading(self, self.engine.places, limits) as reading:
+                yield from reading.read(reading.pieces_of_batches(batches))
             return
+        pieces = (piece for batch in batches for piece in _pieces_of_documents(batch, *limits))
         yield from self.engine.stream(self.run, pieces)
+
+    def shares(self, source: Source, columns: Iterable[str] = ()) -> Iterator[Read]:
+        """The documents of a source as `stream` reads them, for who asks for θ, the names, lengths and columns alone:
+        on a cluster neither words nor the topics of tokens come back, and workers read corpus files themselves."""
+        if self.engine.places is None:
+            yield from self.stream(self.documents(source, columns))
+            return
+        from topicx.predict.spread_pieces import SpreadReading
+
+        limits = self.reader.room(self.engine.threads) or BATCH_TOKENS, most_documents(self.reader)
+        with SpreadReading(self, self.engine.places, limits, tokens=False) as reading:
+            yield from reading.read(reading.pieces_of_source(source, self._wanted(columns)))
+
+    def _wanted(self, columns: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.reader.wants, *columns)))
 
 
 def shown_shares(model: Model, theta: NDArray[np.float32]) -> NDArray[np.float32]:
