@@ -149,6 +149,7 @@ def mallet(
                 topic, _, count = entry.partition(":")
                 phi[int(topic), int(word[1:])] += int(count)
         alpha = np.array([float(line.split("\t")[1]) for line in Path(keys).read_text().splitlines()])
+        alpha = np.maximum(alpha, 5e-6)  # it prints five decimals
     return row | documents.judge(phi / phi.sum(axis=1, keepdims=True), alpha) | {"sweeps": sweeps}
 
 

@@ -18,7 +18,7 @@ from topicx.estimate.averaging import average_models
 from topicx.models.definition import Priors
 from topicx.run import Run
 from topicx.sampling.chain import Chain
-from topicx.sampling.run_length import ENOUGH, LOOKS, MOST_SWEEPS, RunLength
+from topicx.sampling.run_length import ENOUGH, LONG_LOOKS, LOOKS, MOST_SWEEPS, RunLength
 from topicx.sampling.run_options import AUTO_SAMPLES, OF_AUTO, USUAL, Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 
@@ -54,6 +54,16 @@ def test_a_run_ends_where_little_is_to_come() -> None:
 def test_one_look_tells_nothing() -> None:
     assert not after([-8.0]).settled
     assert after([]).planned == LOOKS[0] + 20
+
+
+def test_long_documents_are_looked_at_later() -> None:
+    """Their likelihood rises slowly at first."""
+    long = make("zipf", 3, documents=4, tokens=600, words=400, topics=12)
+    for corpus, looks in ((long, LONG_LOOKS), (CORPUS, LOOKS)):
+        length = Run.start(corpus, Options(topics=12, start="soft"), Threads(1)).chain.length
+        assert length is not None and length.due(looks[0]) and length.due(100)
+        assert length.planned == looks[0] + length.tail
+    assert LONG_LOOKS[0] == 100
 
 
 def test_a_run_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

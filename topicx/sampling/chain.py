@@ -19,10 +19,10 @@ from topicx.files import container
 from topicx.files.file_kinds import CHECKPOINT
 from topicx.files.mapped_arrays import check_unchanged
 from topicx.files.schema import Inconsistent, require_consistent
-from topicx.sampling import random_streams, sampler_registry
+from topicx.sampling import random_streams, run_length, sampler_registry
 from topicx.sampling.memory_needed import fitting_memory
 from topicx.sampling.method import Method, Update
-from topicx.sampling.run_length import ENOUGH, ENOUGH_FROM_RANDOM, ENOUGH_GROWN, ENOUGH_LONG, RunLength
+from topicx.sampling.run_length import ENOUGH, ENOUGH_FROM_RANDOM, ENOUGH_GROWN, RunLength
 from topicx.sampling.run_options import Options
 from topicx.sampling.starts import (
     SETTLING,
@@ -414,9 +414,9 @@ def _length_of(options: Options, start: str, state: State) -> RunLength | None:
     """Where a run with this start ends, if it says so itself."""
     if not options.ends_itself:
         return None
-    soft = ENOUGH_LONG if has_long_documents(state) else ENOUGH
-    enough = {"soft": soft, "hot": soft, "growing": ENOUGH_GROWN}.get(start, ENOUGH_FROM_RANDOM)
-    return RunLength((options.samples - 1) * options.lag, enough)
+    enough = {"soft": ENOUGH, "hot": ENOUGH, "growing": ENOUGH_GROWN}.get(start, ENOUGH_FROM_RANDOM)
+    looks = run_length.LONG_LOOKS if has_long_documents(state) else run_length.LOOKS
+    return RunLength((options.samples - 1) * options.lag, enough, looks)
 
 
 def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:

@@ -12,7 +12,7 @@ steps at every time, and a checkpoint a place in it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from topicx.files.schema import is_finite_number, is_whole_number, require_consistent
@@ -28,13 +28,14 @@ AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS = 5, 20
 learnt in both."""
 LOOKS = (20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
+LONG_LOOKS = LOOKS[LOOKS.index(100) :]
+"""Those of a run on long documents: its likelihood rises slowly at first, and faster after some fifty sweeps."""
 MOST_SWEEPS = 1000
 """Where a run ends though it has not settled."""
-ENOUGH, ENOUGH_LONG, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.025, 0.08, 0.015
+ENOUGH, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.08, 0.015
 """The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled:
 
 - after a soft or a hot start;
-- the same where documents are long, whose topics become more coherent for hundreds of sweeps;
 - after it grew: then the likelihood rises for long after perplexity hardly falls;
 - after a random start: then as much of a rise is more of a gain in perplexity, by two or three.
 """
@@ -43,9 +44,10 @@ ENOUGH, ENOUGH_LONG, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.025, 0.08, 0.015
 class RunLength:
     """Where a run that ends by itself is to end, as far as its looks have said."""
 
-    def __init__(self, tail: int, enough: float = ENOUGH) -> None:
-        """`tail`: the sweeps that the averaged states need after the last look; `enough`: the rise that ends it."""
-        self.tail, self.enough = tail, enough
+    def __init__(self, tail: int, enough: float = ENOUGH, looks: Sequence[int] = LOOKS) -> None:
+        """`tail`: the sweeps that the averaged states need after the last look; `enough`: the rise that ends it;
+        `looks`: the sweeps after which it is looked at."""
+        self.tail, self.enough, self._planned_looks = tail, enough, looks
         self.looks: list[tuple[int, float]] = []
         """Sweep and likelihood, look by look."""
         self.settled = False
@@ -57,13 +59,12 @@ class RunLength:
         sweep = self.looks[-1][0] if self.looks else 0
         return min((sweep if self.settled else self._next_look(sweep)) + self.tail, MOST_SWEEPS)
 
-    @staticmethod
-    def _next_look(sweep: int) -> int:
-        return next((look for look in LOOKS if look > sweep), MOST_SWEEPS)
+    def _next_look(self, sweep: int) -> int:
+        return next((look for look in self._planned_looks if look > sweep), MOST_SWEEPS)
 
     def due(self, sweep: int) -> bool:
         """Whether there is to be a look after this sweep."""
-        return not self.settled and sweep in LOOKS
+        return not self.settled and sweep in self._planned_looks
 
     def look(self, sweep: int, likelihood: float) -> None:
         """Take what a look has found, and decide."""
