@@ -42,6 +42,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+ELSEWHERE = {
+    "import": "load read corpus tokenize preprocess", "train": "fit learn build run lda",
+    "infer": "predict transform apply classify", "topics": "show view list print words keys",
+    "evaluate": "score perplexity coherence test", "info": "stats inspect describe", "report": "visualize plot html",
+}  # fmt: skip
+"""What others call the commands."""
+
+
 class _ReaderLeft(Exception):
     """Whoever read standard output has closed it: `topicx topics MODEL | head` is no mistake."""
 
@@ -78,7 +86,8 @@ class LazyGroup(click.Group):
 
             name = args[0]
             first = "import" if name == "bulk-load" else name.split("-")[0]
-            close = [first] if name in MALLETS else get_close_matches(name, COMMANDS, n=1)
+            elsewhere = [ours for ours, theirs in ELSEWHERE.items() if name in theirs.split()]
+            close = [first] if name in MALLETS else elsewhere or get_close_matches(name, COMMANDS, n=1)
             hint = f"; did you mean '{close[0]}'?" if close else ""
             if name in MALLETS:
                 hint = f", which is MALLET's: '{first}' does it here, 'mallet {name}' takes MALLET's options"

@@ -324,10 +324,9 @@ def write_result(
         result.model.parents["state"] = result.state.save(wanted.state)
         log.tell(f"wrote the state to {wanted.state}", "wrote", what="state", file=wanted.state)
     if wanted.doc_topics:
-        of = "the whole texts of " if wanted.join_chunks else ""
-        documents = f"{run.chain.state.n_documents:,} documents"
-        log.tell(f"wrote θ of {of}{documents} to {wanted.doc_topics}", "wrote", what="doc-topics",
-                 file=wanted.doc_topics)  # fmt: skip
+        of, pieces = ("the whole texts of ", "chunks") if wanted.join_chunks else ("", "documents")
+        text = f"wrote θ of {of}{run.chain.state.n_documents:,} {pieces} to {wanted.doc_topics}"
+        log.tell(text, "wrote", what="doc-topics", file=wanted.doc_topics)
     if wanted.trace:
         run.chain.trace.write(wanted.trace)
     if written:

@@ -61,6 +61,14 @@ _HOME = {
 _PACKAGES = ("datasets", "engines", "evaluate", "interop", "plots")
 _EXTRAS = ("sklearn",)  # what it needs may be missing, and then it says so
 
+_ELSEWHERE = {
+    "load": "Model.load(path), Corpus.load(path) or State.load(path)",
+    "HDP": "LDA(topics, model='hdp')",
+    "STM": "DMR(topics, formula)",
+    "LdaModel": "LDA(topics)",
+    "LatentDirichletAllocation": "LDA(topics) or topicx.sklearn.TopicModel(topics)",
+}
+
 __all__ = [*_HOME, *_PACKAGES, "__version__"]
 
 
@@ -76,4 +84,5 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_HOME[name]), name)
     if name in _PACKAGES or name in _EXTRAS:
         return import_module(f"topicx.{name}")
-    raise AttributeError(f"module 'topicx' has no attribute {name!r}")
+    hint = f"; {_ELSEWHERE[name]} is it here" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module 'topicx' has no attribute {name!r}{hint}")

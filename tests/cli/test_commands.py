@@ -152,6 +152,7 @@ WRONG: list[tuple[str, str]] = [
         "import text.txt --keep-sequence -o x",
         "--keep-sequence, which is MALLET's: here it is how it always is",
     ),
+    ("predict x", "there is no command 'predict'; did you mean 'infer'?"),
     ("trian x", "there is no command 'trian'; did you mean 'train'?"),
     (f"{TRAIN} --sampler scvb0 --stream --show-topics-interval 2", "--show-topics-interval does not go with --stream"),
     (f"{TRAIN} --log json --quiet", "--quiet: does not go with --log json"),

@@ -95,7 +95,7 @@ def test_several_text_files_are_documents(run: Run) -> None:  # noqa: F811
         write(f"{'p' if i % 2 else 'q'}/{i}.txt", f"text number\nw{i}x\n")
     names = [f"{'p' if i % 2 else 'q'}/{i}.txt" for i in range(8)]
     status, _, err = run("import", *names, "-o", "c")
-    assert status == 0 and err.count("read as") == 1 and "--format text takes a document a line" in err
+    assert status == 0 and err.count("read as") == 1 and "the format 'text' takes a document a line" in err
     assert list(corpus_of().ids) == names and [corpus_of().labels(i) for i in range(2)] == [["q"], ["p"]]
     assert run("import", *names, "--format", "text", "-o", "c")[0] == 0 and corpus_of().n_documents == 16
     assert run("import", names[0], "--format", "files", "-o", "c")[0] == 0

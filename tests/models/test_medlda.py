@@ -475,6 +475,15 @@ def test_targets_that_are_not_there() -> None:
         read_targets(Corpus.from_documents(docs, times=[1.0] * 30), "auto", "kind")
 
 
+def test_score_takes_what_fit_takes() -> None:
+    texts, sides = ["goal match team", "vote law party"] * 20, ["sport", "politics"] * 20
+    model = MedLDA(topics=4, iterations=30, nu=1.0, lambda_=10.0, seed=1).fit(texts, sides)
+    assert model.score(texts, sides) == 1 == model.score(Corpus.from_texts(texts, labels=sides))
+    assert model.score(texts, sides[1:] + sides[:1]) == 0
+    values = MedLDA(topics=4, iterations=30, seed=1).fit(texts, [1.0, 3.0] * 20)
+    assert values.score(texts, [1.0, 3.0] * 20) > 0.9
+
+
 def test_small_errors_keep_their_digits(capsys: pytest.CaptureFixture[str]) -> None:
     for unit, told in ((1.0, "mae 0.3333  "), (1e-7, "mae 3.333e-08  "), (0.0, "mae 0  ")):
         values = of_values(unit * np.array([1.0, 2, 3]), unit * np.array([1.0, 2, 4]))

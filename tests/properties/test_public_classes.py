@@ -74,6 +74,12 @@ def test_what_other_libraries_call_it_is_met_with_ours() -> None:
         small().components_  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
         small().nonsense  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'topicx' has no attribute 'load'; Model\.load\(path\), .* is it here"):
+        _ = topicx.load
+    with pytest.raises(topicx.InputError, match="no option 'callback' of reading; did you mean 'callbacks'"):
+        topicx.LDA(2).fit(["a text"], callback=print)
+    with pytest.raises(topicx.InputError, match=r"documents\[1\] is None, which is not a list of words"):
+        topicx.LDA(2).fit([["a", "text"], None])
     with pytest.raises(topicx.InputError, match="no option 'stop_words' of reading; did you mean 'stopwords'"):
         small().fit(TEXTS, stop_words="en")
     from topicx.classes.lda_class import ELSEWHERE
@@ -180,7 +186,7 @@ def test_tables_of_other_programs_come_by_arrow() -> None:
     [
         ("one text", {}, "one string was given"),
         (3, {}, "a Corpus, texts, lists of words.* not a int"),
-        ([["a"], None], {}, r"documents\[1\] is not a list of words"),
+        ([["a"], None], {}, r"documents\[1\] is None, which is not a list of words"),
         (["a text", None], {}, r"texts\[1\] is not a string but a NoneType"),
         ([], {}, "no documents"),
         (TEXTS, {"stopped": "en"}, "no option 'stopped' of reading; there are text, stopwords"),

@@ -168,10 +168,8 @@ def test_the_command_line(run: Run) -> None:  # noqa: F811
     assert Path("t.tsv").read_text().startswith("party\tdocuments\ttokens\ttopic\tshare\tlow\thigh\nx\t")
     for arguments, message in (
         (["--by", "time"], "--by: give the documents"),
-        (
-            ["--by", "x", "--corpus", "c"],
-            "do not carry it; they carry time, party (what --time-field named is called time)",
-        ),
+        (["--by", "x", "--corpus", "c"], "the documents do not carry it; they carry time, party"),
+        (["--by", "decade", "--corpus", "c"], "they carry time, party (--by time --bins decade makes such groups)"),
         (["--by", "time", "--corpus", "c", "--state", "s"], "not of several"),
         (["--by", "time", "--state", "s", "--shares", "plug-in", "--seed", "2"], "--seed: is for --by with --corpus"),
         (["--by", "time", "--corpus", "c", "--bins", "month"], "--bins month: the times are numbers"),

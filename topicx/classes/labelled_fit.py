@@ -33,16 +33,16 @@ class FitsLabels(LDA):
             callbacks, y = cast(Sequence[Callback], y), None
         corpus = as_corpus(documents, **reading)
         if y is not None:
-            corpus = corpus.with_labels([_told_label(value) for value in y])
+            corpus = corpus.with_labels([told_label(value) for value in y])
         return super().fit(corpus, callbacks, verbose=verbose)
 
 
-def _told_label(value: Any) -> Any:
+def told_label(value: Any) -> Any:
     """A label as text: of numbers, with all their digits; of several labels, each."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list | tuple | set | np.ndarray):
-        return [_told_label(one) for one in value]
+        return [told_label(one) for one in value]
     if isinstance(value, float | np.floating):
         return None if np.isnan(value) else repr(float(value)).removesuffix(".0")
     return str(value.item() if isinstance(value, np.generic) else value)

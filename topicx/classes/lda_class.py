@@ -44,6 +44,7 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(("get_topic_info", "topics_table"), "topic_table()"),
     **dict.fromkeys(("find_topics", "get_topic_similarity"), "similar_topics(topic)"),
+    "topics_": "document_topic.argmax(axis=1)",
     "visualize_topics_per_class": "plot_groups(by='label')",
     **dict.fromkeys(("coherence", "get_coherence"), "topicx.evaluate.coherence.coherence(lda.model, corpus)"),
 }  # fmt: skip

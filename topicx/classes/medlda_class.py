@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicx import model_registry as models
-from topicx.classes.labelled_fit import FitsLabels
+from topicx.classes.labelled_fit import FitsLabels, told_label
 from topicx.classes.lda_class import FURTHER
 from topicx.corpus.corpus import Corpus
 from topicx.declare import check_known, check_whole
@@ -95,9 +96,14 @@ class MedLDA(FitsLabels):
         first = predict_rows(self.model, self.transform(corpus, **options))[0]
         return list(first) if self.task == "multilabel" else np.array(first)
 
-    def score(self, corpus: Corpus, **options: Any) -> float:
-        """Accuracy; of a regression the predictive R²; of several labels the micro-averaged F1."""
+    def score(self, documents: Any, y: Iterable[Any] | None = None, **options: Any) -> float:
+        """Accuracy; of a regression the predictive R²; of several labels the micro-averaged F1. `y`: what is true of
+        each document, as `fit` takes it; without it, what the corpus's documents carry."""
         from topicx.evaluate.prediction_measures import measure_predictions
 
+        corpus = self._read(documents)
+        if y is not None:
+            corpus = corpus.with_labels([told_label(value) for value in y])
+            options = {"target": "label"} | options
         found = measure_predictions(self.model, corpus, threads=self.threads, **options)
         return float(found[{"regression": "r2", "multilabel": "micro_f1"}.get(self.task, "accuracy")])

@@ -69,6 +69,7 @@ def as_corpus(
     """A corpus of these documents; `like`: by the words (and for texts the tokenizer) of another."""
     for name in set(limits) - {"min_count", "min_doc_freq", "max_doc_freq"}:
         close = [ours for ours, theirs in OTHERWISE.items() if name in theirs.split()]
+        close = ["callbacks"] if name in ("callback", "on_sweep") else close
         what = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(_reading_names())}"
         raise InputError(f"there is no option {name!r} of reading; {what}")
     if isinstance(documents, str):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from topicx.common_methods import Summarized
 from topicx.corpus.corpus import Corpus
 from topicx.corpus.periods import period_slices
-from topicx.corpus.slices import column_slices, times_of
+from topicx.corpus.slices import UNITS, column_slices, times_of
 from topicx.corpus.table import SNIPPET, Table, Times
 from topicx.design.covariates import levels_of
 from topicx.engines.threads import Engine
@@ -59,6 +59,16 @@ class Groups(Summarized):
     """Whether all shares of the documents are known; else the largest, and the others count as nothing."""
 
 
+def _hint_for(by: str, table: Table) -> str:
+    """What may have been meant by a column that documents do not carry."""
+    renamed = [name for name in ("label", "collection") if name in table]
+    if by == "time":
+        return " (--bins takes years from any of them; import has --time-field)" if table else ""
+    if by in UNITS and "time" in table:
+        return f" (--by time --bins {by} makes such groups)"
+    return f" (what --{renamed[0]}-field named is called {renamed[0]})" if renamed else ""
+
+
 def groups_of(
     table: Table, by: str, unit: str | None = None, every: int | None = None, periods: Sequence[str] = ()
 ) -> Groups:
@@ -66,10 +76,7 @@ def groups_of(
     these are the groups, and documents of none are left out."""
     if by not in table:
         known = ", ".join(table.without(SNIPPET)) or "nothing beside their words"
-        renamed = [name for name in ("label", "collection", "time") if name in table]
-        hint = f" (what --{renamed[0]}-field named is called {renamed[0]})" if renamed else ""
-        hint = " (--bins takes years from any of them; import has --time-field)" if by == "time" and table else hint
-        raise InputError(f"--by {by}: the documents do not carry it; they carry {known}{hint}")
+        raise InputError(f"--by {by}: the documents do not carry it; they carry {known}{_hint_for(by, table)}")
     column = table[by]
     if periods:
         if unit or every:

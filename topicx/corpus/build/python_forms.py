@@ -121,7 +121,8 @@ def _plain_words(words: Any, name: str, number: int | None = None) -> Sequence[s
     """Words as the kernels take them: NumPy's strings, and other kinds of str, as plain ones."""
     listed = isinstance(words, Sequence | np.ndarray) and not isinstance(words, str)
     if not listed or not all(isinstance(word, str) for word in words):
-        raise InputError(f"{name}{'' if number is None else f'[{number}]'} is not a list of words")
+        what = " is None, which is" if words is None else " is"
+        raise InputError(f"{name}{'' if number is None else f'[{number}]'}{what} not a list of words")
     return words if all(type(word) is str for word in words) else [str.__str__(word) for word in words]
 
 

@@ -273,7 +273,7 @@ class DocumentReader:
         names = [one.name for one in plan if one.format in ("text", "files")]
         if asked == "files" or (asked == "auto" and len(names) == len(plan) > 1):
             shown = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
-            why = "" if asked == "files" else "--format text takes a document a line"
+            why = "" if asked == "files" else "the format 'text' takes a document a line"
             return [Input(shown, "files", why, names), *(one for one in plan if one.format == "dir")]
         return plan
 
@@ -378,7 +378,7 @@ def detect_format(name: str, start: bytes, options: ReadOptions) -> tuple[str, s
             return "lines", "its first line is no header with a field 'text'"
         raise InputError(
             f"{name}:1: no field 'text' in the header ({', '.join(fields)[:80]}); name it by --text-field, or say "
-            "--no-header with its number, or --format lines"
+            "--no-header with its number, or take the format 'lines'"
         )
     if re.match(r'\s*\{\s*"[^"]*"\s*:', first):
         return "jsonl", "by its content"
@@ -390,7 +390,7 @@ def detect_format(name: str, start: bytes, options: ReadOptions) -> tuple[str, s
         return "lines", "by its tabs"
     if suffix in (".txt", ".text") or name == "-" or not suffix:
         return "text", "by its content; the format 'files' takes it whole, 'lines' a name and a label from each line"
-    return "text", "nothing says otherwise; see --format"
+    return "text", "nothing says otherwise"
 
 
 def split_labels(value: Any, options: ReadOptions) -> tuple[str, ...]:
