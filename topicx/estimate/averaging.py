@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 from topicx.errors import InputError
 from topicx.estimate.topic_alignment import align_topics as aligned
 from topicx.model import Model
-from topicx.state import Csr
+
+
+ROOM = 1 << 22
+"""Numbers that rows are added up in at a time."""
+Sums = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]
+"""Rows of a sparse matrix: where each begins, the columns of its entries, and the entries."""
 
 
 def order_of(first: Model, model: Model, names: tuple[str, str], *, align: bool = False) -> NDArray[np.int64]:
@@ -107,7 +112,7 @@ def average_models(
     topics = first.n_topics
     remainder = np.zeros(first.n_words if any(len(m.remainder) for m in models) else 0)
     share = np.zeros(topics)
-    parts: list[Csr] = []
+    parts: list[Sums] = []
     for model, order, weight in zip(models, orders, weights):
         back = np.empty(topics, np.uint16)
         back[order] = np.arange(topics)  # its topic order[k] is topic k here
@@ -131,11 +136,7 @@ def average_models(
     return mean
 
 
-ROOM = 1 << 22
-"""Numbers that rows are added up in at a time."""
-
-
-def add_rows(parts: Sequence[Csr], rows: int, columns: int) -> Csr:
+def add_rows(parts: Sequence[Sums], rows: int, columns: int) -> Sums:
     """The sum of matrices of so many rows and columns, entry by entry in this order, without what is zero."""
     indptr = np.zeros(rows + 1, np.int64)
     found: list[NDArray[np.uint16]] = [np.zeros(0, np.uint16)]
