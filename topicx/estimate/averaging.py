@@ -20,7 +20,6 @@ from topicx.errors import InputError
 from topicx.estimate.topic_alignment import align_topics as aligned
 from topicx.model import Model
 
-
 ROOM = 1 << 22
 """Numbers that rows are added up in at a time."""
 Sums = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float64]]
