@@ -445,6 +445,12 @@ def test_what_a_run_takes_that_ends_by_itself(sampler: str, n_words: int, topics
     assert starts.choose_start(state_of(1_000, 60, topics, n_words), Options(topics=topics), entry) == start
 
 
+def test_seed_words_want_a_soft_start() -> None:
+    state = state_of(1_000, 60, 60)
+    state.seeds = Seeds.of([(3, 1, 50)])
+    assert starts.choose_start(state, Options(topics=60), sampler_registry.find_sampler("sparse")) == "soft"
+
+
 def test_the_parts_of_a_growing_start() -> None:
     """The first has so many tokens a topic, if the corpus has; the others are as many times larger, and leave some."""
     tokens, grows = starts.FIRST_TOKENS, starts.GROWTH_FACTOR

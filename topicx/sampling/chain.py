@@ -174,7 +174,7 @@ class Chain(Training):
         return len(self.steps)
 
     def begin(self) -> None:
-        if self.position == 0 and self.start == "growing" and self.options.ends_itself:
+        if self.position == 0 and self.start == "growing" and self.learns_hot:
             place_first(self.state, self.options, self.engine)
             self.method.start(random=True)  # which are there already
         elif self.position == 0:

@@ -101,13 +101,14 @@ def place_first(state: State, options: Options, engine: Engine) -> None:
 
     z = random_streams.random_topics(state.n_tokens, state.n_topics, options.seed, options.chain, engine.map)
     later = np.ones(state.n_documents, bool)
+    share = growth_of(state)[0][0]
     partitions = levels_of(state, options).partitions
     bounds = shard_bounds(state.offsets, partitions)
     for shard in range(partitions):
         order = shuffled_documents(
             bounds[shard], bounds[shard + 1], state.lengths, options.seed, options.chain, shard
         )  # fmt: skip
-        later[order[: first_of(order, growth_of(state)[0][0])]] = False
+        later[order[: first_of(order, share)]] = False
     z[np.repeat(later, state.lengths)] = NONE
     state.z = z
 
@@ -183,10 +184,11 @@ def hot_pays(state: State, options: Options) -> bool:
 
 
 def is_dense(state: State) -> bool:
-    """Whether words are seen so often that topics are found from random ones soon."""
+    """Whether words are seen so often that topics are found from random ones soon. Those of seed words are not: a topic
+    that begins at random is often named by its seeds alone, and their tokens settle in another."""
     of_word, of_topic = DENSE
     often = state.n_tokens >= state.n_words * max(of_word, of_topic * state.n_topics) and state.n_words <= FEW_WORDS
-    return often and state.n_topics <= SOFT_TOPICS and not has_long_documents(state)
+    return often and state.n_topics <= SOFT_TOPICS and not has_long_documents(state) and not len(state.seeds)
 
 
 def soft_pays(state: State, options: Options) -> bool:
