@@ -16,7 +16,6 @@ from topicx.cli.log import Log
 from topicx.cli.training import Wanted, is_unfinished, with_number
 from topicx.engines.memory_limits import told_size
 from topicx.errors import TopicxError
-from topicx.sampling.ring.ring import Ring
 from topicx.sampling.run_length import MOST_SWEEPS
 from topicx.sampling.sampler_registry import GROWS
 from topicx.sampling.starts import soft_topics
@@ -56,11 +55,16 @@ def _announce_run(run: Run, log: Log) -> None:
     if chain.start == "growing" and chain.position == 0:
         log.tell("note: a growing start begins with a few documents, whose score falls as others come")
     if chain.start == "soft" and chain.position == 0:
-        topics = soft_topics(state.n_topics)
+        topics = soft_topics(state, options)
         few = "" if topics == state.n_topics else f" (with {topics} topics, each of which is then divided)"
         hot = f", and swept {chain.hot} times with a larger beta that falls to its own" if chain.hot else ""
+        share, thin = chain.thin
+        tokens = f"{share:.0%} of the tokens of every document" if share < 1 else "all tokens"
+        begun = f"{thin} sweeps over {tokens} come first, then {chain.soft} of cvb0" if thin else (
+            f"{chain.soft} sweeps of cvb0 come first{few}"
+        )  # fmt: skip
         log.tell(
-            f"note: {chain.soft} sweeps of cvb0 come first{few}, then every token's topic is drawn from what they "
+            f"note: {begun}, then every token's topic is drawn from what they "
             f"found{hot}; from there the likelihood may fall for some sweeps while the topics get better"
         )
     if chain.start == "hot" and chain.position == 0:
@@ -277,6 +281,8 @@ def _tell_end(run: Run, log: Log) -> None:
 
 def _announce_places(chain: Chain, log: Log) -> None:
     """Who works, what it takes of each, and whether it pays."""
+    from topicx.sampling.ring.ring import Ring
+
     places = chain.engine.places
     if not isinstance(chain.method, Ring) or places is None:
         log.tell(f"{places.number if places else 0} workers wait until its start is done here")

@@ -144,12 +144,13 @@ class Run:
         if not self.samples:
             return
         state, samples = chain.state, chain.options.samples
+        phi = chosen_phi(phi, state, samples)
         taken = estimate_memory(state, theta, phi, documents)
         taken += BY_ENTRY * min(state.n_words * state.n_topics, MAX_ENTRIES) * (samples - 1)
         room = chain.engine.room(chain.memory)
         if taken > room:
             counts = estimate_memory(state, "cgs", "cgs", documents)
-            estimator = "cgsp" if chosen_phi(phi, state) == "cgsp" or theta == "cgsp" else "cgs"
+            estimator = "cgsp" if "cgsp" in (phi, theta) else "cgs"
             do = "--estimator cgs, which keeps the counts, would do" if counts <= room else "more memory is needed"
             raise InputError(
                 f"memory: the estimates by {estimator} take about {told_size(chain.memory + taken)} at the end of the "
@@ -166,6 +167,7 @@ class Run:
         check_unchanged(chain.state.words)
         state = self.definition.closed(chain.method.sync())
         before = list(chain.samples.values())
+        phi = chosen_phi(phi, state, len(before) + 1)
         own = documents if not before else None  # θ of several samples is averaged below
         estimator = self.definition.estimator(state)
         if self.samples:

@@ -193,9 +193,17 @@ class State(OfDocuments, OfTopics, Kept):
         """The documents first..last of a state with one path, as they are: not copied, and without names."""
         own = slice(int(self.offsets[first]), int(self.offsets[last]))
         groups = self.groups[first:last] if len(self.groups) else self.groups
+        offsets = self.offsets[first : last + 1] - self.offsets[first]
+        return self._without_names(words=self.words[own], z=self.z[own], offsets=offsets, groups=groups)
+
+    def thinned(self, chosen: NDArray[np.bool_]) -> State:
+        """All documents of a state with one path, but of their tokens these alone, and without names."""
+        before = np.concatenate([[0], np.cumsum(chosen)])
+        return self._without_names(words=self.words[chosen], z=self.z[chosen], offsets=before[self.offsets])
+
+    def _without_names(self, **arrays: Any) -> State:
         return replace(
-            self, words=self.words[own], z=self.z[own], offsets=self.offsets[first : last + 1] - self.offsets[first],
-            groups=groups, ids=NO_TEXTS, sources=NO_TEXTS, gaps=NO_TEXTS, table=Table(), side={}, extra={}, digest="",
+            self, ids=NO_TEXTS, sources=NO_TEXTS, gaps=NO_TEXTS, table=Table(), side={}, extra={}, digest="", **arrays
         )  # fmt: skip
 
     def path(self, number: int) -> State:

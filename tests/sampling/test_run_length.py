@@ -18,8 +18,17 @@ from topicx.estimate.averaging import average_models
 from topicx.models.definition import Priors
 from topicx.run import Run
 from topicx.sampling.chain import Chain
-from topicx.sampling.run_length import ENOUGH, LONG_LOOKS, LOOKS, MOST_SWEEPS, RunLength
+from topicx.sampling.run_length import (
+    ENOUGH,
+    LONG_LOOKS,
+    LOOKS,
+    LOOKS_FROM_RANDOM,
+    MANY_LOOKS,
+    MOST_SWEEPS,
+    RunLength,
+)
 from topicx.sampling.run_options import AUTO_SAMPLES, OF_AUTO, USUAL, Options
+from topicx.sampling.starts import SOFT_TOPICS
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 
 CORPUS = make("zipf", 3, documents=300, tokens=60, words=400, topics=12)
@@ -56,19 +65,27 @@ def test_one_look_tells_nothing() -> None:
     assert after([]).planned == LOOKS[0] + 20
 
 
-def test_long_documents_are_looked_at_later() -> None:
-    """Their likelihood rises slowly at first."""
-    long = make("zipf", 3, documents=4, tokens=600, words=400, topics=12)
-    for corpus, looks in ((long, LONG_LOOKS), (CORPUS, LOOKS)):
-        length = Run.start(corpus, Options(topics=12, start="soft"), Threads(1)).chain.length
-        assert length is not None and length.due(looks[0]) and length.due(100)
-        assert length.planned == looks[0] + length.tail
-    assert LONG_LOOKS[0] == 100
+@pytest.mark.parametrize(
+    ("tokens", "topics", "start", "looks"),
+    [
+        (60, 12, "soft", LOOKS),
+        (60, 12, "random", LOOKS_FROM_RANDOM),
+        (60, 12, "growing", LOOKS_FROM_RANDOM),
+        (600, 12, "random", LONG_LOOKS),  # likelihood rises slowly at first
+        (60, SOFT_TOPICS + 1, "soft", MANY_LOOKS),
+    ],
+)
+def test_when_a_run_is_looked_at_first(tokens: int, topics: int, start: str, looks: tuple[int, ...]) -> None:
+    corpus = make("zipf", 3, documents=4, tokens=tokens, words=400, topics=12)
+    length = Run.start(corpus, Options(topics=topics, start=start), Threads(1)).chain.length
+    assert length is not None and length.due(looks[0]) and length.due(100)
+    assert length.planned == looks[0] + length.tail
+    assert not any(length.due(look) for look in LOOKS if look < looks[0])
 
 
 def test_a_run_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("topicx.sampling.chain.ENOUGH_FROM_RANDOM", -1e9)  # nothing is ever enough
-    monkeypatch.setattr("topicx.sampling.run_length.LOOKS", (4, 8))
+    monkeypatch.setattr("topicx.sampling.run_length.LOOKS_FROM_RANDOM", (4, 8))
     monkeypatch.setattr("topicx.sampling.run_length.MOST_SWEEPS", 30)
     chain = run_of().train().chain
     assert chain.length is not None and not chain.length.settled

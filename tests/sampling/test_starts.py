@@ -201,13 +201,16 @@ def test_a_hot_start_that_is_killed_ends_in_the_same_bits(sampler: str, at: int,
 
 
 def test_a_run_that_ends_by_itself_has_its_own_numbers() -> None:
-    auto = Options()
-    assert starts.soft_sweeps(state_of(20, 500, 60), auto) == AUTO_SOFT_SWEEPS
-    assert starts.soft_sweeps(state_of(20, 501, 60), auto) == starts.LONG_SWEEPS
-    assert starts.hot_sweeps(state_of(20, 500, 60), auto, "soft") == AUTO_HOT_SWEEPS
-    assert starts.hot_sweeps(state_of(20, 500, 60), auto, "hot") == starts.HOT_FROM_RANDOM
-    assert starts.hot_sweeps(state_of(20, 500, starts.SOFT_TOPICS + 1), auto, "soft") == starts.MANY_HOT_SWEEPS
-    assert starts.hot_sweeps(state_of(20, 501, 60), auto, "soft") == 0
+    auto, many = Options(), starts.SOFT_TOPICS + 1
+    short, divided, long = state_of(20, 500, 60, 400), state_of(20, 500, many, 400), state_of(20, 501, 60, 400)
+    assert starts.soft_sweeps(short, auto) == AUTO_SOFT_SWEEPS
+    assert starts.soft_sweeps(long, auto) == starts.THIN_LONG_SOFT
+    assert starts.soft_sweeps(state_of(20, 500, 60), auto) == starts.THIN_SOFT  # few words
+    assert starts.hot_sweeps(short, auto, "soft") == AUTO_HOT_SWEEPS
+    assert starts.hot_sweeps(short, auto, "hot") == starts.HOT_FROM_RANDOM
+    assert starts.hot_sweeps(divided, auto, "soft") == starts.MANY_HOT_SWEEPS
+    assert starts.hot_sweeps(long, auto, "soft") == 0
+    assert starts.hot_burn_in(short) == 0 < starts.hot_burn_in(divided)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +427,7 @@ def test_what_auto_takes(
     assert starts.choose_start(state, options, sparse) == start
     assert starts.choose_start(state, options, sparse, {sampler_registry.NEW_TOPICS}) != "soft"
     assert starts.choose_start(state, options, sampler_registry.find_sampler("labeled")) == "random"
-    held = starts.soft_topics(topics)
+    held = starts.soft_topics(state, options)
     room = room_for(state, held)
     assert room == 2 * -(-held // 16) * 16 * documents * min(length, 50)
     monkeypatch.setattr(starts, "SOFT_ROOM", room - 1)
@@ -437,6 +440,7 @@ def test_what_auto_takes(
         ("sparse", 50, 60, "growing"),
         ("sparse", 3_000, 60, "soft"),  # words that are seldom seen
         ("sparse", 50, starts.SOFT_TOPICS + 1, "soft"),
+        ("sparse", 400, 60, "soft"),  # often, but not in each topic
         ("dense", 50, 60, "growing"),
     ],
 )

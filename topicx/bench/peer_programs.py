@@ -222,9 +222,9 @@ def run_topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
             work += event.work
             step = event.step
             if step.kind in ("soft", "hot"):
-                if event.position == chain.soft:  # the sampler has taken over
+                if event.position == chain.hardens:  # the sampler has taken over
                     leave_unscored(chain)
-                if event.position == chain.soft + chain.hot:
+                if event.position == chain.hardens + chain.hot:
                     recorder.at(0, phi, assignments, work=work)
             elif step.kind == "grow":
                 following = steps[event.position] if event.position < len(steps) else None

@@ -113,9 +113,12 @@ def average_models(
     share = np.zeros(topics)
     parts: list[Sums] = []
     for model, order, weight in zip(models, orders, weights):
-        back = np.empty(topics, np.uint16)
-        back[order] = np.arange(topics)  # its topic order[k] is topic k here
-        parts.append((model.indptr, back[model.topics], model.values.astype(np.float64) * weight))
+        columns, values = model.topics, model.values
+        if not np.array_equal(order, np.arange(topics)):
+            back = np.empty(topics, np.uint16)
+            back[order] = np.arange(topics)  # its topic order[k] is topic k here
+            columns = back[columns]
+        parts.append((model.indptr, columns, values if weight == 1 else values.astype(np.float64) * weight))
         if len(model.remainder):
             remainder += model.remainder * weight
             share += model.remainder.sum() * model.remainder_share[order] * weight
@@ -137,6 +140,9 @@ def average_models(
 
 def add_rows(parts: Sequence[Sums], rows: int, columns: int) -> Sums:
     """The sum of matrices of so many rows and columns, entry by entry in this order, without what is zero."""
+    first, *others = parts
+    if all(np.array_equal(one[at], first[at]) for one in others for at in (0, 1)):
+        return _add_values(parts)
     indptr = np.zeros(rows + 1, np.int64)
     found: list[NDArray[np.uint16]] = [np.zeros(0, np.uint16)]
     values: list[NDArray[np.float64]] = [np.zeros(0)]
@@ -153,6 +159,18 @@ def add_rows(parts: Sequence[Sums], rows: int, columns: int) -> Sums:
         found.append((at % columns).astype(np.uint16))
         values.append(total[at])
     return np.cumsum(indptr), np.concatenate(found), np.concatenate(values)
+
+
+def _add_values(parts: Sequence[Sums]) -> Sums:
+    """The same of matrices whose entries are in the same places: dense ones, say."""
+    indptr, columns, values = parts[0]
+    total = values.astype(np.float64)
+    for _, _, numbers in parts[1:]:
+        total += numbers
+    kept = total != 0
+    if kept.all():
+        return indptr, columns, total
+    return np.concatenate([[0], np.cumsum(kept)])[indptr], columns[kept], total[kept]
 
 
 def _weighted_mean(arrays: Sequence[NDArray[np.float64]], weights: Sequence[int]) -> NDArray[np.float64]:

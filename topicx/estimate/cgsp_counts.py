@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -285,5 +286,5 @@ def split_by_weight(
     end = len(offsets) - 1 if end is None else end
     weights = offsets[begin : end + 1] + np.arange(end - begin + 1)  # a row without entries has its cost, too
     wanted = weights[0] + (weights[-1] - weights[0]) * np.arange(1, number) // max(number, 1)
-    cuts = np.unique(np.concatenate([[0], np.searchsorted(weights, wanted), [end - begin]]))
-    return [(begin + int(a), begin + int(b)) for a, b in zip(cuts[:-1], cuts[1:])]
+    cuts = [0, *np.searchsorted(weights, wanted).tolist(), end - begin]
+    return [(begin + a, begin + b) for a, b in pairwise(cuts) if a < b]

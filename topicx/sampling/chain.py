@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from topicx.engines.places import Places
@@ -18,24 +19,30 @@ from topicx.errors import InputError, TopicxError
 from topicx.files import container
 from topicx.files.file_kinds import CHECKPOINT
 from topicx.files.mapped_arrays import check_unchanged
-from topicx.files.schema import Inconsistent, require_consistent
+from topicx.files.schema import Inconsistent, is_finite_number, is_whole_number, require_consistent
 from topicx.sampling import random_streams, run_length, sampler_registry
 from topicx.sampling.memory_needed import fitting_memory
 from topicx.sampling.method import Method, Update
-from topicx.sampling.run_length import ENOUGH, ENOUGH_FROM_RANDOM, ENOUGH_GROWN, RunLength
+from topicx.sampling.run_length import ENOUGH, ENOUGH_FROM_RANDOM, ENOUGH_GROWN, ENOUGH_MANY, LOOKS, RunLength
 from topicx.sampling.run_options import Options
 from topicx.sampling.starts import (
     SETTLING,
+    SOFT_TOPICS,
     choose_start,
     growth_of,
     has_long_documents,
     hot_beta,
+    hot_burn_in,
     hot_sweeps,
+    is_thinned,
     place_first,
     soft_method,
     soft_sweeps,
+    soft_topics,
+    thin_part,
 )
 from topicx.sampling.sweep_loop import Step, Trace, Training
+from topicx.sampling.thinned_corpus import ThinnedCorpus
 from topicx.sampling.updates.prior_fixed_points import LearnPriors
 from topicx.state import NONE, State
 
@@ -43,18 +50,20 @@ GROWTH = ((0.02, 100), (0.04, 60), (0.08, 50), (0.16, 40), (0.32, 20), (0.6, 10)
 """A growing start: shares of the documents and the sweeps over each, before the whole corpus is swept."""
 
 
-BEFORE = ("grow", "soft", "hot")
+BEFORE = ("thin", "grow", "soft", "hot")
 """Steps before the first sweep over the whole corpus."""
 
 
 def plan_steps(
     options: Options, start: str, soft: int = 0, hot: int = 0, sweeps: int | None = None,
-    growth: Sequence[tuple[float, int]] = GROWTH,
+    growth: Sequence[tuple[float, int]] = GROWTH, thin: tuple[float, int] = (1.0, 0),
 ) -> list[Step]:  # fmt: skip
     """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: those of a start; growth: the
-    parts with which it grows; sweeps: how many there are, where not the options but the run itself says so."""
+    parts with which it grows; thin: the share of the tokens with which it begins, and the sweeps over it; sweeps: how
+    many there are, where not the options but the run itself says so."""
     sweeps = int(options.iterations) if sweeps is None else sweeps
-    steps: list[Step] = [Step("soft", 1.0, 0)] * soft + [Step("hot", 1.0, 0)] * hot
+    share, number = thin
+    steps: list[Step] = [Step("thin", share, 0)] * number + [Step("soft", 1.0, 0)] * soft + [Step("hot", 1.0, 0)] * hot
     if start == "growing":
         steps += [Step("grow", share, 0) for share, number in growth for _ in range(number)]
     if start in ("growing", "progressive"):
@@ -107,8 +116,11 @@ class Chain(Training):
         options.check_sampler(self.sampler)
         self.start = choose_start(state, options, self.sampler, needs)
         self.memory = fitting_memory(state, options, self.sampler, engine, self.start == "soft")
+        thinned = is_thinned(state, options, self.start)
+        self.thin = thin_part(state) if thinned else (1.0, 0)
+        """The share of every document's tokens with which a soft start may begin, and the sweeps over it."""
         self.soft = soft_sweeps(state, options) if self.start == "soft" else 0
-        """Steps of a soft start: the plan begins with them."""
+        """Steps of a soft start: the plan begins with them, or they follow those sweeps."""
         self.hot = hot_sweeps(state, options, self.start)
         """Sweeps with a larger β after them."""
         self.learns_hot = options.ends_itself
@@ -137,7 +149,12 @@ class Chain(Training):
     def _plan(self) -> list[Step]:
         """The steps, as far as they are known."""
         sweeps = self.length.planned if self.length else None
-        return plan_steps(self.options, self.start, self.soft, self.hot, sweeps, self.growth)
+        return plan_steps(self.options, self.start, self.soft, self.hot, sweeps, self.growth, self.thin)
+
+    @property
+    def hardens(self) -> int:
+        """The steps before every token has a topic of its own, where a start has such."""
+        return self.thin[1] + self.soft
 
     @property
     def sweeps(self) -> int:
@@ -151,13 +168,26 @@ class Chain(Training):
 
     def _method_of(self, state: State) -> Method:
         """The method of the steps from the present position on."""
-        if self.position < self.soft:
-            return soft_method(state.n_topics)(state, self.options, self.engine)
+        share, thin = self.thin
+        if self.position < thin:
+            return ThinnedCorpus(state, self.options, self.engine, self.sampler.load(), share)
+        if self.position < self.hardens:
+            topics = state.n_topics if thin else soft_topics(state, self.options)
+            return soft_method(state, topics)(state, self.options, self.engine)
         if self.engine.places is None:
             return self.sampler.load()(state, self.options, self.engine)
         from topicx.sampling.ring.ring import Ring
 
         return Ring(cast(Any, self.sampler.load()), state, self.options, self.engine, self.engine.places)
+
+    def _soften(self) -> None:
+        """The end of sweeps over a part of the tokens: CVB0 begins with their topics and α, and finds those of all. β is
+        what it was: with that of a part, many topics are less coherent (page "performance")."""
+        state = self.method.sync()
+        if self.options.optimize_interval and "beta" in self.options.optimize.split("+"):
+            state.beta = np.full(state.n_words, float(self.options.beta))
+        self.method = self._method_of(state)
+        self.method.start(random=False)
 
     def _harden(self) -> None:
         """The end of a soft start: every token's topic is drawn, and the sampler takes over."""
@@ -200,10 +230,12 @@ class Chain(Training):
                 self.samples[step.sweep] = _copy_state(self.method.sync())
         if step.kind == "soft" and self.learns_hot:
             self._learn_soft(position)
-        if step.kind == "grow" and self.learns_hot:
+        if step.kind in ("grow", "thin") and self.learns_hot:
             self._learn_growing(position)
         self.position = position + 1
-        if step.kind == "soft" and self.position == self.soft:
+        if step.kind == "thin" and self.position == self.thin[1]:
+            self._soften()
+        if step.kind == "soft" and self.position == self.hardens:
             self._harden()
         if step.kind == "icm" and figures.get("changed") == 0:
             self.position = self.total  # nothing will change any more
@@ -213,7 +245,7 @@ class Chain(Training):
         """α of topics that are still soft, of a run that learns its priors. Topics that were all alike until the first
         Gibbs sweep stay alike in size, and are less coherent (page "performance")."""
         what = {*self.options.optimize.split("+")} & {"alpha", "symmetric-alpha"}
-        able = self.method.learns and not has_long_documents(self.state)
+        able = self.method.learns and not has_long_documents(self.state) and not self.thin[1]
         if self.options.optimize_interval and what and able:
             LearnPriors(1, -1, frozenset(what))(self.method, position)
 
@@ -222,16 +254,17 @@ class Chain(Training):
         first = position
         while first and self.steps[first - 1].share == self.steps[position].share:
             first -= 1
-        if first == 0 or position - first >= SETTLING:
+        settled = first == 0 and self.steps[position].kind == "grow"
+        if settled or position - first >= SETTLING:
             self._update(position + 1, position)
 
     def _sweep_hot(self, position: int) -> dict[str, float]:
         """A sweep with a larger β, which is its own again afterwards. A run that ends by itself learns its priors."""
-        alpha, beta, number = self.state.alpha, self.state.beta, position - self.soft
+        alpha, beta, number = self.state.alpha, self.state.beta, position - self.hardens
         self.method.set_priors(alpha, hot_beta(self.state, number, self.hot))
         figures = self.method.sweep(position)
         self.method.set_priors(alpha, beta)
-        if self.learns_hot:
+        if self.learns_hot and number >= hot_burn_in(self.state):
             self._update(number + 1, position)
         return figures
 
@@ -283,6 +316,7 @@ class Chain(Training):
             "options": self.options.to_meta(),
             "sampler": self.sampler.name,
             "start": self.start,
+            **({"thin": list(self.thin)} if self.thin[1] else {}),
             "soft": self.soft,
             "hot": self.hot,
             "position": self.position,
@@ -325,13 +359,13 @@ class Chain(Training):
         except (InputError, TypeError, ValueError) as error:
             raise InputError(f"{file.path}: the checkpoint's options: {error}") from None
         position, start, named = meta["position"], meta["start"], meta["options"]["sampler"]
-        soft, hot = meta.get("soft", 0), meta.get("hot", 0)
+        soft, hot, thin = meta.get("soft", 0), meta.get("hot", 0), _restored_thin(meta)
         state = State.from_file(replace(file, meta=meta["state"]))
         length = _restored_length(options, meta, state)
         growth = growth_of(state) if meta.get("learns_hot") is True else GROWTH
-        steps = plan_steps(options, start, soft, hot, length.planned if length else None, growth)
+        steps = plan_steps(options, start, soft, hot, length.planned if length else None, growth, thin)
         require_consistent(position <= len(steps), f"position {position}, beyond the end of its plan")
-        grown = any(step.kind != "grow" for step in steps[:position])
+        grown = any(step.kind not in ("grow", "thin") for step in steps[:position])
         require_consistent(state.paths == options.paths, f"{state.paths} paths, not {options.paths}")
         require_consistent(
             not grown or not bool((state.z == NONE).any()), "tokens without a topic, which have been swept"
@@ -342,9 +376,9 @@ class Chain(Training):
         chain = cls(state, options, engine, model_of(options))
         chain.options = chain.method.options = replace(options, sampler=named)
         chain.start, chain.soft, chain.hot, chain.position, chain.length = start, soft, hot, position, length
-        chain.learns_hot, chain.growth = meta.get("learns_hot") is True, growth
+        chain.learns_hot, chain.growth, chain.thin = meta.get("learns_hot") is True, growth, thin
         chain.steps = chain._plan()
-        if position < soft:
+        if position < chain.hardens:
             chain.method = chain._method_of(state)
         chain.seconds = float(meta["seconds"])
         chain.figures, chain.notes = dict(meta.get("figures", {})), dict(meta["notes"])
@@ -414,9 +448,20 @@ def _length_of(options: Options, start: str, state: State) -> RunLength | None:
     """Where a run with this start ends, if it says so itself."""
     if not options.ends_itself:
         return None
-    enough = {"soft": ENOUGH, "hot": ENOUGH, "growing": ENOUGH_GROWN}.get(start, ENOUGH_FROM_RANDOM)
-    looks = run_length.LONG_LOOKS if has_long_documents(state) else run_length.LOOKS
-    return RunLength((options.samples - 1) * options.lag, enough, looks)
+    tail = (options.samples - 1) * options.lag
+    if start in ("soft", "hot"):
+        many = state.n_topics > SOFT_TOPICS
+        return RunLength(tail, ENOUGH_MANY if many else ENOUGH, run_length.MANY_LOOKS if many else LOOKS)
+    looks = run_length.LONG_LOOKS if has_long_documents(state) else run_length.LOOKS_FROM_RANDOM
+    return RunLength(tail, ENOUGH_GROWN if start == "growing" else ENOUGH_FROM_RANDOM, looks)
+
+
+def _restored_thin(meta: Mapping[str, Any]) -> tuple[float, int]:
+    """The share of the tokens with which a run began, and the sweeps over it."""
+    thin = meta.get("thin", [1.0, 0])
+    good = isinstance(thin, list) and len(thin) == 2 and is_finite_number(thin[0]) and is_whole_number(thin[1], 0)
+    require_consistent(good and 0 < thin[0] <= 1, "a part of its tokens that is none")
+    return float(thin[0]), int(thin[1])
 
 
 def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:

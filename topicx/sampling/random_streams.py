@@ -14,7 +14,7 @@ from topicx._kernels.gibbs import first_topics
 from topicx.splitmix import GOLDEN, MASK, mix_bits
 
 # What a stream is for: the first word mixed in, so that no two uses share a stream.
-CELL, SHUFFLE, START, UPDATE, WARP_WORD, WARP_DOCUMENT, PHI, SPLIT, _, HARDEN = range(1, 11)
+CELL, SHUFFLE, START, UPDATE, WARP_WORD, WARP_DOCUMENT, PHI, SPLIT, _, HARDEN, THIN = range(1, 12)
 
 PIECE = 1 << 24
 """Tokens whose first topics come from one stream."""
@@ -58,3 +58,13 @@ def random_topics(
 
     list(share(draw, range(0, tokens, PIECE)))
     return z
+
+
+def chosen_tokens(tokens: int, share: float, seed: int, chain: int) -> NDArray[np.bool_]:
+    """Which tokens belong to a part of about this share of them: each by chance."""
+    chosen = np.empty(tokens, bool)
+    for begin in range(0, tokens, PIECE):
+        piece = chosen[begin : begin + PIECE]
+        uniform = make_generator(seed, chain, THIN, begin // PIECE).random(len(piece), np.float32)
+        np.less(uniform, np.float32(share), out=piece)
+    return chosen

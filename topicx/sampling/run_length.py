@@ -26,17 +26,24 @@ AUTO_SAMPLES, AUTO_LAG = 5, 4
 AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS = 5, 20
 """The sweeps of cvb0 with which such a run starts, and the hot ones after them (`topicx.sampling.starts`). Priors are
 learnt in both."""
-LOOKS = (20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
+LOOKS = (5, 10, 20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
+LOOKS_FROM_RANDOM = LOOKS[LOOKS.index(20) :]
+"""Those of a run that began with random topics, of all documents or of a part."""
+MANY_LOOKS = LOOKS[LOOKS.index(75) :]
+"""Those of a run whose topics are more than a soft start has (`starts.SOFT_TOPICS`): each of few was divided, and the
+parts take long to become topics of their own."""
 LONG_LOOKS = LOOKS[LOOKS.index(100) :]
-"""Those of a run on long documents: its likelihood rises slowly at first, and faster after some fifty sweeps."""
+"""Those of a run on long documents from random topics: its likelihood rises slowly at first, and faster after some
+fifty sweeps."""
 MOST_SWEEPS = 1000
 """Where a run ends though it has not settled."""
-ENOUGH, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.08, 0.015
+ENOUGH, ENOUGH_MANY, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.1, 0.08, 0.015
 """The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled:
 
 - after a soft or a hot start;
-- after it grew: then the likelihood rises for long after perplexity hardly falls;
+- after one with many topics: their likelihood rises for long, and perplexity hardly falls;
+- after it grew: likewise;
 - after a random start: then as much of a rise is more of a gain in perplexity, by two or three.
 """
 

@@ -25,11 +25,20 @@ from topicx.state import NONE, State
 
 GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (page "performance")."""
-DENSE = (60, 0.5)
+DENSE = (60, 3)
 """Tokens of a word, and of a word and topic, on average, from which a run that ends by itself begins with a part of the
 documents, where these are not long."""
 FEW_WORDS = 10_000
 """Words up to which it does. More have too many rare ones, for which random topics are slow to become better."""
+THIN_DENSE = 0.5
+"""Tokens of a word and topic from which, where there are fewer than that, it begins with a part of every document's
+tokens; where documents are long it always does."""
+THIN_TOKENS, LONG_SHARE = 4200, 0.3
+"""Tokens a topic in that part; and the share of the tokens that it is at most where documents are long."""
+THIN_WORK, MOST_THIN = 40, 150
+"""What the sweeps over it cost, in sweeps over all tokens; and how many there are at most."""
+THIN_SOFT, THIN_LONG_SOFT = 10, 20
+"""The sweeps of CVB0 after them; and where documents are long."""
 FIRST_TOKENS, FIRST_SWEEPS, GROWTH_SWEEPS = 7500, 30, 20
 """Tokens a topic in that part; the sweeps over it; and those over each larger part."""
 GROWTH_FACTOR, MOST_GROWN = 2.5, 0.6
@@ -41,6 +50,9 @@ SOFT_SWEEPS, LONG_SWEEPS = 10, 40
 HOT_SWEEPS, MANY_HOT_SWEEPS, MOST_HOT_SWEEPS = 20, 45, 200
 """The hot sweeps after them at least; where there are more topics than `SOFT_TOPICS`; and at most. Long documents need
 none."""
+MANY_SETTLING = 20
+"""The hot sweeps before priors are learnt in them where there are more topics than `SOFT_TOPICS`. What is learnt while
+β is hottest makes few of many topics large, which cost perplexity (page "performance")."""
 HOT_FROM_RANDOM = 40
 """The hot sweeps of a hot start at least, if there are so many iterations."""
 SWEEPS_A_HOT = 10
@@ -95,6 +107,23 @@ def growth_of(state: State) -> tuple[tuple[float, int], ...]:
     return tuple(parts)
 
 
+def is_thinned(state: State, options: Options, start: str) -> bool:
+    """Whether a soft start begins with sweeps over a part of every document's tokens: where words are seen often, but
+    not as often as a growing start needs, and where documents are long."""
+    if start != "soft" or not options.ends_itself or len(state.seeds):
+        return False
+    if has_long_documents(state):
+        return state.n_topics <= SOFT_TOPICS or has_room(state, state.n_topics)
+    return is_dense(state, THIN_DENSE)
+
+
+def thin_part(state: State) -> tuple[float, int]:
+    """The share of the tokens that such a start begins with, and the sweeps over it."""
+    most = LONG_SHARE if has_long_documents(state) else 1.0
+    share = min(most, THIN_TOKENS * state.n_topics / max(state.n_tokens, 1))
+    return share, min(MOST_THIN, round(THIN_WORK / share))
+
+
 def place_first(state: State, options: Options, engine: Engine) -> None:
     """Random topics for the tokens of the documents that such a run begins with."""
     from topicx.sampling.samplers.gibbs import levels_of  # whose documents are in this order
@@ -113,9 +142,9 @@ def place_first(state: State, options: Options, engine: Engine) -> None:
     state.z = z
 
 
-def soft_method(topics: int) -> type[Method]:
-    """What makes these sweeps."""
-    if topics > SOFT_TOPICS:
+def soft_method(state: State, topics: int) -> type[Method]:
+    """What makes soft sweeps that have so many topics."""
+    if topics < state.n_topics:
         from topicx.variational.divided_start import Divided
 
         return Divided
@@ -124,16 +153,20 @@ def soft_method(topics: int) -> type[Method]:
     return Opening
 
 
-def soft_topics(topics: int) -> int:
+def soft_topics(state: State, options: Options) -> int:
     """How many topics they have: all, or few that are divided."""
-    return topics if topics <= SOFT_TOPICS else FEW_TOPICS
+    whole = state.n_topics <= SOFT_TOPICS or is_thinned(state, options, "soft")
+    return state.n_topics if whole else FEW_TOPICS
 
 
 def soft_sweeps(state: State, options: Options) -> int:
     """How many there are."""
+    long = has_long_documents(state)
+    if is_thinned(state, options, "soft"):
+        return THIN_LONG_SOFT if long and state.n_topics <= SOFT_TOPICS else THIN_SOFT
     if state.n_topics > SOFT_TOPICS:
         return FEW_SWEEPS
-    if has_long_documents(state):
+    if long:
         return LONG_SWEEPS
     return AUTO_SOFT_SWEEPS if options.ends_itself else SOFT_SWEEPS
 
@@ -141,6 +174,8 @@ def soft_sweeps(state: State, options: Options) -> int:
 def hot_sweeps(state: State, options: Options, start: str) -> int:
     """How many hot ones this start has."""
     if start not in ("soft", "hot") or _first_heat(state) <= 1 or (start == "soft" and has_long_documents(state)):
+        return 0
+    if is_thinned(state, options, start):
         return 0
     if options.ends_itself:
         few = AUTO_HOT_SWEEPS if start == "soft" else HOT_FROM_RANDOM
@@ -150,6 +185,11 @@ def hot_sweeps(state: State, options: Options, start: str) -> int:
     if start == "hot":
         least = min(HOT_FROM_RANDOM, iterations)
     return max(least, min(iterations // SWEEPS_A_HOT, MOST_HOT_SWEEPS))
+
+
+def hot_burn_in(state: State) -> int:
+    """The hot sweeps before a run that ends by itself learns its priors."""
+    return MANY_SETTLING if state.n_topics > SOFT_TOPICS else 0
 
 
 def hot_beta(state: State, number: int, sweeps: int) -> NDArray[np.float64]:
@@ -180,19 +220,25 @@ def hot_pays(state: State, options: Options) -> bool:
     many = not options.ends_itself and int(options.iterations) > MANY_SWEEPS
     if state.n_tokens < SOFT_FROM or (many and state.n_topics < SCANT_TOPICS):
         return False
-    return state.n_topics <= SOFT_TOPICS or not has_long_documents(state)
+    return state.n_topics <= SOFT_TOPICS or not has_long_documents(state) or is_thinned(state, options, "soft")
 
 
-def is_dense(state: State) -> bool:
-    """Whether words are seen so often that topics are found from random ones soon. Those of seed words are not: a topic
-    that begins at random is often named by its seeds alone, and their tokens settle in another."""
-    of_word, of_topic = DENSE
+def is_dense(state: State, of_topic: float = DENSE[1]) -> bool:
+    """Whether words are seen so often (in each topic, too) that topics are found from random ones soon. Those of seed
+    words are not: a topic that begins at random is often named by its seeds alone, and their tokens settle in another.
+    """
+    of_word = DENSE[0]
     often = state.n_tokens >= state.n_words * max(of_word, of_topic * state.n_topics) and state.n_words <= FEW_WORDS
     return often and state.n_topics <= SOFT_TOPICS and not has_long_documents(state) and not len(state.seeds)
 
 
 def soft_pays(state: State, options: Options) -> bool:
     """Whether a soft start, which is better still, has room."""
+    return has_room(state, soft_topics(state, options))
+
+
+def has_room(state: State, topics: int) -> bool:
+    """Whether soft assignments to so many topics have room."""
     from topicx.variational.soft_start import room_for
 
-    return room_for(state, soft_topics(state.n_topics)) <= SOFT_ROOM
+    return room_for(state, topics) <= SOFT_ROOM

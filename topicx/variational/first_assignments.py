@@ -32,7 +32,7 @@ def warm_start(
     first = Scvb0(state, small, engine)
     first.start(random=True)
     first.learner.use_room(room)
-    for sweep in range(WARM_SWEEPS):
+    for sweep in range(0 if state.placed else WARM_SWEEPS):  # topics that are there need no passes
         first.sweep(sweep)
     # A document's pairs are adjacent in both orders; only within it does the schedule sort them by block.
     begin = document = 0

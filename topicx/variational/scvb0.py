@@ -38,7 +38,7 @@ from topicx.sampling.run_options import USUAL, Options
 from topicx.sampling.sweep_loop import Interrupted, Step, Stop, Trace, Training, never_stop
 from topicx.sampling.updates import prior_fixed_points
 from topicx.sampling.updates.prior_fixed_points import DocumentStatistics
-from topicx.state import Csr, State
+from topicx.state import NONE, Csr, State
 from topicx.strings import Strings
 from topicx.variational.expected_statistics import ExpectedWords, Observed
 from topicx.variational.minibatches import InMemory, Learner, Loop, OnDisk, Rate
@@ -65,7 +65,8 @@ class Scvb0(Method):
         if state.placed:
             indptr, topics, counts = state.word_topics()
             words = np.repeat(np.arange(state.n_words), np.diff(indptr))
-            self.learner.nw[words, topics] = counts
+            whole = state.n_tokens / np.count_nonzero(state.z != NONE)  # the placed stand for all
+            self.learner.nw[words, topics] = counts * whole
             self.learner.totals = soft.column_sums(self.learner.nw, state.n_topics)
             return
         frequencies = np.bincount(state.words, minlength=state.n_words)

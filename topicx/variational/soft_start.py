@@ -18,9 +18,12 @@ from topicx.files.schema import Array
 from topicx.sampling.run_options import Options
 from topicx.sampling.schedule import Cell
 from topicx.state import State
+from topicx.variational.expected_statistics import ExpectedDocuments
 from topicx.variational.first_assignments import warm_start
 from topicx.variational.soft_method import WORD_PARTS, Rows, Soft, require_memory
 
+ALPHA_DOCUMENTS = 5000
+"""Documents at least, evenly spread, from which α is learnt between these sweeps: more hardly change it."""
 ONE = 0x3F80
 """1 as the upper half of a float: no number is more than the next."""
 
@@ -107,6 +110,12 @@ class Opening(Soft):
 
         self.engine.map(work, range(WORD_PARTS))
         return z
+
+    def document_statistics(self) -> ExpectedDocuments:
+        """Of some documents: between these sweeps α need not be exact, and all would cost as much as a sweep."""
+        state, step = self.state, max(self.state.n_documents // ALPHA_DOCUMENTS, 1)
+        groups = state.groups[::step] if len(state.groups) else state.groups
+        return ExpectedDocuments(np.ascontiguousarray(self.nd[::step]), state.lengths[::step], groups)
 
     def score(self) -> float:
         return self.fit / max(self.state.n_tokens, 1)
