@@ -134,7 +134,8 @@ class TrainCommand(LanguagesFirst):
 @option("--theta", type=click.Choice(["cgs", "cgsp"]), default=None, show_default="cgsp", help="Estimator of θ.")
 @option(
     "--phi", type=click.Choice(["cgs", "cgsp"]), default=None,
-    show_default="cgsp where φ has at most 10 million numbers (and the corpus 100 million tokens), else cgs",
+    show_default="cgsp where φ of all averaged states has at most 10 million numbers (and the corpus 100 million "
+    "tokens), else cgs",
     help="Estimator of φ: cgsp is better, and dense; cgs keeps the counts.",
 )  # fmt: skip
 @option("--state", "state_path", default=None, metavar="FILE", help="Also write the state: every token's topic.")

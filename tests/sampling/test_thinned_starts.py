@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from topicx.corpus.corpus import Corpus
 from topicx.datasets import make
 from topicx.engines.threads import Threads
+from topicx.errors import InputError
 from topicx.evaluate.completion import completion_perplexity
+from topicx.files import container
+from topicx.files.file_kinds import CHECKPOINT
 from topicx.models.definition import initial_state
 from topicx.run import Run
 from topicx.sampling import random_streams, starts
@@ -221,13 +224,17 @@ def test_threads_do_not_matter() -> None:
     assert bits(one) == bits(two)
 
 
-def test_a_checkpoint_of_another_share_is_refused(tmp_path: Path) -> None:
-    from topicx.sampling.chain import _restored_thin
-
-    assert _restored_thin({}) == (1.0, 0) and _restored_thin({"thin": [0.2, 9]}) == (0.2, 9)
-    for wrong in ([0.2], [0, 9], [2.0, 9], ["a", 9], [0.2, -1], [0.2, 1.5], 7):
-        with pytest.raises(Exception, match="a part of its tokens that is none"):
-            _restored_thin({"thin": wrong})
+@pytest.mark.parametrize("wrong", [[0.2], [0, 9], [2.0, 9], ["a", 9], [0.2, -1], [0.2, 1.5], 7])
+def test_a_checkpoint_with_another_share_is_refused(wrong: Any, tmp_path: Path) -> None:
+    chain = run_of().chain
+    chain.begin()
+    chain.advance(1)
+    chain.save(tmp_path / "good")
+    assert Chain.load(tmp_path / "good", Threads(1)).thin == (SHARE, SWEEPS)
+    file = container.read(tmp_path / "good", CHECKPOINT)
+    container.write(tmp_path / "bad", "checkpoint", file.arrays, file.meta | {"thin": wrong}, file.parents)
+    with pytest.raises(InputError, match="the metadata 'thin', which must be a share and a number of sweeps"):
+        Chain.load(tmp_path / "bad", Threads(1))
 
 
 def test_it_gives_better_topics_than_a_random_start(monkeypatch: pytest.MonkeyPatch) -> None:

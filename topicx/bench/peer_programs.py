@@ -221,7 +221,7 @@ def run_topicx(task: Task, recorder: Recorder, corpus: Corpus) -> None:
             nonlocal work, stopping
             work += event.work
             step = event.step
-            if step.kind in ("soft", "hot"):
+            if step.kind in ("thin", "soft", "hot"):
                 if event.position == chain.hardens:  # the sampler has taken over
                     leave_unscored(chain)
                 if event.position == chain.hardens + chain.hot:

@@ -162,7 +162,7 @@ def add_rows(parts: Sequence[Sums], rows: int, columns: int) -> Sums:
 
 
 def _add_values(parts: Sequence[Sums]) -> Sums:
-    """The same of matrices whose entries are in the same places: dense ones, say."""
+    """The sum of matrices whose entries are in the same places (dense ones, say), without what is zero."""
     indptr, columns, values = parts[0]
     total = values.astype(np.float64)
     for _, _, numbers in parts[1:]:

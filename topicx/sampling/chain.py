@@ -19,7 +19,7 @@ from topicx.errors import InputError, TopicxError
 from topicx.files import container
 from topicx.files.file_kinds import CHECKPOINT
 from topicx.files.mapped_arrays import check_unchanged
-from topicx.files.schema import Inconsistent, is_finite_number, is_whole_number, require_consistent
+from topicx.files.schema import Inconsistent, require_consistent
 from topicx.sampling import random_streams, run_length, sampler_registry
 from topicx.sampling.memory_needed import fitting_memory
 from topicx.sampling.method import Method, Update
@@ -181,8 +181,8 @@ class Chain(Training):
         return Ring(cast(Any, self.sampler.load()), state, self.options, self.engine, self.engine.places)
 
     def _soften(self) -> None:
-        """The end of sweeps over a part of the tokens: CVB0 begins with their topics and α, and finds those of all. β is
-        what it was: with that of a part, many topics are less coherent (page "performance")."""
+        """The end of sweeps over a part of the tokens: CVB0 begins with their topics and α, and finds those of all.
+        β is what it was: with that of a part, many topics are less coherent (page "performance")."""
         state = self.method.sync()
         if self.options.optimize_interval and "beta" in self.options.optimize.split("+"):
             state.beta = np.full(state.n_words, float(self.options.beta))
@@ -359,7 +359,9 @@ class Chain(Training):
         except (InputError, TypeError, ValueError) as error:
             raise InputError(f"{file.path}: the checkpoint's options: {error}") from None
         position, start, named = meta["position"], meta["start"], meta["options"]["sampler"]
-        soft, hot, thin = meta.get("soft", 0), meta.get("hot", 0), _restored_thin(meta)
+        soft, hot = meta.get("soft", 0), meta.get("hot", 0)
+        share, number = meta.get("thin", (1.0, 0))
+        thin = float(share), int(number)
         state = State.from_file(replace(file, meta=meta["state"]))
         length = _restored_length(options, meta, state)
         growth = growth_of(state) if meta.get("learns_hot") is True else GROWTH
@@ -454,14 +456,6 @@ def _length_of(options: Options, start: str, state: State) -> RunLength | None:
         return RunLength(tail, ENOUGH_MANY if many else ENOUGH, run_length.MANY_LOOKS if many else LOOKS)
     looks = run_length.LONG_LOOKS if has_long_documents(state) else run_length.LOOKS_FROM_RANDOM
     return RunLength(tail, ENOUGH_GROWN if start == "growing" else ENOUGH_FROM_RANDOM, looks)
-
-
-def _restored_thin(meta: Mapping[str, Any]) -> tuple[float, int]:
-    """The share of the tokens with which a run began, and the sweeps over it."""
-    thin = meta.get("thin", [1.0, 0])
-    good = isinstance(thin, list) and len(thin) == 2 and is_finite_number(thin[0]) and is_whole_number(thin[1], 0)
-    require_consistent(good and 0 < thin[0] <= 1, "a part of its tokens that is none")
-    return float(thin[0]), int(thin[1])
 
 
 def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:

@@ -112,7 +112,8 @@ class Opening(Soft):
         return z
 
     def document_statistics(self) -> ExpectedDocuments:
-        """Of some documents: between these sweeps α need not be exact, and all would cost as much as a sweep."""
+        """What some of the documents say of α: it need not be exact between these sweeps, and all of them would cost as
+        much as a sweep."""
         state, step = self.state, max(self.state.n_documents // ALPHA_DOCUMENTS, 1)
         groups = state.groups[::step] if len(state.groups) else state.groups
         return ExpectedDocuments(np.ascontiguousarray(self.nd[::step]), state.lengths[::step], groups)
