@@ -38,7 +38,7 @@ LONG_LOOKS = LOOKS[LOOKS.index(100) :]
 fifty sweeps."""
 MOST_SWEEPS = 1000
 """Where a run ends though it has not settled."""
-ENOUGH, ENOUGH_MANY, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.1, 0.08, 0.015
+ENOUGH, ENOUGH_MANY, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.1, 0.09, 0.015
 """The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled:
 
 - after a soft or a hot start;
