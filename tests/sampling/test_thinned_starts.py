@@ -91,8 +91,10 @@ def test_how_large_the_share_is(monkeypatch: pytest.MonkeyPatch) -> None:
     share, sweeps = starts.thin_part(state_of(tokens // 60, 60, 1, 50))
     assert share == 1.0 and sweeps == work
     assert starts.thin_part(state_of(10, 600, 60, 50))[0] == starts.LONG_SHARE
-    share, sweeps = starts.thin_part(state_of(20 * tokens // 600, 600, 1, 50))
-    assert share == pytest.approx(0.05, rel=0.01) and sweeps == starts.MOST_THIN
+    share, sweeps = starts.thin_part(state_of(10 * tokens // 2000, 2000, 1, 50))
+    assert share == pytest.approx(0.1, rel=0.01) and sweeps == starts.MOST_THIN
+    share, _ = starts.thin_part(state_of(100 * tokens // 2000, 2000, 1, 50))  # enough of each document
+    assert share == pytest.approx(starts.THIN_LENGTH / 2000)
 
 
 def test_the_plan() -> None:

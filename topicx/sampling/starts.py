@@ -33,8 +33,9 @@ FEW_WORDS = 10_000
 THIN_DENSE = 0.5
 """Tokens of a word and topic from which, where there are fewer than that, it begins with a part of every document's
 tokens; where documents are long it always does."""
-THIN_TOKENS, LONG_SHARE = 4200, 0.3
-"""Tokens a topic in that part; and the share of the tokens that it is at most where documents are long."""
+THIN_TOKENS, THIN_LENGTH, LONG_SHARE = 4200, 100, 0.3
+"""Tokens a topic in that part; tokens a document, on average, that it has at least; and the share of the tokens that it
+is at most where documents are long."""
 THIN_WORK, MOST_THIN = 40, 150
 """What the sweeps over it cost, in sweeps over all tokens; and how many there are at most."""
 THIN_SOFT, THIN_LONG_SOFT = 10, 20
@@ -52,7 +53,7 @@ HOT_SWEEPS, MANY_HOT_SWEEPS, MOST_HOT_SWEEPS = 20, 45, 200
 none."""
 MANY_SETTLING = 20
 """The hot sweeps before priors are learnt in them where there are more topics than `SOFT_TOPICS`. What is learnt while
-β is hottest makes few of many topics large, which cost perplexity (page "performance")."""
+β is hottest makes few of many topics large, and costs perplexity (page "performance")."""
 HOT_FROM_RANDOM = 40
 """The hot sweeps of a hot start at least, if there are so many iterations."""
 SWEEPS_A_HOT = 10
@@ -120,7 +121,8 @@ def is_thinned(state: State, options: Options, start: str) -> bool:
 def thin_part(state: State) -> tuple[float, int]:
     """The share of the tokens that such a start begins with, and the sweeps over it."""
     most = LONG_SHARE if has_long_documents(state) else 1.0
-    share = min(most, THIN_TOKENS * state.n_topics / max(state.n_tokens, 1))
+    wanted = max(THIN_TOKENS * state.n_topics, THIN_LENGTH * state.n_documents)
+    share = min(most, wanted / max(state.n_tokens, 1))
     return share, min(MOST_THIN, round(THIN_WORK / share))
 
 
