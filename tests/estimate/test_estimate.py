@@ -451,3 +451,14 @@ def test_rows_are_added_as_scipy_adds_them(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.array_equal(indptr, expected.indptr) and np.array_equal(columns, expected.indices)
     assert np.array_equal(values, expected.data)
     assert averaging.add_rows(entries[:2], 37, 9)[0][-1] == 0
+
+
+def test_rows_with_entries_in_the_same_places_have_the_same_sum() -> None:
+    rng = np.random.default_rng(3)
+    places = rng.random((11, 7)) < 0.6
+    indptr = np.concatenate([[0], np.cumsum(places.sum(axis=1))])
+    columns = np.nonzero(places)[1].astype(np.uint16)
+    parts = [(indptr, columns, rng.random(len(columns)) * (rng.random(len(columns)) < 0.5)) for _ in range(3)]
+    empty = (np.zeros(12, np.int64), columns[:0], np.zeros(0))  # its entries are elsewhere: no short way
+    for short, long in zip(averaging.add_rows(parts, 11, 7), averaging.add_rows([*parts, empty], 11, 7), strict=True):
+        assert np.array_equal(short, long) and len(short) > 3

@@ -140,8 +140,7 @@ def average_models(
 
 def add_rows(parts: Sequence[Sums], rows: int, columns: int) -> Sums:
     """The sum of matrices of so many rows and columns, entry by entry in this order, without what is zero."""
-    first, *others = parts
-    if all(np.array_equal(one[at], first[at]) for one in others for at in (0, 1)):
+    if all(np.array_equal(one[at], parts[0][at]) for one in parts[1:] for at in (0, 1)):
         return _add_values(parts)
     indptr = np.zeros(rows + 1, np.int64)
     found: list[NDArray[np.uint16]] = [np.zeros(0, np.uint16)]
