@@ -264,7 +264,7 @@ def draw(values: dict[str, dict[str, float]], path: Path) -> None:
                     axis.plot(*zip(*points, strict=True), "o-", color=colour, label=label, ms=5)
             found = [one for key, one in values.items() if key.startswith(f"{case} topicx auto ")]
             axis.plot([one["seconds"] for one in found], [one[what] for one in found], "*", color="C2", ms=13,
-                      label="topicx, the default (three seeds)")  # fmt: skip
+                      label="topicx, the default (a star a seed)")  # fmt: skip
             axis.set_xscale("log")
             axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
             axis.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
