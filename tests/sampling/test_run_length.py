@@ -217,6 +217,19 @@ def test_the_model_is_the_average_of_the_last_states() -> None:
     assert np.concatenate(theta).sum(axis=1) == pytest.approx(1)
 
 
+def test_phi_of_the_average_counts_all_of_its_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cgsp makes dense rows of each: beyond so many numbers it is left, unless it was asked for."""
+    run = run_of().train()
+    entries = run.chain.state.n_words * run.chain.state.n_topics
+    for most, phi, found in (
+        (AUTO_SAMPLES * entries, "auto", "cgsp"),
+        (AUTO_SAMPLES * entries - 1, "auto", "cgs"),
+        (0, "cgsp", "cgsp"),
+    ):
+        monkeypatch.setattr("topicx.estimate.estimators.AUTO_ENTRIES", most)
+        assert run.result(phi=phi).model.meta["estimator"]["phi"] == found
+
+
 def test_a_run_that_has_settled_goes_on_to_a_number(tmp_path: Path) -> None:
     run = run_of()
     run.train(checkpoints=Checkpoints(str(tmp_path / "c"), 1))
