@@ -18,7 +18,7 @@ from topicx.engines.threads import Engine, Threads
 from topicx.errors import InputError
 from topicx.files import stored_arrays
 from topicx.run import Result, Run
-from topicx.sampling import sampler_registry
+from topicx.sampling import sampler_registry, starts
 from topicx.sampling.run_options import Options
 from topicx.sampling.sampler_registry import TRAVELS
 
@@ -79,6 +79,14 @@ STARTS: dict[str, dict[str, Any]] = {
 def test_all_that_a_run_may_do(name: str, sampler: str, tmp_path: Path) -> None:
     options = options_for(sampler, **STARTS[name])
     corpus = lda_corpus(90, 25, 60)
+    same(trained(Threads(1), corpus, options), trained(spread(tmp_path), corpus, options))
+
+
+def test_a_share_of_the_tokens_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starts, "LONG", 10)  # tokens of a long document
+    monkeypatch.setattr(starts, "MOST_THIN", 5)
+    options, corpus = options_for("sparse", iterations="auto", start="soft"), lda_corpus(90, 25, 60)
+    assert Run.start(corpus, options, spread(tmp_path)).chain.thin == (starts.LONG_SHARE, 5)
     same(trained(Threads(1), corpus, options), trained(spread(tmp_path), corpus, options))
 
 
