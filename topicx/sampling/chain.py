@@ -231,7 +231,7 @@ class Chain(Training):
         if step.kind == "soft" and self.learns_hot:
             self._learn_soft(position)
         if step.kind in ("grow", "thin") and self.learns_hot:
-            self._learn_growing(position)
+            self._learn_from_part(position)
         self.position = position + 1
         if step.kind == "thin" and self.position == self.thin[1]:
             self._soften()
@@ -249,8 +249,9 @@ class Chain(Training):
         if self.options.optimize_interval and what and able:
             LearnPriors(1, -1, frozenset(what))(self.method, position)
 
-    def _learn_growing(self, position: int) -> None:
-        """The updates that are due after a sweep over a part of the documents, once these have settled."""
+    def _learn_from_part(self, position: int) -> None:
+        """The updates that are due after a sweep over a part of the documents, or of their tokens, once these have
+        settled. The first documents of a growing start need not: none came to others."""
         first = position
         while first and self.steps[first - 1].share == self.steps[position].share:
             first -= 1
