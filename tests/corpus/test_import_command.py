@@ -534,7 +534,7 @@ def test_interrupted(tmp_path: Path) -> None:
 
 def test_a_full_disk(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some words\n" * 20_000)
-    command = f"ulimit -f 100; exec {sys.executable} -m topicx import a.txt -o c"
+    command = f"export PYTHONDONTWRITEBYTECODE=1; ulimit -f 100; exec {sys.executable} -m topicx import a.txt -o c"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1, done.stderr
     assert done.stderr.splitlines()[-1].startswith("topicx: ") and "Traceback" not in done.stderr

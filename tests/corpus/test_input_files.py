@@ -318,11 +318,11 @@ def test_a_line_pattern_that_never_ends(run: Run, monkeypatch: pytest.MonkeyPatc
 
 def test_full_disks_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("".join(f"some words w{i}x\n" for i in range(60_000)))
-    command = f"ulimit -f 200; exec {sys.executable} -m topicx import a.txt -o c"
+    command = f"export PYTHONDONTWRITEBYTECODE=1; ulimit -f 200; exec {sys.executable} -m topicx import a.txt -o c"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1 and "topicx: c: writing failed: File too large" in done.stderr
     Corpus.from_documents([["aa", "bb"] * 50_000]).save(tmp_path / "c")
-    command = f"ulimit -f 100; cat c | TMPDIR={tmp_path} {sys.executable} -m topicx prune - -o d"
+    command = f"export PYTHONDONTWRITEBYTECODE=1; ulimit -f 100; cat c | TMPDIR={tmp_path} {sys.executable} -m topicx prune - -o d"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1 and f"topicx: {tmp_path}: writing temporary data failed" in done.stderr
 

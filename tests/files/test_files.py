@@ -110,6 +110,7 @@ def test_a_full_disk_is_a_failure_and_loses_nothing(tmp_path: Path) -> None:
     program = (
         "import resource, signal, sys, numpy as np\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "sys.dont_write_bytecode = True\n"  # half a module would stay
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
         "from topicx.files import container\nfrom topicx.errors import TopicxError\n"
         "try: container.write(sys.argv[1], 'model', {'x': np.zeros(10_000)}, {})\n"

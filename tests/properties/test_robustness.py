@@ -236,7 +236,7 @@ def test_a_full_disk_is_a_line_that_names_the_file_and_leaves_nothing(call: str,
     """Files may have four blocks: what a full disk does to whatever is written."""
     before = sorted(path.name for path in files_to_read.iterdir())
     quiet = "" if call.startswith("topics") else " -q"
-    done = shell(f"ulimit -f 4; topicx {call}{quiet}", files_to_read)
+    done = shell(f"export PYTHONDONTWRITEBYTECODE=1; ulimit -f 4; topicx {call}{quiet}", files_to_read)
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     assert re.match(r"topicx: x\S*: writing failed: File too large", done.stderr), done.stderr
     left = [path.name for path in files_to_read.iterdir() if path.name not in before]
@@ -261,7 +261,7 @@ def test_a_full_disk_under_finished_rows(files_to_read: Path) -> None:
     cells = files_to_read / "x.cells"
     cells.write_text(cells.read_text() * (4096 // cells.stat().st_size + 1))
     before = cells.read_text()
-    done = shell(f"ulimit -f {len(before) // 1024}; {call} -k 3", files_to_read)
+    done = shell(f"export PYTHONDONTWRITEBYTECODE=1; ulimit -f {len(before) // 1024}; {call} -k 3", files_to_read)
     assert (done.returncode, done.stderr) == (1, "topicx: x.cells: writing failed: File too large\n")
     assert cells.read_text() == before  # without a part of a row
     cells.unlink()
@@ -278,7 +278,7 @@ def test_finished_rows_are_not_sought_in_a_device(files_to_read: Path) -> None:
 
 def test_a_checkpoint_on_a_full_disk_is_a_warning(files_to_read: Path) -> None:
     call = "train c -k 40 --iterations 4 -o /dev/null --checkpoint x.cp --checkpoint-interval 2"
-    done = shell(f"ulimit -f 8; topicx {call}", files_to_read)
+    done = shell(f"export PYTHONDONTWRITEBYTECODE=1; ulimit -f 8; topicx {call}", files_to_read)
     assert done.returncode == 0, done.stderr
     assert "warning: no checkpoint after step 2: x.cp: writing failed: File too large" in done.stderr
 
