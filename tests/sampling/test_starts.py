@@ -449,6 +449,30 @@ def test_what_a_run_takes_that_ends_by_itself(sampler: str, n_words: int, topics
     assert starts.choose_start(state_of(1_000, 60, topics, n_words), Options(topics=topics), entry) == start
 
 
+def test_the_first_hot_sweeps_may_learn_no_priors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicx.sampling.chain.hot_burn_in", lambda state: 7)
+    monkeypatch.setattr(starts, "is_dense", lambda *given: False)
+    options = Options(topics=5, start="soft")
+    chain = Chain(initial_state(lda_corpus(), options), options, Threads(1))
+    learnt: list[int] = []
+    chain._update = lambda sweep, position: learnt.append(position)  # type: ignore[method-assign]
+    chain.begin()
+    while chain.position < chain.hardens + chain.hot:
+        chain.advance(1)
+    assert learnt == list(range(chain.soft + 7, chain.soft + chain.hot)) and chain.hot > 7
+
+
+def test_alpha_of_soft_sweeps_is_learnt_from_some_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = soft_chain()
+    chain.begin()
+    method = chain.method
+    assert isinstance(method, Opening)
+    assert np.array_equal(method.document_statistics().nd, method.nd)
+    monkeypatch.setattr("topicx.variational.soft_start.ALPHA_DOCUMENTS", len(method.nd) // 3)
+    some = method.document_statistics()
+    assert np.array_equal(some.nd, method.nd[::3]) and np.array_equal(some.lengths, method.state.lengths[::3])
+
+
 def test_seed_words_want_a_soft_start() -> None:
     state = state_of(1_000, 60, 60)
     state.seeds = Seeds.of([(3, 1, 50)])

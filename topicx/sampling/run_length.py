@@ -42,8 +42,9 @@ ENOUGH, ENOUGH_MANY, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.1, 0.09, 0.015
 """The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled:
 
 - after a soft or a hot start;
-- after one with many topics: their likelihood rises for long, and perplexity hardly falls;
-- after it grew: likewise;
+- after one with many topics: their likelihood rises for long. Perplexity hardly falls meanwhile where words are seen
+  often; where most are rare it does, as fast as the likelihood rises elsewhere;
+- after it grew: then the likelihood rises for long after perplexity hardly falls;
 - after a random start: then as much of a rise is more of a gain in perplexity, by two or three.
 """
 
