@@ -8,6 +8,7 @@ trained on (whole documents).
     python benchmarks/speed/default_run.py --data DIR --mallet DIR --part default   each program's default
     python benchmarks/speed/default_run.py --data DIR --mallet DIR --part curve     after 1, 20 … sweeps
     python benchmarks/speed/default_run.py --data DIR --part ten        what ten times as many sweeps would gain
+    python benchmarks/speed/default_run.py --data DIR --mallet DIR --part sooner    when ours has MALLET's 200 sweeps
     python benchmarks/speed/default_run.py --figure FILE                               a picture of the curves
 
 Results are kept by corpus, topics, program and seed: it goes on where it was stopped.
@@ -16,6 +17,7 @@ Results are kept by corpus, topics, program and seed: it goes on where it was st
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -32,9 +34,13 @@ import numpy as np
 
 from topicx.bench import bench_runs, comparison
 from topicx.corpus.corpus import Corpus
+from topicx.engines.threads import Threads
 from topicx.evaluate.coherence import coherence
 from topicx.evaluate.completion import completion_perplexity
 from topicx.model import Model
+from topicx.run import Run
+from topicx.sampling.run_options import Options
+from topicx.sampling.sweep_loop import Event, Interrupted
 
 CORPORA = (
     "20news-3000", "imdb-3000", "uci-kos", "reuters21578", "nips0-12", "20news-bydate", "20news-lda", "imdb",
@@ -180,22 +186,60 @@ def ten_times(documents: Documents, topics: int, seed: int) -> dict[str, float]:
         return row | found | {"sweeps": sweeps, "later": later["perplexity"], "later_npmi": later["npmi"]}
 
 
+def when_it_has(documents: Documents, topics: int, seed: int, goal: float) -> dict[str, float]:
+    """When a default run has no more than this perplexity: it is looked at on its way, by the counts of one state. The
+    seconds are of the processor, those of the program's start included, those of the looks not."""
+    start = "import sys, topicx.cli.train; from topicx.corpus.corpus import Corpus; Corpus.load(sys.argv[1])"
+    seconds = spent([sys.executable, "-c", start, str(documents.path)])["seconds"]
+    begun, looking = time.process_time(), 0.0
+    found: dict[str, float] = {}
+    run = Run.start(documents.train, Options(topics=topics, seed=seed), Threads(1))
+
+    def look(event: Event) -> None:
+        nonlocal looking
+        step, made = event.step, event.position
+        due = made % 5 == 0 if step.kind in ("soft", "hot") else step.kind == "sweep" and step.sweep % 10 in (1, 5)
+        if found or not due:
+            return
+        now = time.process_time()
+        model = run.glance()
+        judged = documents.judge(model.topic_word, model.alpha[0])
+        if judged["perplexity"] <= goal:
+            place = f"{step.kind} {step.sweep or made - run.chain.hardens + run.chain.soft * (step.kind == 'soft')}"
+            found.update(judged, goal=goal, seconds=seconds + now - begun - looking, step=place)
+        looking += time.process_time() - now
+
+    with contextlib.suppress(Interrupted):
+        run.train([look], stop=lambda: bool(found))
+    return found or {"goal": goal}
+
+
 def arguments_of(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--mallet", type=Path, metavar="DIR", help="MALLET's folder (with bin/mallet)")
     parser.add_argument("--peer", metavar="PYTHON", help="a Python that has tomotopy")
-    parser.add_argument("--part", choices=["default", "curve", "ten"], default="default")
+    parser.add_argument("--part", choices=["default", "curve", "ten", "sooner"], default="default")
     parser.add_argument("--cases", default="", metavar="NAME:K,…", help="these corpora and numbers of topics alone")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves that are known")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing more after so many")
     return parser.parse_known_args(arguments)
 
 
-def measurements(own: argparse.Namespace, documents: Documents, topics: int, seeds: list[int]) -> dict[str, Any]:
-    """What is to be measured: by key, how."""
+def measurements(
+    own: argparse.Namespace, documents: Documents, topics: int, seeds: list[int], store: common.Store
+) -> dict[str, Any]:
+    """What is to be measured: by key, how, one after the other; `store` has what was before."""
     key = f"{documents.name} K={topics}"
     if own.part == "ten":
         return {f"{key} ten seed={seed}": lambda seed=seed: ten_times(documents, topics, seed) for seed in seeds}
+    if own.part == "sooner":
+        theirs = f"{key} mallet 0 200 seed=1"
+        return {theirs: lambda: mallet(own.mallet, documents, topics, 1, 200)} | {
+            f"{key} sooner seed={seed}": lambda seed=seed: when_it_has(
+                documents, topics, seed, store.values[theirs]["perplexity"]
+            )
+            for seed in seeds
+        }
     found: dict[str, Any] = {
         f"{key} topicx auto seed={seed}": lambda seed=seed: ours(documents, topics, seed) for seed in seeds
     }
@@ -293,7 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> list[common.Figure]:
     begun = time.monotonic()
     for name, topics in cases:
         documents = Documents(name, given)
-        for key, measure in measurements(own, documents, topics, given.seeds).items():
+        for key, measure in measurements(own, documents, topics, given.seeds, store).items():
             if time.monotonic() - begun < own.seconds or key in store.values:
                 print(key, json.dumps(store.get(key, measure)), flush=True)
     table(store.values, cases)
