@@ -168,30 +168,26 @@ class Run:
         state = self.definition.closed(chain.method.sync())
         before = list(chain.samples.values())
         phi = chosen_phi(phi, state, len(before) + 1)
-        own = documents if not before else None  # θ of several samples is averaged below
-        estimator = self.definition.estimator(state)
-        if self.samples:
-            find = examples if not before else 0
+        estimator, engine = self.definition.estimator(state), chain.engine
+        if before:
+
+            def each() -> Iterator[Model]:
+                for s in [*before, state]:
+                    yield estimate(s, theta=theta, phi=phi, threads=engine, examples=0, estimator=estimator)
+
+            number = np.arange(state.n_topics)  # of one chain: topics keep their numbers
+            model = average_models(each(), [number] * (len(before) + 1))
+        elif self.samples:
             words = chain.method.word_topics() if state is chain.method.state else None
             model = estimate(
-                state, theta=theta, phi=phi, threads=chain.engine, examples=find, documents=own, word_rows=words,
+                state, theta=theta, phi=phi, threads=engine, examples=examples, documents=documents, word_rows=words,
                 estimator=estimator,
             )  # fmt: skip
         else:
             model = model_of_expected_counts(chain.method.word_topics(), state, theta)
-            if own is not None:
-                for begin, rows in self.theta_rows(theta):
-                    own(begin, rows)
-        if before:
-            engine = chain.engine
-            each = [
-                estimate(s, theta=theta, phi=phi, threads=engine, examples=0, estimator=estimator) for s in before
-            ] + [model]
-            model = average_models(
-                each, [np.arange(model.n_topics)] * len(each)
-            )  # of one chain: topics keep their numbers
-            for begin, rows in self.theta_rows(theta) if documents is not None else ():
-                documents(begin, rows)  # type: ignore[misc]
+        if documents is not None and (before or not self.samples):
+            for begin, rows in self.theta_rows(theta):
+                documents(begin, rows)
         if examples and not len(model.example_documents):
             add_examples(model, state, examples, chain.engine, estimator)
         model.trace = {name: values for name, values in chain.trace.arrays().items() if name != "seconds"}

@@ -19,6 +19,7 @@ from topicx.models.definition import Priors
 from topicx.run import Run
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_length import (
+    AFTER_LOOK,
     ENOUGH,
     LONG_LOOKS,
     LOOKS,
@@ -43,8 +44,8 @@ def run_of(threads: int = 1, **options: Any) -> Run:
 
 def after(likelihoods: list[float], tail: int = 20) -> RunLength:
     length = RunLength(tail)
-    for sweep, likelihood in zip(LOOKS, likelihoods, strict=False):
-        assert length.due(sweep) and length.planned == sweep + tail
+    for place, (sweep, likelihood) in enumerate(zip(LOOKS, likelihoods, strict=False)):
+        assert length.due(sweep) and length.planned == LOOKS[max(place, 1)] + tail  # the first look ends nothing
         length.look(sweep, likelihood)
     return length
 
@@ -62,7 +63,28 @@ def test_a_run_ends_where_little_is_to_come() -> None:
 
 def test_one_look_tells_nothing() -> None:
     assert not after([-8.0]).settled
-    assert after([]).planned == LOOKS[0] + 20
+    assert after([]).planned == LOOKS[1] + 20
+
+
+@pytest.mark.parametrize("samples", [1, 2, 5, 9, 40])
+@pytest.mark.parametrize("lag", [1, 4, 10])
+@pytest.mark.parametrize("looks", [LOOKS, MANY_LOOKS, LOOKS_FROM_RANDOM])
+def test_states_are_kept_when_they_come(samples: int, lag: int, looks: tuple[int, ...]) -> None:
+    """Wherever the run ends: each of the last states was one of the plan when its sweep was made."""
+    options = Options(topics=5, samples=samples, lag=lag)
+    spread = (samples - 1) * lag
+    for ends in range(1, len(looks)):
+        length = RunLength(min(AFTER_LOOK, spread), spread=spread, looks=looks)
+        kept, sweep = [], 0
+        while sweep < length.planned:
+            sweep += 1
+            if length.due(sweep):
+                length.look(sweep, 0.0 if sweep >= looks[ends] else float(sweep))
+            if sweep in options.sample_sweeps(length.planned):
+                kept.append(sweep)
+        expected = options.sample_sweeps(sweep)
+        assert kept[len(kept) - len(expected) :] == expected and min(expected, default=1) > 0
+        assert sweep == max(looks[ends] + length.tail, (looks[ends - 1] if ends > 1 else 0) + spread + 1)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +101,7 @@ def test_when_a_run_is_looked_at_first(tokens: int, topics: int, start: str, loo
     corpus = make("zipf", 3, documents=4, tokens=tokens, words=400, topics=12)
     length = Run.start(corpus, Options(topics=topics, start=start), Threads(1)).chain.length
     assert length is not None and length.due(looks[0]) and length.due(100)
-    assert length.planned == looks[0] + length.tail
+    assert length.planned == looks[1] + length.tail
     assert not any(length.due(look) for look in LOOKS if look < looks[0])
 
 
@@ -226,7 +248,7 @@ def test_phi_of_the_average_counts_all_of_its_states(monkeypatch: pytest.MonkeyP
         (AUTO_SAMPLES * entries - 1, "auto", "cgs"),
         (0, "cgsp", "cgsp"),
     ):
-        monkeypatch.setattr("topicx.estimate.estimators.AUTO_ENTRIES", most)
+        monkeypatch.setattr("topicx.estimate.estimators.AVERAGED_ENTRIES", most)
         assert run.result(phi=phi).model.meta["estimator"]["phi"] == found
 
 

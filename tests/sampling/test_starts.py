@@ -201,9 +201,10 @@ def test_a_hot_start_that_is_killed_ends_in_the_same_bits(sampler: str, at: int,
 
 
 def test_a_run_that_ends_by_itself_has_its_own_numbers() -> None:
-    auto, many = Options(), starts.SOFT_TOPICS + 1
-    short, divided, long = state_of(20, 500, 60, 400), state_of(20, 500, many, 400), state_of(20, 501, 60, 400)
+    auto, many, few = Options(), starts.SOFT_TOPICS + 1, starts.PART_LENGTH - 1
+    short, divided, long = state_of(20, few, 60, 80), state_of(20, few, many, 80), state_of(20, 501, 60, 400)
     assert starts.soft_sweeps(short, auto) == AUTO_SOFT_SWEEPS
+    assert starts.soft_sweeps(state_of(20, few + 1, 60, 400), auto) == starts.PART_SOFT
     assert starts.soft_sweeps(long, auto) == starts.THIN_LONG_SOFT
     assert starts.soft_sweeps(state_of(20, 500, 60), auto) == starts.THIN_SOFT  # few words
     assert starts.hot_sweeps(short, auto, "soft") == AUTO_HOT_SWEEPS
@@ -319,7 +320,7 @@ def test_with_many_topics_it_begins_with_few_and_divides_them(monkeypatch: pytes
     chain = divided_chain(monkeypatch, iterations=0)
     assert chain.soft == 4 and chain.hot == starts.MANY_HOT_SWEEPS
     assert [step.kind for step in chain.steps] == ["soft"] * 4 + ["hot"] * chain.hot
-    few = chain.method.few  # type: ignore[attr-defined]
+    few = chain.method.inner  # type: ignore[attr-defined]
     assert few.state.n_topics == 3 and few.state.alpha.shape == (1, 3)
     assert list(few.state.seeds.topics) == [seed % 3 for seed in chain.state.seeds.topics]
     chain.method.start(random=True)

@@ -10,7 +10,8 @@ first's is not the identity, the average is refused, or made after renumbering i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -86,14 +87,15 @@ def _check_compatible(first: Model, model: Model, first_name: str, name: str) ->
 
 
 def average_models(
-    models: Sequence[Model], orders: Sequence[NDArray[np.int64]], weights: Sequence[int] | None = None
+    models: Iterable[Model], orders: Sequence[NDArray[np.int64]], weights: Sequence[int] | None = None
 ) -> Model:
     """Average the expected counts, α and β of models.
 
     Parameters
     ----------
-    models : sequence of Model
-        Models of the same vocabulary and number of topics.
+    models : iterable of Model
+        Models of the same vocabulary and number of topics. They are taken one after the other: those of an iterator
+        need not all be in memory.
     orders : sequence of ndarray
         Order of each model's topics, as `topic_orders` gives it.
     weights : sequence of int, optional
@@ -104,32 +106,40 @@ def average_models(
     Model
         The mean.
     """
-    if not models:
+    coming = iter(models)
+    first = next(coming, None)
+    if first is None:
         raise InputError("there is no model to average")
-    weights = weights or [1] * len(models)
-    first, number = models[0], sum(weights)
-    topics = first.n_topics
-    remainder = np.zeros(first.n_words if any(len(m.remainder) for m in models) else 0)
-    share = np.zeros(topics)
-    parts: list[Sums] = []
-    for model, order, weight in zip(models, orders, weights):
-        columns, values = model.topics, model.values
-        if not np.array_equal(order, np.arange(topics)):
-            back = np.empty(topics, np.uint16)
-            back[order] = np.arange(topics)  # its topic order[k] is topic k here
-            columns = back[columns]
-        parts.append((model.indptr, columns, values if weight == 1 else values.astype(np.float64) * weight))
-        if len(model.remainder):
-            remainder += model.remainder * weight
-            share += model.remainder.sum() * model.remainder_share[order] * weight
-    indptr, columns, total = add_rows(parts, first.n_words, topics)
+    weights = weights or [1] * len(orders)
+    number, topics = sum(weights), first.n_topics
+    alphas: list[NDArray[np.float64]] = []
+    betas: list[NDArray[np.float64]] = []
+    remainder, share = np.zeros(0), np.zeros(topics)
+
+    def parts() -> Iterator[Sums]:
+        nonlocal remainder, share
+        for model, order, weight in zip(chain([first], coming), orders, weights, strict=True):
+            alphas.append(model.alpha[:, order])
+            betas.append(model.beta)
+            if len(model.remainder):
+                remainder = (remainder if len(remainder) else np.zeros(first.n_words)) + model.remainder * weight
+                share += model.remainder.sum() * model.remainder_share[order] * weight
+            columns, values = model.topics, model.values
+            if not np.array_equal(order, np.arange(topics)):
+                back = np.empty(topics, np.uint16)
+                back[order] = np.arange(topics)  # its topic order[k] is topic k here
+                columns = back[columns]
+            yield model.indptr, columns, values if weight == 1 else values.astype(np.float64) * weight
+
+    indptr, columns, total = add_rows(parts(), first.n_words, topics)
+    total /= number
     mean = Model(
         vocabulary=first.vocabulary,
-        alpha=_weighted_mean([m.alpha[:, order] for m, order in zip(models, orders)], weights),
-        beta=_weighted_mean([m.beta for m in models], weights),
+        alpha=_weighted_mean(alphas, weights),
+        beta=_weighted_mean(betas, weights),
         indptr=indptr,
         topics=columns,
-        values=total / number,
+        values=total,
         remainder=remainder / number,
         remainder_share=share / share.sum() if share.sum() > 0 else np.zeros(0),
         meta=dict(first.meta),
@@ -138,10 +148,18 @@ def average_models(
     return mean
 
 
-def add_rows(parts: Sequence[Sums], rows: int, columns: int) -> Sums:
-    """The sum of matrices of so many rows and columns, entry by entry in this order, without what is zero."""
-    if all(np.array_equal(one[at], parts[0][at]) for one in parts[1:] for at in (0, 1)):
-        return _add_values(parts)
+def add_rows(parts: Iterable[Sums], rows: int, columns: int) -> Sums:
+    """The sum of matrices of so many rows and columns, entry by entry in this order, without what is zero. Those whose
+    entries are in the same places (dense ones, say) are added at once, and not kept."""
+    kept: list[Sums] = []
+    for part in parts:
+        if len(kept) == 1 and all(np.array_equal(part[at], kept[0][at]) for at in (0, 1)):
+            total = kept[0][2]
+            total += part[2]
+        else:
+            kept.append(part if kept else (part[0], part[1], part[2].astype(np.float64)))
+    if len(kept) == 1:
+        return _without_zeros(*kept[0])
     indptr = np.zeros(rows + 1, np.int64)
     found: list[NDArray[np.uint16]] = [np.zeros(0, np.uint16)]
     values: list[NDArray[np.float64]] = [np.zeros(0)]
@@ -149,7 +167,7 @@ def add_rows(parts: Sequence[Sums], rows: int, columns: int) -> Sums:
     for begin in range(0, rows, step):
         end = min(begin + step, rows)
         total = np.zeros((end - begin) * columns)
-        for offsets, of_entry, numbers in parts:
+        for offsets, of_entry, numbers in kept:
             first, last = int(offsets[begin]), int(offsets[end])
             row = np.repeat(np.arange(end - begin) * columns, np.diff(offsets[begin : end + 1]))
             total[row + of_entry[first:last]] += numbers[first:last]
@@ -160,16 +178,11 @@ def add_rows(parts: Sequence[Sums], rows: int, columns: int) -> Sums:
     return np.cumsum(indptr), np.concatenate(found), np.concatenate(values)
 
 
-def _add_values(parts: Sequence[Sums]) -> Sums:
-    """The sum of matrices whose entries are in the same places (dense ones, say), without what is zero."""
-    indptr, columns, values = parts[0]
-    total = values.astype(np.float64)
-    for _, _, numbers in parts[1:]:
-        total += numbers
-    kept = total != 0
+def _without_zeros(indptr: NDArray[np.int64], columns: NDArray[np.uint16], values: NDArray[np.float64]) -> Sums:
+    kept = values != 0
     if kept.all():
-        return indptr, columns, total
-    return np.concatenate([[0], np.cumsum(kept)])[indptr], columns[kept], total[kept]
+        return indptr, columns, values
+    return np.concatenate([[0], np.cumsum(kept)])[indptr], columns[kept], values[kept]
 
 
 def _weighted_mean(arrays: Sequence[NDArray[np.float64]], weights: Sequence[int]) -> NDArray[np.float64]:

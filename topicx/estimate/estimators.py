@@ -20,9 +20,9 @@ from topicx.model import Model
 from topicx.state import Csr, State, document_batches
 
 ESTIMATORS = ("cgs", "cgsp")
-AUTO_ENTRIES = 10_000_000
-"""What φ "auto" means: cgsp up to so many numbers, those of all states that are averaged together; beyond, cgs, which
-is sparse and costs no memory by token. What cgsp adds to an average is .3 to .7% of perplexity."""
+AUTO_ENTRIES, AVERAGED_ENTRIES = 10_000_000, 40_000_000
+"""What φ "auto" means: cgsp up to so many numbers, and so many in all states that are averaged together; beyond, cgs,
+which is sparse and costs no memory by token. What cgsp adds to an average is .3 to 1.5% of perplexity."""
 AUTO_TOKENS = 100_000_000
 """Tokens up to which `auto` is cgsp: it keeps 34 bytes for each while it works."""
 BY_TOKEN, BY_ENTRY, WORKING = 34, 10, 40_000_000
@@ -35,8 +35,9 @@ def chosen_phi(phi: str, state: State, samples: int = 1) -> str:
     """The estimator of φ, where "auto" leaves it to the size of the corpus and of φ, and to the states averaged."""
     if phi != "auto":
         return phi
-    entries = samples * state.n_words * state.n_topics
-    return "cgsp" if entries <= AUTO_ENTRIES and state.n_tokens <= AUTO_TOKENS else "cgs"
+    entries = state.n_words * state.n_topics
+    few = entries <= AUTO_ENTRIES and samples * entries <= AVERAGED_ENTRIES
+    return "cgsp" if few and state.n_tokens <= AUTO_TOKENS else "cgs"
 
 
 def estimate_memory(state: State, theta: str, phi: str, documents: bool, max_entries: int = MAX_ENTRIES) -> int:

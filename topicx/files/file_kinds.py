@@ -287,12 +287,13 @@ def _check_checkpoint(meta: Mapping[str, Any], sizes: Mapping[str, int]) -> None
         require_consistent(
             is_whole_number(meta.get(name, 0), 0, SOFT), f"the metadata {name!r}, which must be a number of sweeps"
         )
-    thin = meta.get("thin", [1.0, 0])
-    require_consistent(
-        isinstance(thin, list) and len(thin) == 2 and is_finite_number(thin[0]) and 0 < thin[0] <= 1
-        and is_whole_number(thin[1], 0, SOFT),
-        "the metadata 'thin', which must be a share and a number of sweeps",
-    )  # fmt: skip
+    for name in ("thin", "part"):
+        begins = meta.get(name, [1.0, 0])
+        require_consistent(
+            isinstance(begins, list) and len(begins) == 2 and is_finite_number(begins[0]) and 0 < begins[0] <= 1
+            and is_whole_number(begins[1], 0, SOFT),
+            f"the metadata {name!r}, which must be a share and a number of sweeps",
+        )  # fmt: skip
     require_consistent(is_finite_number(meta.get("seconds"), 0), "the metadata 'seconds', which must be a number")
     if STATE.meta is not None:
         STATE.meta(meta["state"], sizes)

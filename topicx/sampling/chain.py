@@ -23,11 +23,19 @@ from topicx.files.schema import Inconsistent, require_consistent
 from topicx.sampling import random_streams, run_length, sampler_registry
 from topicx.sampling.memory_needed import fitting_memory
 from topicx.sampling.method import Method, Update
-from topicx.sampling.run_length import ENOUGH, ENOUGH_FROM_RANDOM, ENOUGH_GROWN, ENOUGH_MANY, LOOKS, RunLength
+from topicx.sampling.run_length import (
+    AFTER_LOOK,
+    ENOUGH,
+    ENOUGH_FROM_RANDOM,
+    ENOUGH_GROWN,
+    ENOUGH_MANY,
+    LOOKS,
+    SOFT_TOPICS,
+    RunLength,
+)
 from topicx.sampling.run_options import Options
 from topicx.sampling.starts import (
     SETTLING,
-    SOFT_TOPICS,
     choose_start,
     growth_of,
     has_long_documents,
@@ -37,6 +45,7 @@ from topicx.sampling.starts import (
     is_thinned,
     place_first,
     soft_method,
+    soft_part,
     soft_sweeps,
     soft_topics,
     thin_part,
@@ -57,13 +66,15 @@ BEFORE = ("thin", "grow", "soft", "hot")
 def plan_steps(
     options: Options, start: str, soft: int = 0, hot: int = 0, sweeps: int | None = None,
     growth: Sequence[tuple[float, int]] = GROWTH, thin: tuple[float, int] = (1.0, 0),
+    part: tuple[float, int] = (1.0, 0),
 ) -> list[Step]:  # fmt: skip
     """All steps of a run, in order: so that a checkpoint is a position in it. soft, hot: those of a start; growth: the
-    parts with which it grows; thin: the share of the tokens with which it begins, and the sweeps over it; sweeps: how
-    many there are, where not the options but the run itself says so."""
+    parts with which it grows; thin: the share of the tokens with which it begins, and the sweeps over it; part: the
+    share of the documents that a soft start has, and the hot sweeps over it; sweeps: how many there are, where not the
+    options but the run itself says so."""
     sweeps = int(options.iterations) if sweeps is None else sweeps
-    share, number = thin
-    steps: list[Step] = [Step("thin", share, 0)] * number + [Step("soft", 1.0, 0)] * soft + [Step("hot", 1.0, 0)] * hot
+    steps = [Step("thin", thin[0], 0)] * thin[1] + [Step("soft", part[0], 0)] * soft
+    steps += [Step("hot", part[0], 0)] * part[1] + [Step("hot", 1.0, 0)] * (hot - part[1])
     if start == "growing":
         steps += [Step("grow", share, 0) for share, number in growth for _ in range(number)]
     if start in ("growing", "progressive"):
@@ -119,6 +130,8 @@ class Chain(Training):
         thinned = is_thinned(state, options, self.start)
         self.thin = thin_part(state) if thinned else (1.0, 0)
         """The share of every document's tokens with which a soft start may begin, and the sweeps over it."""
+        self.part = soft_part(state, options, self.start)
+        """The share of the documents that a soft start may have, and the hot sweeps over it."""
         self.soft = soft_sweeps(state, options) if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them, or they follow those sweeps."""
         self.hot = hot_sweeps(state, options, self.start)
@@ -149,7 +162,7 @@ class Chain(Training):
     def _plan(self) -> list[Step]:
         """The steps, as far as they are known."""
         sweeps = self.length.planned if self.length else None
-        return plan_steps(self.options, self.start, self.soft, self.hot, sweeps, self.growth, self.thin)
+        return plan_steps(self.options, self.start, self.soft, self.hot, sweeps, self.growth, self.thin, self.part)
 
     @property
     def hardens(self) -> int:
@@ -171,6 +184,10 @@ class Chain(Training):
         share, thin = self.thin
         if self.position < thin:
             return ThinnedCorpus(state, self.options, self.engine, self.sampler.load(), share)
+        if self.position < self.hardens and self.part[1]:
+            from topicx.variational.first_documents import FirstDocuments
+
+            return FirstDocuments(state, self.options, self.engine, self.part[0])
         if self.position < self.hardens:
             topics = state.n_topics if thin else soft_topics(state, self.options)
             return soft_method(state, topics)(state, self.options, self.engine)
@@ -218,7 +235,7 @@ class Chain(Training):
         if step.kind == "icm":
             figures = self.method.maximise(position)
         elif step.kind == "hot":
-            figures = self._sweep_hot(position)
+            figures = self._sweep_hot(position, step.share)
         else:
             figures = self.method.sweep(position, step.share)
         if step.kind == "sweep":
@@ -259,13 +276,16 @@ class Chain(Training):
         if settled or position - first >= SETTLING:
             self._update(position + 1, position)
 
-    def _sweep_hot(self, position: int) -> dict[str, float]:
-        """A sweep with a larger β, which is its own again afterwards. A run that ends by itself learns its priors."""
+    def _sweep_hot(self, position: int, share: float) -> dict[str, float]:
+        """A sweep with a larger β, which is its own again afterwards. A run that ends by itself learns its priors, but
+        not while documents that have just joined settle."""
         alpha, beta, number = self.state.alpha, self.state.beta, position - self.hardens
         self.method.set_priors(alpha, hot_beta(self.state, number, self.hot))
-        figures = self.method.sweep(position)
+        figures = self.method.sweep(position, share)
         self.method.set_priors(alpha, beta)
-        if self.learns_hot and number >= hot_burn_in(self.state):
+        grown = self.part[1]
+        settling = grown and grown <= number < grown + SETTLING
+        if self.learns_hot and number >= hot_burn_in(self.state) and not settling:
             self._update(number + 1, position)
         return figures
 
@@ -318,6 +338,7 @@ class Chain(Training):
             "sampler": self.sampler.name,
             "start": self.start,
             **({"thin": list(self.thin)} if self.thin[1] else {}),
+            **({"part": list(self.part)} if self.part[1] else {}),
             "soft": self.soft,
             "hot": self.hot,
             "position": self.position,
@@ -361,14 +382,15 @@ class Chain(Training):
             raise InputError(f"{file.path}: the checkpoint's options: {error}") from None
         position, start, named = meta["position"], meta["start"], meta["options"]["sampler"]
         soft, hot = meta.get("soft", 0), meta.get("hot", 0)
-        share, number = meta.get("thin", (1.0, 0))
-        thin = float(share), int(number)
+        thin, part = (
+            (float(share), int(number)) for share, number in (meta.get(name, (1.0, 0)) for name in ("thin", "part"))
+        )
         state = State.from_file(replace(file, meta=meta["state"]))
         length = _restored_length(options, meta, state)
         growth = growth_of(state) if meta.get("learns_hot") is True else GROWTH
-        steps = plan_steps(options, start, soft, hot, length.planned if length else None, growth, thin)
+        steps = plan_steps(options, start, soft, hot, length.planned if length else None, growth, thin, part)
         require_consistent(position <= len(steps), f"position {position}, beyond the end of its plan")
-        grown = any(step.kind not in ("grow", "thin") for step in steps[:position])
+        grown = any(step.kind not in ("grow", "thin") and step.share == 1 for step in steps[:position])
         require_consistent(state.paths == options.paths, f"{state.paths} paths, not {options.paths}")
         require_consistent(
             not grown or not bool((state.z == NONE).any()), "tokens without a topic, which have been swept"
@@ -379,7 +401,8 @@ class Chain(Training):
         chain = cls(state, options, engine, model_of(options))
         chain.options = chain.method.options = replace(options, sampler=named)
         chain.start, chain.soft, chain.hot, chain.position, chain.length = start, soft, hot, position, length
-        chain.learns_hot, chain.growth, chain.thin = meta.get("learns_hot") is True, growth, thin
+        chain.learns_hot, chain.growth = meta.get("learns_hot") is True, growth
+        chain.thin, chain.part = thin, part
         chain.steps = chain._plan()
         if position < chain.hardens:
             chain.method = chain._method_of(state)
@@ -451,12 +474,13 @@ def _length_of(options: Options, start: str, state: State) -> RunLength | None:
     """Where a run with this start ends, if it says so itself."""
     if not options.ends_itself:
         return None
-    tail = (options.samples - 1) * options.lag
+    spread = (options.samples - 1) * options.lag
     if start in ("soft", "hot"):
         many = state.n_topics > SOFT_TOPICS
-        return RunLength(tail, ENOUGH_MANY if many else ENOUGH, run_length.MANY_LOOKS if many else LOOKS)
+        looks, enough = (run_length.MANY_LOOKS, ENOUGH_MANY) if many else (LOOKS, ENOUGH)
+        return RunLength(min(AFTER_LOOK, spread), enough, looks, spread)
     looks = run_length.LONG_LOOKS if has_long_documents(state) else run_length.LOOKS_FROM_RANDOM
-    return RunLength(tail, ENOUGH_GROWN if start == "growing" else ENOUGH_FROM_RANDOM, looks)
+    return RunLength(spread, ENOUGH_GROWN if start == "growing" else ENOUGH_FROM_RANDOM, looks)
 
 
 def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:

@@ -5,8 +5,9 @@ come: the rise since the look before, for each doubling of the sweeps. Where tha
 after so many more sweeps as the states that are averaged need. The likelihood of topics and tokens together rises by
 more than the perplexity of other documents falls (docs/explanation/performance.md has the measurement).
 
-A run is planned up to the next look; a look that finds too much still to come moves the end. So the plan is a list of
-steps at every time, and a checkpoint a place in it.
+A run is planned up to the next look that can end it; a look that finds too much still to come moves the end. So the
+plan is a list of steps at every time, and a checkpoint a place in it. The states that are averaged come after the look
+before that: then all of them are known to be kept when they come.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ AUTO_INTERVAL = 2
 """Sweeps from one re-estimation of the priors to the next."""
 AUTO_BURN_IN = 0
 """Sweeps, hot ones included, before the first. α is learnt in the sweeps of cvb0 already."""
-AUTO_SAMPLES, AUTO_LAG = 5, 4
-"""States that are averaged at the end, and the sweeps between two of them."""
+SOFT_TOPICS = 300
+"""Topics up to which a soft start has them all: its sweeps cost as many numbers a pair as there are topics. Beyond,
+each of few is divided, and the parts take long to become topics of their own."""
+AUTO_SAMPLES, AUTO_LAG, MANY_LAG = 5, 4, 8
+"""States that are averaged at the end, and the sweeps between two of them; with more topics than `SOFT_TOPICS`."""
 AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS = 5, 20
 """The sweeps of cvb0 with which such a run starts, and the hot ones after them (`topicx.sampling.starts`). Priors are
 learnt in both."""
@@ -30,12 +34,14 @@ LOOKS = (5, 10, 20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
 LOOKS_FROM_RANDOM = LOOKS[LOOKS.index(20) :]
 """Those of a run that began with random topics, of all documents or of a part."""
-MANY_LOOKS = LOOKS[LOOKS.index(75) :]
-"""Those of a run whose topics are more than a soft start has (`starts.SOFT_TOPICS`): each of few was divided, and the
-parts take long to become topics of their own."""
+MANY_LOOKS = LOOKS[LOOKS.index(60) :]
+"""Those of a run with more topics than `SOFT_TOPICS`."""
 LONG_LOOKS = LOOKS[LOOKS.index(100) :]
 """Those of a run on long documents from random topics: its likelihood rises slowly at first, and faster after some
 fifty sweeps."""
+AFTER_LOOK = 8
+"""The sweeps after the last look where the averaged states may come before it: after a soft or a hot start the first
+sweeps are as good as later ones (docs/explanation/performance.md)."""
 MOST_SWEEPS = 1000
 """Where a run ends though it has not settled."""
 ENOUGH, ENOUGH_MANY, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.1, 0.09, 0.015
@@ -52,10 +58,13 @@ ENOUGH, ENOUGH_MANY, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.1, 0.09, 0.015
 class RunLength:
     """Where a run that ends by itself is to end, as far as its looks have said."""
 
-    def __init__(self, tail: int, enough: float = ENOUGH, looks: Sequence[int] = LOOKS) -> None:
-        """`tail`: the sweeps that the averaged states need after the last look; `enough`: the rise that ends it;
-        `looks`: the sweeps after which it is looked at."""
+    def __init__(
+        self, tail: int, enough: float = ENOUGH, looks: Sequence[int] = LOOKS, spread: int | None = None
+    ) -> None:
+        """`tail`: the sweeps after the last look; `enough`: the rise that ends it; `looks`: the sweeps after which it
+        is looked at; `spread`: the sweeps from the first to the last of the averaged states, if not the `tail`."""
         self.tail, self.enough, self._planned_looks = tail, enough, looks
+        self.spread = tail if spread is None else spread
         self.looks: list[tuple[int, float]] = []
         """Sweep and likelihood, look by look."""
         self.settled = False
@@ -64,11 +73,11 @@ class RunLength:
     @property
     def planned(self) -> int:
         """The sweeps of the plan, as it is now."""
+        able = self._planned_looks[1:]  # to end it: the first look has nothing to compare with
         sweep = self.looks[-1][0] if self.looks else 0
-        return min((sweep if self.settled else self._next_look(sweep)) + self.tail, MOST_SWEEPS)
-
-    def _next_look(self, sweep: int) -> int:
-        return next((look for look in self._planned_looks if look > sweep), MOST_SWEEPS)
+        last = sweep if self.settled else next((look for look in able if look > sweep), MOST_SWEEPS)
+        before = max((look for look in able if look < last), default=0)
+        return min(max(last + self.tail, before + self.spread + 1), MOST_SWEEPS)
 
     def due(self, sweep: int) -> bool:
         """Whether there is to be a look after this sweep."""

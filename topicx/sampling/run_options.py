@@ -26,7 +26,15 @@ from topicx.declare import (
 )
 from topicx.errors import InputError
 from topicx.sampling import sampler_registry
-from topicx.sampling.run_length import AUTO_BURN_IN, AUTO_INTERVAL, AUTO_LAG, AUTO_SAMPLES, MOST_SWEEPS
+from topicx.sampling.run_length import (
+    AUTO_BURN_IN,
+    AUTO_INTERVAL,
+    AUTO_LAG,
+    AUTO_SAMPLES,
+    MANY_LAG,
+    MOST_SWEEPS,
+    SOFT_TOPICS,
+)
 from topicx.sampling.sampler_registry import GROWS, LEVELS, MODES, PARTITIONS, PATHS, SAMPLES, SOFTENS
 from topicx.state import MAX_TOPICS
 
@@ -177,7 +185,8 @@ class Options:
         help="Average the model (and --doc-topics) over so many states at the end of the chain.",
     )  # fmt: skip
     lag: int = whole_option(
-        None, 1, optional=True, shown=f"{AUTO_LAG} with --iterations auto, else 10", capability=SAMPLES,
+        None, 1, optional=True, capability=SAMPLES,
+        shown=f"{AUTO_LAG} with --iterations auto ({MANY_LAG} with more than {SOFT_TOPICS} topics), else 10",
         help="Sweeps from one of these states to the next.",
     )  # fmt: skip
     trace_interval: int = whole_option(10, 1, help="Sweeps between records of the likelihood.")
@@ -195,10 +204,11 @@ class Options:
         if isinstance(self.partitions, str):
             object.__setattr__(self, "partitions", parse_partitions(self.partitions))
         self._fill_in()
-        if not self.ends_itself and self.samples > 1 and (self.samples - 1) * self.lag >= int(self.iterations):
+        most = MOST_SWEEPS if self.ends_itself else int(self.iterations)
+        if self.samples > 1 and (self.samples - 1) * self.lag >= most:
             raise InputError(
                 f"{self.samples} samples {self.lag} sweeps apart need more than {(self.samples - 1) * self.lag} "
-                f"iterations, not {self.iterations}"
+                f"iterations, not {'auto, which are at most ' if self.ends_itself else ''}{most}"
             )
         if self.samples > 1 and self.icm:
             raise InputError("samples: an average of samples and the mode that icm seeks do not go together")
@@ -222,6 +232,8 @@ class Options:
             learnt = [name for name, is_free in free.items() if is_free]
             object.__setattr__(self, "optimize", "+".join(learnt) or None)
             object.__setattr__(self, "optimize_interval", None if learnt else 0)
+        if self.ends_itself and self.lag is None and self.topics > SOFT_TOPICS:
+            object.__setattr__(self, "lag", MANY_LAG)
         for name, value in (OF_AUTO if self.ends_itself else USUAL).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)

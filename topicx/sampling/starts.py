@@ -17,7 +17,7 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.method import Method
-from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_SOFT_SWEEPS
+from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_SOFT_SWEEPS, SOFT_TOPICS
 from topicx.sampling.run_options import Options
 from topicx.sampling.schedule import first_of, shard_bounds, shuffled_documents
 from topicx.sampling.special_functions import exp, log
@@ -40,6 +40,11 @@ THIN_WORK, MOST_THIN = 40, 150
 """What the sweeps over it cost, in sweeps over all tokens; and how many there are at most."""
 THIN_SOFT, THIN_LONG_SOFT = 10, 20
 """The sweeps of CVB0 after them; and where documents are long."""
+PART, PART_LENGTH = 0.75, 100
+"""The share of the documents that the soft start of a run has which ends by itself; and the tokens a document, on
+average, from which it has only these. Shorter ones say too little each."""
+PART_SOFT, PART_HOT = 10, 5
+"""The sweeps of CVB0 over that share; and how many of the hot ones are over it, before the other documents join."""
 FIRST_TOKENS, FIRST_SWEEPS, GROWTH_SWEEPS = 7500, 30, 20
 """Tokens a topic in that part; the sweeps over it; and those over each larger part."""
 GROWTH_FACTOR, MOST_GROWN = 2.5, 0.6
@@ -69,8 +74,6 @@ SOFT_FROM = 50_000
 """Tokens from which `auto` makes a soft or a hot start: smaller corpora are done in a moment anyhow."""
 MANY_SWEEPS, SCANT_TOPICS = 500, 50
 """Sweeps beyond which, for fewer topics than these, a soft start ends in a worse place (page "performance")."""
-SOFT_TOPICS = 300
-"""Topics up to which a soft start has them all: its sweeps cost as many numbers a pair as there are topics."""
 SOFT_ROOM = 2 << 30
 """Bytes that the assignments of a soft start may take."""
 
@@ -126,21 +129,33 @@ def thin_part(state: State) -> tuple[float, int]:
     return share, min(MOST_THIN, round(THIN_WORK / share))
 
 
-def place_first(state: State, options: Options, engine: Engine) -> None:
-    """Random topics for the tokens of the documents that such a run begins with."""
+def soft_part(state: State, options: Options, start: str) -> tuple[float, int]:
+    """The share of the documents that a soft start has, and the hot sweeps over it alone."""
+    short = has_long_documents(state) or state.n_tokens < PART_LENGTH * state.n_documents
+    if start != "soft" or not options.ends_itself or short or state.n_topics > SOFT_TOPICS or len(state.seeds):
+        return 1.0, 0
+    return (PART, PART_HOT) if hot_sweeps(state, options, start) else (1.0, 0)
+
+
+def first_documents(state: State, options: Options, share: float) -> NDArray[np.bool_]:
+    """Which documents a sampler sweeps first that sweeps this share of them."""
     from topicx.sampling.samplers.gibbs import levels_of  # whose documents are in this order
 
-    z = random_streams.random_topics(state.n_tokens, state.n_topics, options.seed, options.chain, engine.map)
-    later = np.ones(state.n_documents, bool)
-    share = growth_of(state)[0][0]
+    first = np.zeros(state.n_documents, bool)
     partitions = levels_of(state, options).partitions
     bounds = shard_bounds(state.offsets, partitions)
     for shard in range(partitions):
         order = shuffled_documents(
             bounds[shard], bounds[shard + 1], state.lengths, options.seed, options.chain, shard
         )  # fmt: skip
-        later[order[: first_of(order, share)]] = False
-    z[np.repeat(later, state.lengths)] = NONE
+        first[order[: first_of(order, share)]] = True
+    return first
+
+
+def place_first(state: State, options: Options, engine: Engine) -> None:
+    """Random topics for the tokens of the documents with which a run begins that ends by itself and grows."""
+    z = random_streams.random_topics(state.n_tokens, state.n_topics, options.seed, options.chain, engine.map)
+    z[~np.repeat(first_documents(state, options, growth_of(state)[0][0]), state.lengths)] = NONE
     state.z = z
 
 
@@ -170,6 +185,8 @@ def soft_sweeps(state: State, options: Options) -> int:
         return FEW_SWEEPS
     if long:
         return LONG_SWEEPS
+    if soft_part(state, options, "soft")[1]:
+        return PART_SOFT
     return AUTO_SOFT_SWEEPS if options.ends_itself else SOFT_SWEEPS
 
 

@@ -7,27 +7,24 @@ topics, then brings in the other tokens (page "performance": both together are b
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx.engines.threads import Engine
-from topicx.files.schema import Array
 from topicx.sampling import random_streams
+from topicx.sampling.inner_method import InnerMethod
 from topicx.sampling.method import Method
 from topicx.sampling.run_options import Options
-from topicx.state import NONE, Csr, State
+from topicx.state import NONE, State
 
 
-class ThinnedCorpus(Method):
+class ThinnedCorpus(InnerMethod):
     """A sampler of some of the tokens, in the place of one of all of them. The others have no topic yet: so the state
     tells which they are, and a checkpoint needs nothing else."""
 
     def __init__(self, state: State, options: Options, engine: Engine, sampler: type[Method], share: float) -> None:
         super().__init__(state, options, engine)
         self.sampler, self.share = sampler, share
-        self.inner: Method | None = None
         if state.placed:
             self._open()
 
@@ -36,12 +33,6 @@ class ThinnedCorpus(Method):
         self.chosen = self.state.z != NONE
         self.inner = self.sampler(self.state.thinned(self.chosen), self.options, self.engine)
 
-    @property
-    def part(self) -> Method:
-        """The sampler, once it has begun."""
-        assert self.inner is not None, "it has not begun"
-        return self.inner
-
     def start(self, random: bool) -> None:
         """A random topic for each of the tokens that are chosen."""
         state, options = self.state, self.options
@@ -49,38 +40,14 @@ class ThinnedCorpus(Method):
         z[~random_streams.chosen_tokens(len(z), self.share, options.seed, options.chain)] = NONE
         state.z = z
         self._open()
-        self.part.start(random=True)  # which are there already
-
-    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
-        return self.part.sweep(step)
+        self.inner.start(random=True)  # which are there already
 
     def set_priors(self, alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> None:
         super().set_priors(alpha, beta)
-        self.part.set_priors(alpha, beta)
-
-    def score(self) -> float:
-        return self.part.score()
-
-    def document_topics(self) -> Csr:
-        return self.part.document_topics()
-
-    def word_topics(self) -> Csr:
-        return self.part.word_topics()
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return self.part.arrays()
-
-    def declared(self) -> tuple[Array, ...]:
-        return self.part.declared()
-
-    def sizes(self) -> dict[str, int]:
-        return self.part.sizes()
-
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self.part.restore(arrays)
+        self.inner.set_priors(alpha, beta)
 
     def sync(self) -> State:
         z = np.full(self.state.n_tokens, NONE, np.uint16)
-        z[self.chosen] = self.part.sync().z
+        z[self.chosen] = self.inner.sync().z
         self.state.z = z
         return self.state

@@ -8,16 +8,15 @@ all alike at first but for chance (docs/project/kernels.md has what else was tri
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topicx.engines.threads import Engine
 from topicx.sampling import random_streams, starts
-from topicx.sampling.method import Method
+from topicx.sampling.inner_method import InnerMethod
 from topicx.sampling.run_options import Options
-from topicx.state import Csr, Seeds, State
+from topicx.state import Seeds, State
 from topicx.variational.soft_start import Opening
 
 
@@ -30,7 +29,7 @@ def with_few(state: State) -> State:
     return replace(state, alpha=alpha, seeds=Seeds.of(entries))
 
 
-class Divided(Method):
+class Divided(InnerMethod):
     """CVB0 with few topics, in the place of a method with all of `state`."""
 
     objective = Opening.objective
@@ -38,22 +37,19 @@ class Divided(Method):
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         super().__init__(state, options, engine)
-        self.few = Opening(with_few(state), options, engine)
-        self.schedule = self.few.schedule
+        self.inner: Opening = Opening(with_few(state), options, engine)
+        self.schedule = self.inner.schedule
 
     @classmethod
     def memory(cls, state: State, options: Options) -> int:
         return Opening.memory(with_few(state), options)
 
     def start(self, random: bool) -> None:
-        self.few.start(random)
-
-    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
-        return self.few.sweep(step, share)
+        self.inner.start(random)
 
     def drawn(self, key: int) -> NDArray[np.uint16]:
         """One of the few for each token, then one of its parts, with the same probability for each."""
-        z = self.few.drawn(key)
+        z = self.inner.drawn(key)
         few = starts.FEW_TOPICS
         parts = -(-(self.state.n_topics - np.arange(few)) // few)
         for begin in range(0, len(z), random_streams.PIECE):
@@ -62,24 +58,6 @@ class Divided(Method):
             piece += (uniform * parts[piece]).astype(np.uint16) * np.uint16(few)
         return z
 
-    def score(self) -> float:
-        return self.few.score()
-
-    def document_topics(self) -> Csr:
-        return self.few.document_topics()
-
-    def word_topics(self) -> Csr:
-        return self.few.word_topics()
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return self.few.arrays()
-
-    def verify_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self.few.verify_arrays(arrays)
-
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self.few.restore(arrays)
-
     def sync(self) -> State:
-        self.state.z = self.few.sync().z
+        self.state.z = self.inner.sync().z
         return self.state
