@@ -170,14 +170,19 @@ class Model(OfTopics, Kept):
         MALLET has them)."""
         check_whole("number", number, 0, None)
         found: list[list[tuple[str, float]]] = []
-        counts, word_of = self.counts().tocsc(), cache(self.vocabulary.__getitem__)
-        base = (self.beta, self.totals + self.beta_sum)
-        for topic in range(self.n_topics):
-            begin, end = counts.indptr[topic], counts.indptr[topic + 1]
-            words, values = counts.indices[begin:end].astype(np.int64), counts.data[begin:end].astype(np.float64)
+        word_of, totals = cache(self.vocabulary.__getitem__), self.totals + self.beta_sum
+        by_topic = np.argsort(self.topics, kind="stable")
+        ends = np.cumsum(np.bincount(self.topics, minlength=self.n_topics))
+        word_of_entry = np.repeat(np.arange(self.n_words), np.diff(self.indptr))
+        for topic, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
+            entries = by_topic[begin:end]
+            words, values = word_of_entry[entries], self.values[entries].astype(np.float64)
             if len(self.remainder):
                 values = values + self.remainder[words] * self.remainder_share[topic]
-            values = (values + base[0][words]) / base[1][topic]
+            values = (values + self.beta[words]) / totals[topic]
+            if 0 < number < len(values):  # the others need no order
+                large = values >= np.partition(values, -number)[-number]
+                words, values = words[large], values[large]
             order = np.lexsort((-words if last_first else words, -values))[:number]
             found.append([(word_of(int(words[i])), float(values[i])) for i in order if values[i] > minimum])
         return found
