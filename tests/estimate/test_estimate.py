@@ -462,3 +462,26 @@ def test_rows_with_entries_in_the_same_places_have_the_same_sum() -> None:
     empty = (np.zeros(12, np.int64), columns[:0], np.zeros(0))  # its entries are elsewhere: no short way
     for short, long in zip(averaging.add_rows(parts, 11, 7), averaging.add_rows([*parts, empty], 11, 7), strict=True):
         assert np.array_equal(short, long) and len(short) > 3
+
+
+@pytest.mark.parametrize("number", [0, 1, 3, 10, 1000])
+@pytest.mark.parametrize("last_first", [False, True])
+@pytest.mark.parametrize("rest", [False, True])
+def test_top_words_are_those_of_a_sort_of_all(number: int, last_first: bool, rest: bool) -> None:
+    """Of the words that a topic has entries of, with many ties; a topic without entries has none."""
+    rng = np.random.default_rng(4)
+    counts = rng.integers(0, 4, (50, 6)) * (rng.random((50, 6)) < 0.7)
+    counts[:, 2] = 0
+    indptr = np.concatenate([[0], np.cumsum((counts > 0).sum(axis=1))]).astype(np.int64)
+    topics = np.nonzero(counts)[1].astype(np.uint16)
+    model = Model(
+        Strings.of(f"w{i}" for i in range(50)), np.full((1, 6), 0.1), rng.choice([0.01, 0.02], 50), indptr, topics,
+        counts[counts > 0].astype(np.float64), rng.integers(0, 2, 50) * 0.5 if rest else np.zeros(0),
+        np.full(6, 1 / 6) if rest else np.zeros(0),
+    )  # fmt: skip
+    for topic, found in enumerate(model.top_words(number, minimum=0.02, last_first=last_first)):
+        words = np.flatnonzero(counts[:, topic])
+        probabilities = model.topic_word[topic, words]
+        order = sorted(range(len(words)), key=lambda i: (-probabilities[i], -i if last_first else i))[:number]
+        expected = [(f"w{words[i]}", pytest.approx(probabilities[i])) for i in order if probabilities[i] > 0.02]
+        assert found == expected, topic
