@@ -63,6 +63,8 @@ def _announce_run(run: Run, log: Log) -> None:
         begun = f"{thin} sweeps over {tokens} come first, then {chain.soft} of cvb0" if thin else (
             f"{chain.soft} sweeps of cvb0 come first{few}"
         )  # fmt: skip
+        part, alone = chain.part
+        begun += f" (of {part:.0%} of the documents; the others join {alone} sweeps later)" if alone else ""
         log.tell(
             f"note: {begun}, then every token's topic is drawn from what they "
             f"found{hot}; from there the likelihood may fall for some sweeps while the topics get better"

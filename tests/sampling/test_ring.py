@@ -90,6 +90,14 @@ def test_a_share_of_the_tokens_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     same(trained(Threads(1), corpus, options), trained(spread(tmp_path), corpus, options))
 
 
+def test_a_part_of_the_documents_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starts, "PART_LENGTH", 10)
+    monkeypatch.setattr(starts, "THIN_DENSE", 1e9)  # no share of the tokens
+    options, corpus = options_for("sparse", iterations="auto", start="soft"), lda_corpus(90, 25, 60)
+    assert Run.start(corpus, options, spread(tmp_path)).chain.part == (starts.PART, starts.PART_HOT)
+    same(trained(Threads(1), corpus, options), trained(spread(tmp_path), corpus, options))
+
+
 def test_seed_words_and_groups(tmp_path: Path) -> None:
     from topicx.models.definition import Priors
 

@@ -131,8 +131,8 @@ def thin_part(state: State) -> tuple[float, int]:
 
 def soft_part(state: State, options: Options, start: str) -> tuple[float, int]:
     """The share of the documents that a soft start has, and the hot sweeps over it alone."""
-    short = has_long_documents(state) or state.n_tokens < PART_LENGTH * state.n_documents
-    if start != "soft" or not options.ends_itself or short or state.n_topics > SOFT_TOPICS or len(state.seeds):
+    unfit = has_long_documents(state) or state.n_tokens < PART_LENGTH * state.n_documents
+    if start != "soft" or not options.ends_itself or unfit or state.n_topics > SOFT_TOPICS or len(state.seeds):
         return 1.0, 0
     return (PART, PART_HOT) if hot_sweeps(state, options, start) else (1.0, 0)
 
