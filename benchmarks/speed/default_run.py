@@ -187,8 +187,9 @@ def ten_times(documents: Documents, topics: int, seed: int) -> dict[str, float]:
 
 
 def when_it_has(documents: Documents, topics: int, seed: int, goal: float) -> dict[str, float]:
-    """When a default run has no more than this perplexity: it is looked at on its way, by the counts of one state. The
-    seconds are of the processor, those of the program's start included, those of the looks not."""
+    """When a default run has no more than this perplexity: it is looked at on its way, every second step (with many
+    topics: every fifth), by the counts of one state. The seconds are of the processor, those of the program's start
+    included, those of the looks not."""
     start = "import sys, topicx.cli.train; from topicx.corpus.corpus import Corpus; Corpus.load(sys.argv[1])"
     seconds = spent([sys.executable, "-c", start, str(documents.path)])["seconds"]
     begun, looking = time.process_time(), 0.0
@@ -198,8 +199,7 @@ def when_it_has(documents: Documents, topics: int, seed: int, goal: float) -> di
     def look(event: Event) -> None:
         nonlocal looking
         step, made = event.step, event.position
-        due = made % 5 == 0 if step.kind in ("soft", "hot") else step.kind == "sweep" and step.sweep % 10 in (1, 5)
-        if found or not due:
+        if found or step.kind not in ("soft", "hot", "sweep") or made % (2 if topics <= 100 else 5):
             return
         now = time.process_time()
         model = run.glance()
