@@ -300,10 +300,11 @@ def draw(values: dict[str, dict[str, float]], path: Path) -> None:
     for case, pair in zip(cases, axes, strict=True):
         for axis, (what, title) in zip(pair, (("perplexity", "perplexity"), ("npmi", "NPMI")), strict=True):
             for label, (mark, colour) in lines.items():
-                points = sorted(
-                    (one["seconds"], one[what]) for key, one in values.items()
-                    if key.startswith(case + mark) and " auto " not in key
-                )  # fmt: skip
+                seeds: dict[str, list[tuple[float, float]]] = {}
+                for key, one in values.items():
+                    if key.startswith(case + mark) and " auto " not in key:
+                        seeds.setdefault(key.partition(" seed=")[0], []).append((one["seconds"], one[what]))
+                points = sorted(tuple(np.mean(several, axis=0)) for several in seeds.values())
                 if points:
                     axis.plot(*zip(*points, strict=True), "o-", color=colour, label=label, ms=5)
             found = [one for key, one in values.items() if key.startswith(f"{case} topicx auto ")]
