@@ -20,10 +20,12 @@ from topicx.run import Run
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_length import (
     AFTER_LOOK,
+    AUTO_LAG,
     ENOUGH,
     LONG_LOOKS,
     LOOKS,
     LOOKS_FROM_RANDOM,
+    MANY_LAG,
     MANY_LOOKS,
     MOST_SWEEPS,
     RunLength,
@@ -75,7 +77,8 @@ def test_states_are_kept_when_they_come(samples: int, lag: int, looks: tuple[int
     spread = (samples - 1) * lag
     for ends in range(1, len(looks)):
         length = RunLength(min(AFTER_LOOK, spread), spread=spread, looks=looks)
-        kept, sweep = [], 0
+        kept: list[int] = []
+        sweep = 0
         while sweep < length.planned:
             sweep += 1
             if length.due(sweep):
@@ -83,7 +86,8 @@ def test_states_are_kept_when_they_come(samples: int, lag: int, looks: tuple[int
             if sweep in options.sample_sweeps(length.planned):
                 kept.append(sweep)
         expected = options.sample_sweeps(sweep)
-        assert kept[len(kept) - len(expected) :] == expected and min(expected, default=1) > 0
+        assert kept[len(kept) - len(expected) :] == expected
+        assert min(expected, default=MOST_SWEEPS) > (looks[ends - 1] if ends > 1 else 0)
         assert sweep == max(looks[ends] + length.tail, (looks[ends - 1] if ends > 1 else 0) + spread + 1)
 
 
@@ -105,8 +109,35 @@ def test_when_a_run_is_looked_at_first(tokens: int, topics: int, start: str, loo
     assert not any(length.due(look) for look in LOOKS if look < looks[0])
 
 
+@pytest.mark.parametrize("at", [4, 11, 13, 21, 27])
+def test_states_before_a_look_that_ends_nothing_are_not_averaged(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were kept for an end that did not come. A run that was killed meanwhile has the same states."""
+    monkeypatch.setattr(RunLength, "look", settles_at(20))
+    run, asked = run_of(start="soft"), iter(range(1, 1000))
+    before = run.chain.hardens + run.chain.hot
+    with pytest.raises(Interrupted):
+        run.train(checkpoints=Checkpoints(str(tmp_path / "c")), stop=lambda: next(asked) == before + at)
+    again = Run.resume(tmp_path / "c", Threads(1)).train()
+    whole = run_of(start="soft").train()
+    assert whole.chain.sweeps == 28 and list(whole.chain.samples) == [12, 16, 20, 24]
+    assert list(again.chain.samples) == list(whole.chain.samples)
+    assert again.result().model == whole.result().model
+
+
+def settles_at(sweep: int) -> Any:
+    """In the place of `RunLength.look`: settled by this sweep."""
+
+    def look(self: RunLength, now: int, likelihood: float) -> None:
+        self.settled = now >= sweep
+        self.looks.append((now, likelihood))
+
+    return look
+
+
 def test_a_run_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicx.sampling.chain.ENOUGH_FROM_RANDOM", -1e9)  # nothing is ever enough
+    monkeypatch.setattr("topicx.sampling.run_length.ENOUGH_FROM_RANDOM", -1e9)  # nothing is ever enough
     monkeypatch.setattr("topicx.sampling.run_length.LOOKS_FROM_RANDOM", (4, 8))
     monkeypatch.setattr("topicx.sampling.run_length.MOST_SWEEPS", 30)
     chain = run_of().train().chain
@@ -144,7 +175,21 @@ def test_a_number_of_iterations_is_what_it_was() -> None:
     chosen = Options(iterations=50)
     assert {name: getattr(chosen, name) for name in USUAL} == USUAL | {"iterations": 50}
     assert Options.from_meta(chosen.to_meta()) == chosen
+    assert Options(topics=SOFT_TOPICS + 1, iterations=50).lag == USUAL["lag"]
     assert Options().of_given_sweeps() == Options(iterations=1000)
+
+
+def test_states_of_many_topics_are_further_apart() -> None:
+    assert Options(topics=SOFT_TOPICS).lag == AUTO_LAG < Options(topics=SOFT_TOPICS + 1).lag == MANY_LAG
+    assert Options(topics=SOFT_TOPICS + 1, lag=3).lag == 3
+    length = Run.start(CORPUS, Options(topics=SOFT_TOPICS + 1, start="soft"), Threads(1)).chain.length
+    assert length is not None and length.spread == (AUTO_SAMPLES - 1) * MANY_LAG
+
+
+def test_states_that_no_run_is_long_enough_for_are_refused() -> None:
+    assert Options(samples=MOST_SWEEPS // 10, lag=10).ends_itself
+    with pytest.raises(InputError, match="101 samples 10 sweeps apart need more than 1000 iterations, not auto"):
+        Options(samples=MOST_SWEEPS // 10 + 1, lag=10)
 
 
 def test_priors_that_are_given_stay() -> None:
@@ -250,6 +295,10 @@ def test_phi_of_the_average_counts_all_of_its_states(monkeypatch: pytest.MonkeyP
     ):
         monkeypatch.setattr("topicx.estimate.estimators.AVERAGED_ENTRIES", most)
         assert run.result(phi=phi).model.meta["estimator"]["phi"] == found
+    monkeypatch.setattr("topicx.estimate.estimators.AVERAGED_ENTRIES", AUTO_SAMPLES * entries)
+    for most, found in (entries, "cgsp"), (entries - 1, "cgs"):  # and each of them may not have too many
+        monkeypatch.setattr("topicx.estimate.estimators.AUTO_ENTRIES", most)
+        assert run.result().model.meta["estimator"]["phi"] == found
 
 
 def test_a_run_that_has_settled_goes_on_to_a_number(tmp_path: Path) -> None:

@@ -20,19 +20,10 @@ from topicx.files import container
 from topicx.files.file_kinds import CHECKPOINT
 from topicx.files.mapped_arrays import check_unchanged
 from topicx.files.schema import Inconsistent, require_consistent
-from topicx.sampling import random_streams, run_length, sampler_registry
+from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.memory_needed import fitting_memory
 from topicx.sampling.method import Method, Update
-from topicx.sampling.run_length import (
-    AFTER_LOOK,
-    ENOUGH,
-    ENOUGH_FROM_RANDOM,
-    ENOUGH_GROWN,
-    ENOUGH_MANY,
-    LOOKS,
-    SOFT_TOPICS,
-    RunLength,
-)
+from topicx.sampling.run_length import RunLength
 from topicx.sampling.run_options import Options
 from topicx.sampling.starts import (
     SETTLING,
@@ -243,6 +234,8 @@ class Chain(Training):
             if self.length and self.length.due(step.sweep):
                 self.length.look(step.sweep, self.method.score())
                 self.steps = self._plan()
+                kept = self.options.sample_sweeps(self.sweeps)  # others were for an end that has not come
+                self.samples = {sweep: sample for sweep, sample in self.samples.items() if sweep in kept}
             if step.sweep in self.options.sample_sweeps(self.sweeps):
                 self.samples[step.sweep] = _copy_state(self.method.sync())
         if step.kind == "soft" and self.learns_hot:
@@ -475,12 +468,7 @@ def _length_of(options: Options, start: str, state: State) -> RunLength | None:
     if not options.ends_itself:
         return None
     spread = (options.samples - 1) * options.lag
-    if start in ("soft", "hot"):
-        many = state.n_topics > SOFT_TOPICS
-        looks, enough = (run_length.MANY_LOOKS, ENOUGH_MANY) if many else (LOOKS, ENOUGH)
-        return RunLength(min(AFTER_LOOK, spread), enough, looks, spread)
-    looks = run_length.LONG_LOOKS if has_long_documents(state) else run_length.LOOKS_FROM_RANDOM
-    return RunLength(spread, ENOUGH_GROWN if start == "growing" else ENOUGH_FROM_RANDOM, looks)
+    return RunLength.after(start, state.n_topics, has_long_documents(state), spread)
 
 
 def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:

@@ -70,6 +70,15 @@ class RunLength:
         self.settled = False
         """Whether a look has found that there is little to come."""
 
+    @classmethod
+    def after(cls, start: str, topics: int, long: bool, spread: int) -> RunLength:
+        """That of a run with this start and so many topics; `long`: on long documents."""
+        if start in ("soft", "hot"):
+            looks, enough = (MANY_LOOKS, ENOUGH_MANY) if topics > SOFT_TOPICS else (LOOKS, ENOUGH)
+            return cls(min(AFTER_LOOK, spread), enough, looks, spread)
+        enough = ENOUGH_GROWN if start == "growing" else ENOUGH_FROM_RANDOM
+        return cls(spread, enough, LONG_LOOKS if long else LOOKS_FROM_RANDOM)
+
     @property
     def planned(self) -> int:
         """The sweeps of the plan, as it is now."""
