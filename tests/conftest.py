@@ -17,9 +17,12 @@ from numpy.typing import NDArray
 from tests.paper_corpora import write_paper_corpora
 from topicx.corpus.corpus import Corpus
 from topicx.model import Model
+from topicx.models.definition import initial_state
 from topicx.models.lda import LatentDirichletAllocation
 from topicx.run import Run as TrainingRun
 from topicx.sampling.chain import Chain
+from topicx.sampling.run_options import Options
+from topicx.state import State
 from topicx.strings import Strings
 
 # The same examples in every run: a test that fails now and then tells nobody what changed.
@@ -55,6 +58,14 @@ def corpus() -> Corpus:
 def run_of(chain: Chain) -> TrainingRun:
     """A chain that a test made, as a run of LDA: for its model and θ."""
     return TrainingRun(LatentDirichletAllocation(), chain, chain.state)
+
+
+def state_of(documents: int, length: int, topics: int, n_words: int = 50) -> State:
+    """A state of documents that are all as long, without topics yet; each word is as frequent."""
+    words = (np.arange(documents * length) % n_words).astype(np.uint32)
+    offsets = np.arange(documents + 1, dtype=np.int64) * length
+    corpus = Corpus(words, offsets, Strings.of([f"w{i}" for i in range(n_words)]))
+    return initial_state(corpus, Options(topics=topics))
 
 
 def model_of(chain: Chain, theta: str = "cgsp", phi: str = "cgs") -> Model:

@@ -146,7 +146,10 @@ class Run:
         state, samples = chain.state, chain.options.samples
         phi = chosen_phi(phi, state, samples)
         taken = estimate_memory(state, theta, phi, documents)
-        taken += BY_ENTRY * min(state.n_words * state.n_topics, MAX_ENTRIES) * (samples - 1)
+        entries = state.n_words * state.n_topics
+        # Dense ones are added as they are made: beside the one at hand the first, the one before and the sum.
+        others = min(samples - 1, 3) if phi == "cgsp" and entries <= MAX_ENTRIES else samples - 1
+        taken += BY_ENTRY * min(entries, MAX_ENTRIES) * others
         room = chain.engine.room(chain.memory)
         if taken > room:
             counts = estimate_memory(state, "cgs", "cgs", documents)

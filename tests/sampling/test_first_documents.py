@@ -10,22 +10,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from topicx.corpus.corpus import Corpus
+from tests.conftest import state_of
 from topicx.datasets import make
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.completion import completion_perplexity
 from topicx.files import container
 from topicx.files.file_kinds import CHECKPOINT
-from topicx.models.definition import initial_state
 from topicx.run import Run
 from topicx.sampling import sampler_registry, starts
 from topicx.sampling.chain import Chain
 from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_SOFT_SWEEPS
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
-from topicx.state import NONE, Seeds, State
-from topicx.strings import Strings
+from topicx.state import NONE, Seeds
 from topicx.variational.first_documents import FirstDocuments
 from topicx.variational.soft_start import Opening
 
@@ -36,13 +34,6 @@ SOFT, HOT, PART_HOT = starts.PART_SOFT, AUTO_HOT_SWEEPS, starts.PART_HOT
 
 def run_of(threads: int = 1, **options: Any) -> Run:
     return Run.start(CORPUS, Options(**{"topics": TOPICS, "start": "soft", "seed": 5} | options), Threads(threads))
-
-
-def state_of(documents: int, length: int, topics: int, n_words: int) -> State:
-    words = (np.arange(documents * length) % n_words).astype(np.uint32)
-    offsets = np.arange(documents + 1, dtype=np.int64) * length
-    corpus = Corpus(words, offsets, Strings.of([f"w{i}" for i in range(n_words)]))
-    return initial_state(corpus, Options(topics=topics))
 
 
 # -- when --------------------------------------------------------------------------------------------------------------
@@ -210,11 +201,11 @@ def test_tokens_that_no_sweep_has_reached_must_not_be_missing_later(tmp_path: Pa
 def test_it_gives_topics_as_good_as_those_of_all_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = make("zipf", 6, documents=400, tokens=150, words=1500, topics=20)
     train, test = corpus.select(np.arange(350)), corpus.select(np.arange(350, 400))
+    monkeypatch.setattr(starts, "THIN_DENSE", 1e9)
     found = []
-    for length in (starts.PART_LENGTH, starts.LONG + 1):
+    for length, part in (starts.PART_LENGTH, starts.PART), (starts.LONG + 1, 1.0):
         monkeypatch.setattr(starts, "PART_LENGTH", length)
-        monkeypatch.setattr(starts, "THIN_DENSE", 1e9)
         run = Run.start(train, Options(topics=20, start="soft"), Threads(1)).train()
-        assert (run.chain.part[1] > 0) == (length == 100)
+        assert run.chain.part[0] == part
         found.append(completion_perplexity(run.result(examples=0).model, None, test))
     assert found[0] < 1.02 * found[1], found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tests.conftest import lda_corpus, model_of
+from tests.conftest import lda_corpus, model_of, state_of
 from topicx._kernels.soft import pairs, soft_start
 from topicx.corpus.corpus import Corpus
 from topicx.datasets import make
@@ -25,7 +24,6 @@ from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_SOFT_SWEEPS
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 from topicx.state import NONE, Seeds
-from topicx.strings import Strings
 from topicx.variational.cvb0 import Cvb0
 from topicx.variational.soft_start import Opening, room_for
 
@@ -401,13 +399,6 @@ def test_assignments_that_came_with_a_state_are_the_start() -> None:
     assert again.start == "state" and again.steps == plan_steps(options, "state")
 
 
-def state_of(documents: int, length: int, topics: int, n_words: int = 50) -> Any:
-    words = (np.arange(documents * length) % n_words).astype(np.uint32)
-    offsets = np.arange(documents + 1, dtype=np.int64) * length
-    corpus = Corpus(words, offsets, Strings.of([f"w{i}" for i in range(n_words)]))
-    return initial_state(corpus, Options(topics=topics))
-
-
 @pytest.mark.parametrize(
     ("documents", "length", "topics", "iterations", "start"),
     [
@@ -478,51 +469,6 @@ def test_seed_words_want_a_soft_start() -> None:
     state = state_of(1_000, 60, 60)
     state.seeds = Seeds.of([(3, 1, 50)])
     assert starts.choose_start(state, Options(topics=60), sampler_registry.find_sampler("sparse")) == "soft"
-
-
-def test_the_parts_of_a_growing_start() -> None:
-    """The first has so many tokens a topic, if the corpus has; the others are as many times larger, and leave some."""
-    tokens, grows = starts.FIRST_TOKENS, starts.GROWTH_FACTOR
-
-    def shares(documents: int) -> list[float]:
-        return [share for share, _ in starts.growth_of(state_of(documents, 100, 2))]
-
-    assert shares(100) == [starts.MOST_GROWN]
-    assert shares(4 * tokens // 100) == [0.5]
-    assert shares(40 * tokens // 100) == pytest.approx([0.05, 0.05 * grows, 0.05 * grows**2])
-
-
-@pytest.mark.parametrize("partitions", [1, 3, "2x2"])
-def test_a_growing_start_begins_with_random_topics_of_its_first_part(partitions: int | str) -> None:
-    options = Options(topics=12, start="growing", partitions=partitions, seed=4)
-    chain = Chain(initial_state(CORPUS, options), options, Threads(1))
-    share = chain.growth[0][0]
-    chain.begin()
-    z, offsets = chain.method.sync().z.copy(), CORPUS.offsets
-    tokens = [z[begin:end] for begin, end in pairwise(offsets) if begin < end]
-    placed = np.array([(topics != NONE).any() for topics in tokens])
-    whole = np.array([(topics != NONE).all() for topics in tokens])
-    assert np.array_equal(placed, whole) and 0.4 < share <= placed.mean() < share + 0.05
-    assert np.bincount(z[z != NONE], minlength=12).min() > 0
-    chain.advance(1)
-    assert np.array_equal(chain.method.sync().z != NONE, z != NONE)  # it sweeps over these documents
-    while chain.steps[chain.position].kind == "grow":
-        chain.advance(1)
-    assert (chain.method.sync().z != NONE).all() and np.ptp(chain.state.alpha) > 0
-
-
-def test_new_documents_settle_before_priors_are_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starts, "growth_of", lambda state: ((0.2, 4), (0.5, 5)))
-    monkeypatch.setattr("topicx.sampling.chain.growth_of", starts.growth_of)
-    options = Options(topics=4, start="growing")
-    chain = Chain(initial_state(CORPUS, options), options, Threads(1))
-    learnt: list[int] = []
-    chain._update = lambda sweep, position: learnt.append(position) if sweep % 2 == 0 else None  # type: ignore[method-assign]
-    chain.begin()
-    for _ in range(4 + 5 + 1 + 4):
-        chain.advance(1)
-    first, second, whole = [1, 3], [7], [11, 13]  # places 4, 5 and 9 (all) are the first two of larger parts
-    assert learnt == [*first, *second, *whole]
 
 
 def test_it_gives_better_topics_sooner() -> None:

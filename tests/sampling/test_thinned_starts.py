@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from topicx.corpus.corpus import Corpus
+from tests.conftest import state_of
 from topicx.datasets import make
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
 from topicx.evaluate.completion import completion_perplexity
 from topicx.files import container
 from topicx.files.file_kinds import CHECKPOINT
-from topicx.models.definition import initial_state
 from topicx.run import Run
 from topicx.sampling import random_streams, starts
 from topicx.sampling.chain import Chain
@@ -26,8 +25,7 @@ from topicx.sampling.run_options import Options
 from topicx.sampling.samplers.gibbs import Sparse
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 from topicx.sampling.thinned_corpus import ThinnedCorpus
-from topicx.state import NONE, Seeds, State
-from topicx.strings import Strings
+from topicx.state import NONE, Seeds
 from topicx.variational.soft_start import Opening
 
 TOPICS = 8
@@ -45,13 +43,6 @@ def few_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_of(threads: int = 1, **options: Any) -> Run:
     return Run.start(LONG, Options(**{"topics": TOPICS, "start": "soft", "seed": 5} | options), Threads(threads))
-
-
-def state_of(documents: int, length: int, topics: int, n_words: int) -> State:
-    words = (np.arange(documents * length) % n_words).astype(np.uint32)
-    offsets = np.arange(documents + 1, dtype=np.int64) * length
-    corpus = Corpus(words, offsets, Strings.of([f"w{i}" for i in range(n_words)]))
-    return initial_state(corpus, Options(topics=topics))
 
 
 # -- when --------------------------------------------------------------------------------------------------------------
