@@ -113,6 +113,19 @@ def test_the_estimates_at_the_end_are_counted(zipf: Corpus, tmp_path: Path) -> N
     assert run_topicx(*arguments, "--start", "random", "--estimator", "cgs", cwd=tmp_path).returncode == 0
 
 
+def test_an_average_of_dense_models_needs_room_for_few(zipf: Corpus) -> None:
+    """They are added as they are made; sparse ones are all kept until the end."""
+
+    def needed(phi: str, samples: int) -> int:
+        run = Run.start(zipf, Options(topics=9, iterations=1000, samples=samples, lag=1), Threads(1))
+        run.check_memory(theta="cgs", phi=phi, documents=False)
+        return run.chain.memory
+
+    entries = 10 * zipf.n_words * 9
+    assert needed("cgsp", 90) == needed("cgsp", 4) == needed("cgsp", 1) + 3 * entries
+    assert needed("cgs", 90) == needed("cgs", 1) + 89 * entries
+
+
 @pytest.mark.parametrize("failure", [MemoryError("Unable to allocate 115. MiB"), OSError(28, "No space left")])
 def test_a_run_whose_estimate_fails_is_saved(
     failure: Exception, zipf: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
