@@ -43,7 +43,6 @@ def run_of(threads: int = 1, **options: Any) -> Run:
     ("length", "topics", "n_words", "part"),
     [
         (starts.PART_LENGTH, 40, 400, True),
-        (starts.PART_LENGTH - 1, 40, 400, False),  # short documents say little of topics
         (starts.LONG, 40, 5_000, True),
         (starts.LONG + 1, 40, 5_000, False),  # long ones begin with a share of their tokens
         (starts.PART_LENGTH, 40, 50, False),  # so do those of few words
@@ -203,8 +202,9 @@ def test_it_gives_topics_as_good_as_those_of_all_documents(monkeypatch: pytest.M
     train, test = corpus.select(np.arange(350)), corpus.select(np.arange(350, 400))
     monkeypatch.setattr(starts, "THIN_DENSE", 1e9)
     found = []
-    for length, part in (starts.PART_LENGTH, starts.PART), (starts.LONG + 1, 1.0):
-        monkeypatch.setattr(starts, "PART_LENGTH", length)
+    for part, sweeps in (starts.PART, starts.PART_SOFT), (1.0, AUTO_SOFT_SWEEPS):
+        monkeypatch.setattr(starts, "PART", part)
+        monkeypatch.setattr(starts, "PART_SOFT", sweeps)
         run = Run.start(train, Options(topics=20, start="soft"), Threads(1)).train()
         assert run.chain.part[0] == part
         found.append(completion_perplexity(run.result(examples=0).model, None, test))

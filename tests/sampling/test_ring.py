@@ -84,6 +84,7 @@ def test_all_that_a_run_may_do(name: str, sampler: str, tmp_path: Path) -> None:
 
 def test_a_share_of_the_tokens_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starts, "LONG", 10)  # tokens of a long document
+    monkeypatch.setattr(starts, "SHORT", 0)
     monkeypatch.setattr(starts, "MOST_THIN", 5)
     options, corpus = options_for("sparse", iterations="auto", start="soft"), lda_corpus(90, 25, 60)
     assert Run.start(corpus, options, spread(tmp_path)).chain.thin == (starts.LONG_SHARE, 5)
@@ -91,10 +92,18 @@ def test_a_share_of_the_tokens_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_part_of_the_documents_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starts, "SHORT", 0)
     monkeypatch.setattr(starts, "PART_LENGTH", 10)
     monkeypatch.setattr(starts, "THIN_DENSE", 1e9)  # no share of the tokens
     options, corpus = options_for("sparse", iterations="auto", start="soft"), lda_corpus(90, 25, 60)
     assert Run.start(corpus, options, spread(tmp_path)).chain.part == (starts.PART, starts.PART_HOT)
+    same(trained(Threads(1), corpus, options), trained(spread(tmp_path), corpus, options))
+
+
+def test_passes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starts, "SCANT_TOPICS", 2)
+    options, corpus = options_for("sparse", iterations="auto", start="soft"), lda_corpus(90, 25, 60)
+    assert Run.start(corpus, options, spread(tmp_path)).chain.part == (starts.AT_A_TIME, 0)
     same(trained(Threads(1), corpus, options), trained(spread(tmp_path), corpus, options))
 
 

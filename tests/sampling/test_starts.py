@@ -20,7 +20,7 @@ from topicx.models.definition import Priors, initial_state
 from topicx.run import Run, model_of_expected_counts
 from topicx.sampling import sampler_registry, starts
 from topicx.sampling.chain import Chain, plan_steps
-from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_SOFT_SWEEPS
+from topicx.sampling.run_length import AUTO_HOT_SWEEPS
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 from topicx.state import NONE, Seeds
@@ -199,9 +199,9 @@ def test_a_hot_start_that_is_killed_ends_in_the_same_bits(sampler: str, at: int,
 
 
 def test_a_run_that_ends_by_itself_has_its_own_numbers() -> None:
-    auto, many, few = Options(), starts.SOFT_TOPICS + 1, starts.PART_LENGTH - 1
+    auto, many, few = Options(), starts.SOFT_TOPICS + 1, starts.SHORT - 1
     short, divided, long = state_of(20, few, 60, 80), state_of(20, few, many, 80), state_of(20, 501, 60, 400)
-    assert starts.soft_sweeps(short, auto) == AUTO_SOFT_SWEEPS
+    assert starts.soft_sweeps(short, auto) == starts.PASS_STEPS
     assert starts.soft_sweeps(state_of(20, few + 1, 60, 400), auto) == starts.PART_SOFT
     assert starts.soft_sweeps(long, auto) == starts.THIN_LONG_SOFT
     assert starts.soft_sweeps(state_of(20, 500, 60), auto) == starts.THIN_SOFT  # few words
@@ -432,13 +432,14 @@ def test_what_auto_takes(
         ("sparse", 50, 60, "growing"),
         ("sparse", 3_000, 60, "soft"),  # words that are seldom seen
         ("sparse", 50, starts.SOFT_TOPICS + 1, "soft"),
-        ("sparse", 400, 60, "soft"),  # often, but not in each topic
+        ("sparse", 900, 60, "soft"),  # often, but not in each topic
         ("dense", 50, 60, "growing"),
     ],
 )
 def test_what_a_run_takes_that_ends_by_itself(sampler: str, n_words: int, topics: int, start: str) -> None:
     entry = sampler_registry.find_sampler(sampler)
-    assert starts.choose_start(state_of(1_000, 60, topics, n_words), Options(topics=topics), entry) == start
+    assert starts.choose_start(state_of(1_000, 150, topics, n_words), Options(topics=topics), entry) == start
+    assert starts.choose_start(state_of(1_000, 60, topics, n_words), Options(topics=topics), entry) == "soft"
 
 
 def test_the_first_hot_sweeps_may_learn_no_priors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,8 +53,9 @@ def run_of(threads: int = 1, **options: Any) -> Run:
     [
         (600, 60, 20_000, True),  # long documents
         (600, 60, 50, True),
-        (60, 60, 400, True),  # words are seen often, but not in each topic
-        (60, 60, 2_000, False),  # seldom
+        (150, 60, 1_000, True),  # words are seen often, but not in each topic
+        (60, 60, 400, False),  # short documents
+        (150, 60, 4_000, False),  # seldom
         (60, starts.SOFT_TOPICS + 1, 50, False),
         (600, starts.SOFT_TOPICS + 1, 50, True),
     ],

@@ -26,6 +26,8 @@ from topicx.sampling.method import Method, Update
 from topicx.sampling.run_length import RunLength
 from topicx.sampling.run_options import Options
 from topicx.sampling.starts import (
+    HEAT,
+    HEAT_PASSED,
     SETTLING,
     choose_start,
     growth_of,
@@ -33,6 +35,7 @@ from topicx.sampling.starts import (
     hot_beta,
     hot_burn_in,
     hot_sweeps,
+    is_passed_over,
     is_thinned,
     place_first,
     soft_method,
@@ -122,7 +125,8 @@ class Chain(Training):
         self.thin = thin_part(state) if thinned else (1.0, 0)
         """The share of every document's tokens with which a soft start may begin, and the sweeps over it."""
         self.part = soft_part(state, options, self.start)
-        """The share of the documents that a soft start may have, and the hot sweeps over it."""
+        """The share of the documents that a soft start may have, and the hot sweeps over it. None of them: each soft
+        step has other documents."""
         self.soft = soft_sweeps(state, options) if self.start == "soft" else 0
         """Steps of a soft start: the plan begins with them, or they follow those sweeps."""
         self.hot = hot_sweeps(state, options, self.start)
@@ -161,6 +165,11 @@ class Chain(Training):
         return self.thin[1] + self.soft
 
     @property
+    def passed(self) -> bool:
+        """Whether its soft steps are of SCVB0 on short documents: each has a part of them, and hot sweeps have not."""
+        return self.part[0] < 1 and not self.part[1]
+
+    @property
     def sweeps(self) -> int:
         """How many sweeps over the whole corpus the run makes, as far as it is known."""
         return self.length.planned if self.length else int(self.options.iterations)
@@ -181,7 +190,7 @@ class Chain(Training):
             return FirstDocuments(state, self.options, self.engine, self.part[0])
         if self.position < self.hardens:
             topics = state.n_topics if thin else soft_topics(state, self.options)
-            return soft_method(state, topics)(state, self.options, self.engine)
+            return soft_method(state, topics, self.part[0])(state, self.options, self.engine)
         if self.engine.places is None:
             return self.sampler.load()(state, self.options, self.engine)
         from topicx.sampling.ring.ring import Ring
@@ -273,7 +282,7 @@ class Chain(Training):
         """A sweep with a larger β, which is its own again afterwards. A run that ends by itself learns its priors, but
         not while documents that have just joined settle."""
         alpha, beta, number = self.state.alpha, self.state.beta, position - self.hardens
-        self.method.set_priors(alpha, hot_beta(self.state, number, self.hot))
+        self.method.set_priors(alpha, hot_beta(self.state, number, self.hot, HEAT_PASSED if self.passed else HEAT))
         figures = self.method.sweep(position, share)
         self.method.set_priors(alpha, beta)
         grown = self.part[1]
@@ -331,7 +340,7 @@ class Chain(Training):
             "sampler": self.sampler.name,
             "start": self.start,
             **({"thin": list(self.thin)} if self.thin[1] else {}),
-            **({"part": list(self.part)} if self.part[1] else {}),
+            **({"part": list(self.part)} if self.part[0] < 1 else {}),
             "soft": self.soft,
             "hot": self.hot,
             "position": self.position,
@@ -468,7 +477,8 @@ def _length_of(options: Options, start: str, state: State) -> RunLength | None:
     if not options.ends_itself:
         return None
     spread = (options.samples - 1) * options.lag
-    return RunLength.after(start, state.n_topics, has_long_documents(state), spread)
+    passed = is_passed_over(state, options, start)
+    return RunLength.after(start, state.n_topics, has_long_documents(state), spread, passed)
 
 
 def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:

@@ -40,11 +40,17 @@ THIN_WORK, MOST_THIN = 40, 150
 """What the sweeps over it cost, in sweeps over all tokens; and how many there are at most."""
 THIN_SOFT, THIN_LONG_SOFT = 10, 20
 """The sweeps of CVB0 after them; and where documents are long."""
+SHORT, SHORT_UNEVEN = 140, 450
+"""Tokens a document below which documents are short: on average over documents; and on average over tokens, of the
+document that each is in."""
 PART, PART_LENGTH = 0.75, 100
 """The share of the documents that the soft start of a run has which ends by itself; and the tokens a document, on
 average, from which it has only these. Shorter ones say too little each."""
 PART_SOFT, PART_HOT = 10, 5
 """The sweeps of CVB0 over that share; and how many of the hot ones are over it, before the other documents join."""
+PASS_STEPS, AT_A_TIME = 12, 0.5
+"""The steps of SCVB0 with which such a run begins where documents are short; and the share of them that each learns
+from."""
 FIRST_TOKENS, FIRST_SWEEPS, GROWTH_SWEEPS = 7500, 30, 20
 """Tokens a topic in that part; the sweeps over it; and those over each larger part."""
 GROWTH_FACTOR, MOST_GROWN = 2.5, 0.6
@@ -63,8 +69,8 @@ HOT_FROM_RANDOM = 40
 """The hot sweeps of a hot start at least, if there are so many iterations."""
 SWEEPS_A_HOT = 10
 """For so many iterations there is a hot sweep: the slower β cools, the better the topics (page "performance")."""
-HEAT = 0.3
-"""β of the first of them, in tokens of a word and topic, as they are on average."""
+HEAT, HEAT_PASSED = 0.3, 0.2
+"""β of the first of them, in tokens of a word and topic, as they are on average; and after SCVB0 on short documents."""
 FEW_TOPICS, FEW_SWEEPS = 100, 5
 """Topics and sweeps of a soft start where there are too many topics for it: each of them is then divided."""
 LONG = 500
@@ -73,7 +79,8 @@ too many of the parts at once."""
 SOFT_FROM = 50_000
 """Tokens from which `auto` makes a soft or a hot start: smaller corpora are done in a moment anyhow."""
 MANY_SWEEPS, SCANT_TOPICS = 500, 50
-"""Sweeps beyond which, for fewer topics than these, a soft start ends in a worse place (page "performance")."""
+"""Sweeps beyond which, for fewer topics than these, a soft start ends in a worse place (page "performance"). One of
+SCVB0 makes so few less coherent."""
 SOFT_ROOM = 2 << 30
 """Bytes that the assignments of a soft start may take."""
 
@@ -92,7 +99,8 @@ def choose_start(state: State, options: Options, sampler: sampler_registry.Entry
         and state.paths == 1
         and hot_pays(state, options)
     ):
-        if options.ends_itself and is_dense(state) and sampler_registry.GROWS in sampler.capabilities:
+        grows = options.ends_itself and is_dense(state) and sampler_registry.GROWS in sampler.capabilities
+        if grows and not is_passed_over(state, options, "soft"):
             return "growing"
         return "soft" if soft_pays(state, options) else "hot"
     tokens, a_document, a_topic = GROWING_FROM
@@ -114,7 +122,7 @@ def growth_of(state: State) -> tuple[tuple[float, int], ...]:
 def is_thinned(state: State, options: Options, start: str) -> bool:
     """Whether a soft start begins with sweeps over a part of every document's tokens: where words are seen often, but
     not as often as a growing start needs, and where documents are long."""
-    if start != "soft" or not options.ends_itself or len(state.seeds):
+    if start != "soft" or not options.ends_itself or len(state.seeds) or is_passed_over(state, options, start):
         return False
     if has_long_documents(state):
         return state.n_topics <= SOFT_TOPICS or has_room(state, state.n_topics)
@@ -129,8 +137,18 @@ def thin_part(state: State) -> tuple[float, int]:
     return share, min(MOST_THIN, round(THIN_WORK / share))
 
 
+def is_passed_over(state: State, options: Options, start: str) -> bool:
+    """Whether a soft start is steps of SCVB0, which stores no assignments: where documents are short."""
+    if start != "soft" or not options.ends_itself or len(state.seeds):
+        return False
+    return SCANT_TOPICS <= state.n_topics <= SOFT_TOPICS and has_short_documents(state)
+
+
 def soft_part(state: State, options: Options, start: str) -> tuple[float, int]:
-    """The share of the documents that a soft start has, and the hot sweeps over it alone."""
+    """The share of the documents that a soft start has, and the hot sweeps over it alone. Without these, its steps have
+    so many of them each, others every time."""
+    if is_passed_over(state, options, start):
+        return AT_A_TIME, 0
     unfit = has_long_documents(state) or state.n_tokens < PART_LENGTH * state.n_documents
     if start != "soft" or not options.ends_itself or unfit or state.n_topics > SOFT_TOPICS or len(state.seeds):
         return 1.0, 0
@@ -159,8 +177,12 @@ def place_first(state: State, options: Options, engine: Engine) -> None:
     state.z = z
 
 
-def soft_method(state: State, topics: int) -> type[Method]:
-    """What makes soft sweeps that have so many topics."""
+def soft_method(state: State, topics: int, share: float = 1.0) -> type[Method]:
+    """What makes soft sweeps that have so many topics, and this share of the documents each."""
+    if share < 1:
+        from topicx.variational.first_passes import FirstPasses
+
+        return FirstPasses
     if topics < state.n_topics:
         from topicx.variational.divided_start import Divided
 
@@ -178,6 +200,8 @@ def soft_topics(state: State, options: Options) -> int:
 
 def soft_sweeps(state: State, options: Options) -> int:
     """How many there are."""
+    if is_passed_over(state, options, "soft"):
+        return PASS_STEPS
     long = has_long_documents(state)
     if is_thinned(state, options, "soft"):
         return THIN_LONG_SOFT if long and state.n_topics <= SOFT_TOPICS else THIN_SOFT
@@ -192,7 +216,8 @@ def soft_sweeps(state: State, options: Options) -> int:
 
 def hot_sweeps(state: State, options: Options, start: str) -> int:
     """How many hot ones this start has."""
-    if start not in ("soft", "hot") or _first_heat(state) <= 1 or (start == "soft" and has_long_documents(state)):
+    heat = HEAT_PASSED if is_passed_over(state, options, start) else HEAT
+    if start not in ("soft", "hot") or _first_heat(state, heat) <= 1 or (start == "soft" and has_long_documents(state)):
         return 0
     if is_thinned(state, options, start):
         return 0
@@ -211,14 +236,20 @@ def hot_burn_in(state: State) -> int:
     return MANY_SETTLING if state.n_topics > SOFT_TOPICS else 0
 
 
-def hot_beta(state: State, number: int, sweeps: int) -> NDArray[np.float64]:
+def hot_beta(state: State, number: int, sweeps: int, heat: float = HEAT) -> NDArray[np.float64]:
     """β of hot sweep `number` of so many, counted from 0: each as many times the next, down to β itself."""
-    return state.beta * float(exp(float(log(_first_heat(state))) * (1 - number / sweeps)))
+    return state.beta * float(exp(float(log(_first_heat(state, heat))) * (1 - number / sweeps)))
 
 
-def _first_heat(state: State) -> float:
+def _first_heat(state: State, heat: float) -> float:
     """How many times its own β is in the first hot sweep."""
-    return HEAT * state.n_tokens / (state.n_topics * float(state.beta.sum()))
+    return heat * state.n_tokens / (state.n_topics * float(state.beta.sum()))
+
+
+def has_short_documents(state: State) -> bool:
+    """Whether documents are so short that one pass over each tells more of topics than several."""
+    squares = int(np.dot(state.lengths, state.lengths))
+    return state.n_tokens < SHORT * state.n_documents and squares < SHORT_UNEVEN * state.n_tokens
 
 
 def has_long_documents(state: State) -> bool:
@@ -253,7 +284,7 @@ def is_dense(state: State, of_topic: float = DENSE[1]) -> bool:
 
 def soft_pays(state: State, options: Options) -> bool:
     """Whether a soft start, which is better still, has room."""
-    return has_room(state, soft_topics(state, options))
+    return is_passed_over(state, options, "soft") or has_room(state, soft_topics(state, options))
 
 
 def has_room(state: State, topics: int) -> bool:

@@ -215,11 +215,10 @@ class Learner:
             self.scale *= 1 - rho
         self._with_seeds(rho)
         share = rho * corpus_tokens / tokens
-        order = np.argsort(batch.words, kind="stable")
-        ordered = batch.words[order]
-        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        starts = np.append(first, len(order)).astype(np.int64)
-        distinct = ordered[first]
+        distinct = np.empty(len(batch.words), np.uint32)
+        distinct = np.sort(distinct[: scvb0.distinct_words(batch.words, self._seen, distinct)])
+        starts, order = np.empty(len(distinct) + 1, np.int64), np.empty(len(batch.words), np.int64)
+        scvb0.order_by_word(batch.words, distinct, self._seen, starts, order)
 
         def work(part: int) -> NDArray[np.float64]:
             total = np.zeros(self.padded)
@@ -257,13 +256,14 @@ class Loop:
         self.fit, self.done = 0.0, 0
         self.gain, self.cost = np.zeros_like(learner.alpha), np.zeros(len(learner.alpha))
 
-    def sweep(self, step: int, each: Callable[[int], None] | None = None) -> None:
-        """Learn from every document once. `each` is told after each minibatch how many documents have been seen."""
+    def sweep(self, step: int, each: Callable[[int], None] | None = None, parts: int = 1) -> None:
+        """Learn from every document once, or from one of so many parts of them: as many steps see all. `each` is told
+        after each minibatch how many documents have been seen."""
         options, learner = self.options, self.learner
-        draw = random_streams.make_generator(options.seed, options.chain, random_streams.CELL, step)
+        draw = random_streams.make_generator(options.seed, options.chain, random_streams.CELL, step // parts)
         gains = options.optimize_interval > 0
         self.fit, self.gain, self.cost = 0.0, np.zeros_like(learner.alpha), np.zeros(len(learner.alpha))
-        runs = draw.permutation(-(-self.source.n_documents // RUN))
+        runs = np.array_split(draw.permutation(-(-self.source.n_documents // RUN)), parts)[step % parts]
         for groups, words, offsets in self._batches(runs, options.batch_documents):
             batch = learner.assign(words, offsets, groups, gains)
             learner.learn(batch, self.source.n_tokens)
@@ -275,11 +275,12 @@ class Loop:
                 each(len(offsets) - 1)
         self.done += 1
 
-    def assignments(self) -> Iterator[Minibatch]:
-        """Every document's assignments under the counts as they are, in the order of the corpus; nothing is learnt."""
+    def assignments(self, documents: int = 4 * RUN) -> Iterator[Minibatch]:
+        """Every document's assignments under the counts as they are, some documents at a time, in the order of the
+        corpus; nothing is learnt."""
         runs = np.arange(-(-self.source.n_documents // RUN))
         self.learner.use_room(np.zeros(0, np.float32))  # a few documents at a time now: it need not be so large
-        for groups, words, offsets in self._batches(runs, 4 * RUN):
+        for groups, words, offsets in self._batches(runs, documents):
             yield self.learner.assign(words, offsets, groups)
 
     def _batches(

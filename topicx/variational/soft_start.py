@@ -99,16 +99,8 @@ class Opening(Soft):
         """A topic for every token of the text, drawn from its assignment."""
         state = self.state
         z = np.empty(state.n_tokens, np.uint16)
-        ends = np.searchsorted(self.offsets, len(self.words) * np.arange(1, WORD_PARTS) / WORD_PARTS)
-        edges = [0, *ends.tolist(), state.n_documents]
-
-        def work(part: int) -> None:
-            soft_start.draw_topics(
-                self.gamma, self.words, self.offsets, state.words, state.offsets, edges[part], edges[part + 1],
-                state.n_words, key, z,
-            )  # fmt: skip
-
-        self.engine.map(work, range(WORD_PARTS))
+        pairs_of_documents, text = (self.words, self.offsets), (state.words, state.offsets)
+        draw_documents(self.engine, self.gamma, pairs_of_documents, text, state.n_words, key, z)
         return z
 
     def document_statistics(self) -> ExpectedDocuments:
@@ -134,3 +126,24 @@ class Opening(Soft):
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         super().restore(arrays)
         self.gamma, self.fit = arrays["gamma"].copy(), float(arrays["fit"][0])
+
+
+Documents = tuple[NDArray[np.uint32], NDArray[np.int64]]
+"""Words, and where each document's begin."""
+
+
+def draw_documents(
+    engine: Engine, gamma: NDArray[np.uint16], pairs: Documents, text: Documents, n_words: int, key: int,
+    z: NDArray[np.uint16],
+) -> None:  # fmt: skip
+    """Draw z, a topic for every token of the text of some documents, from `gamma`, the assignments of their pairs."""
+    (words, offsets), (tokens, of_documents) = pairs, text
+    ends = np.searchsorted(offsets, len(words) * np.arange(1, WORD_PARTS) / WORD_PARTS)
+    edges = [0, *ends.tolist(), len(offsets) - 1]
+
+    def work(part: int) -> None:
+        soft_start.draw_topics(
+            gamma, words, offsets, tokens, of_documents, edges[part], edges[part + 1], n_words, key, z
+        )  # fmt: skip
+
+    engine.map(work, range(WORD_PARTS))

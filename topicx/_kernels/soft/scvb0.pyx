@@ -94,6 +94,37 @@ def scvb0_documents(Batch s, int64_t begin, int64_t end, double[:, ::1] gain) ->
     return fit
 
 
+def distinct_words(const uint32_t[::1] words, int64_t[::1] seen, uint32_t[::1] distinct) -> int:
+    """How many different words there are: they become the first of `distinct`, and seen[w], which was zero, how often
+    w is there."""
+    cdef int64_t i, number = 0
+    with nogil:
+        for i in range(words.shape[0]):
+            if seen[words[i]] == 0:
+                distinct[number] = words[i]
+                number += 1
+            seen[words[i]] += 1
+    return number
+
+
+def order_by_word(const uint32_t[::1] words, const uint32_t[::1] distinct, int64_t[::1] seen, int64_t[::1] starts,
+                  int64_t[::1] order):
+    """The places of each distinct word, in order: those of the i-th are order[starts[i] : starts[i + 1]]. seen[w], how
+    often w is there, becomes zero."""
+    cdef int64_t i, at = 0, size
+    with nogil:
+        for i in range(distinct.shape[0]):
+            starts[i], size = at, seen[distinct[i]]
+            seen[distinct[i]] = at
+            at += size
+        starts[distinct.shape[0]] = at
+        for i in range(words.shape[0]):
+            order[seen[words[i]]] = i
+            seen[words[i]] += 1
+        for i in range(distinct.shape[0]):
+            seen[distinct[i]] = 0
+
+
 def scvb0_words(const uint32_t[::1] distinct, const int64_t[::1] starts, const int64_t[::1] order, int64_t begin,
                 int64_t end, const uint32_t[::1] counts, const float[:, ::1] keep, double factor, float[:, ::1] nw,
                 double[::1] total):
