@@ -19,7 +19,7 @@ from topicx.engines.threads import Engine
 from topicx.sampling import random_streams
 from topicx.sampling.run_options import Options
 from topicx.state import State
-from topicx.variational.minibatches import RUN
+from topicx.variational.minibatches import RUN, SLICES
 from topicx.variational.scvb0 import Scvb0
 from topicx.variational.soft_start import draw_documents
 
@@ -38,6 +38,7 @@ class FirstPasses(Scvb0):
         size = min(BATCH, max(state.n_documents // BATCHES, RUN), options.batch_documents)
         small = replace(options, batch_documents=size, document_passes=PASSES)
         super().__init__(state, small, engine)
+        self.learner.slices = min(SLICES, max(1, size // RUN))  # of a few documents: more would take longer
 
     @classmethod
     def memory(cls, state: State, options: Options) -> int:

@@ -22,10 +22,11 @@ from topicx.sampling.run_options import Options
 from topicx.state import Seeds
 from topicx.strings import take_rows
 from topicx.variational.expected_statistics import document_cost
-from topicx.variational.soft_method import WORD_PARTS, Rows, pair_up
+from topicx.variational.soft_method import Rows, pair_up
 
 SLICES = 8
-"""Parts of a minibatch that are worked on at once: a fixed number, so that results do not depend on threads."""
+"""Parts of a minibatch that are worked on at once: a fixed number (of words, too), so that results do not depend on
+threads."""
 RUN = 16
 """Documents that are read together: a minibatch is of runs from all over the corpus."""
 
@@ -122,6 +123,8 @@ class Learner:
         self.topics, self.rate, self.engine = topics, rate, engine
         self.seeds = Seeds() if seeds is None else seeds
         self.padded = (topics + 15) // 16 * 16
+        self.slices = SLICES
+        """Parts of a minibatch, and of its words, that are worked on at once."""
         self.nw: Rows = np.zeros((words, self.padded), np.float32)
         self.scale, self.step = 1.0, 0
         self.totals = np.zeros(topics)
@@ -169,7 +172,7 @@ class Learner:
         longest = int(np.diff(pair_offsets).max(initial=0)) * self.rate.passes
         if len(self._rates) < longest:
             self._rates = _portable_power(DOCUMENT_DELAY + np.arange(2 * longest), -DOCUMENT_POWER)
-        ends = np.searchsorted(pair_offsets, len(pair_words) * np.arange(1, SLICES) / SLICES)
+        ends = np.searchsorted(pair_offsets, len(pair_words) * np.arange(1, self.slices) / self.slices)
         ranges = [0, *ends.tolist(), documents]
 
         batch = scvb0.Batch(
@@ -182,7 +185,7 @@ class Learner:
             gain = np.zeros((len(self.alpha) if gains else 0, self.topics))
             return scvb0.scvb0_documents(batch, ranges[part], ranges[part + 1], gain), gain
 
-        results = self.engine.map(work, range(SLICES)) if len(words) else []
+        results = self.engine.map(work, range(self.slices)) if len(words) else []
         lengths = np.diff(offsets)
         sums = self.alpha.sum(axis=1)[groups if len(groups) else np.zeros(documents, np.int64)]
         fit = float(sum(fit for fit, _ in results)) - float(
@@ -222,13 +225,13 @@ class Learner:
 
         def work(part: int) -> NDArray[np.float64]:
             total = np.zeros(self.padded)
-            begin, end = (len(distinct) * p // WORD_PARTS for p in (part, part + 1))
+            begin, end = (len(distinct) * p // self.slices for p in (part, part + 1))
             scvb0.scvb0_words(
                 distinct, starts, order, begin, end, batch.counts, batch.keep, share / self.scale, self.nw, total
             )
             return total
 
-        sums: Any = sum(self.engine.map(work, range(WORD_PARTS)))
+        sums: Any = sum(self.engine.map(work, range(self.slices)))
         seeded = np.bincount(self.seeds.topics, self.seeds.counts, self.topics) if len(self.seeds) else 0.0
         self.totals = (1 - rho) * self.totals + share * sums[: self.topics] + rho * seeded
 
