@@ -20,7 +20,7 @@ from topicx.models.definition import Priors, initial_state
 from topicx.run import Run, model_of_expected_counts
 from topicx.sampling import sampler_registry, starts
 from topicx.sampling.chain import Chain, plan_steps
-from topicx.sampling.run_length import AUTO_HOT_SWEEPS
+from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_MANY_HOT_SWEEPS
 from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 from topicx.state import NONE, Seeds
@@ -207,7 +207,7 @@ def test_a_run_that_ends_by_itself_has_its_own_numbers() -> None:
     assert starts.soft_sweeps(state_of(20, 500, 60), auto) == starts.THIN_SOFT  # few words
     assert starts.hot_sweeps(short, auto, "soft") == AUTO_HOT_SWEEPS
     assert starts.hot_sweeps(short, auto, "hot") == starts.HOT_FROM_RANDOM
-    assert starts.hot_sweeps(divided, auto, "soft") == starts.MANY_HOT_SWEEPS
+    assert starts.hot_sweeps(divided, auto, "soft") == AUTO_MANY_HOT_SWEEPS
     assert starts.hot_sweeps(long, auto, "soft") == 0
     assert starts.hot_burn_in(short) == 0 < starts.hot_burn_in(divided)
 

@@ -27,9 +27,9 @@ SOFT_TOPICS = 300
 each of few is divided, and the parts take long to become topics of their own."""
 AUTO_SAMPLES, AUTO_LAG, MANY_LAG = 5, 4, 8
 """States that are averaged at the end, and the sweeps between two of them; with more topics than `SOFT_TOPICS`."""
-AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS = 5, 20
-"""The sweeps of cvb0 with which such a run starts, and the hot ones after them (`topicx.sampling.starts`). Priors are
-learnt in both."""
+AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS, AUTO_MANY_HOT_SWEEPS = 5, 20, 36
+"""The sweeps of cvb0 with which such a run starts, and the hot ones after them, also with more topics than
+`SOFT_TOPICS` (`topicx.sampling.starts`). Priors are learnt in both."""
 LOOKS = (5, 10, 20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
 LOOKS_FROM_RANDOM = LOOKS[LOOKS.index(20) :]

@@ -17,7 +17,7 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.method import Method
-from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_SOFT_SWEEPS, SOFT_TOPICS
+from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_MANY_HOT_SWEEPS, AUTO_SOFT_SWEEPS, SOFT_TOPICS
 from topicx.sampling.run_options import Options
 from topicx.sampling.schedule import first_of, shard_bounds, shuffled_documents
 from topicx.sampling.special_functions import exp, log
@@ -223,7 +223,7 @@ def hot_sweeps(state: State, options: Options, start: str) -> int:
         return 0
     if options.ends_itself:
         few = AUTO_HOT_SWEEPS if start == "soft" else HOT_FROM_RANDOM
-        return few if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
+        return few if state.n_topics <= SOFT_TOPICS else AUTO_MANY_HOT_SWEEPS
     iterations = int(options.iterations)
     least = HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
     if start == "hot":
