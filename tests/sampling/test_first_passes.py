@@ -30,7 +30,7 @@ from topicx.variational.soft_start import Opening
 
 TOPICS = 8
 CORPUS = make("zipf", 3, documents=300, tokens=40, words=900, topics=TOPICS)
-STEPS, HOT = starts.PASS_STEPS, AUTO_HOT_SWEEPS
+STEPS, HOT = starts.SCVB0_STEPS, AUTO_HOT_SWEEPS
 
 
 @pytest.fixture(autouse=True)
@@ -69,13 +69,13 @@ def method_of(**options: Any) -> FirstPasses:
 )
 def test_when_a_soft_start_is_steps_of_scvb0(length: int, topics: int, n_words: int, passes: bool) -> None:
     state, options = state_of(1_000, length, topics, n_words), Options(topics=topics)
-    assert starts.is_passed_over(state, options, "soft") == passes
+    assert starts.begins_with_scvb0(state, options, "soft") == passes
     assert (starts.soft_part(state, options, "soft") == (starts.AT_A_TIME, 0)) == passes
     assert (starts.soft_sweeps(state, options) == STEPS) == passes
-    assert not starts.is_passed_over(state, options, "hot")
-    assert not starts.is_passed_over(state, Options(topics=topics, iterations=100), "soft")
+    assert not starts.begins_with_scvb0(state, options, "hot")
+    assert not starts.begins_with_scvb0(state, Options(topics=topics, iterations=100), "soft")
     state.seeds = Seeds.of([(3, 1, 50)])
-    assert not starts.is_passed_over(state, options, "soft")
+    assert not starts.begins_with_scvb0(state, options, "soft")
 
 
 def test_a_few_long_documents_among_short_ones() -> None:
@@ -107,7 +107,7 @@ def test_how_hot_the_first_sweep_is() -> None:
     chain.method.sweep = lambda *given: betas.append(chain.state.beta.copy()) or sweep(*given)  # type: ignore[method-assign,func-returns-value]
     chain.advance(1)
     tokens = CORPUS.n_tokens / (TOPICS * CORPUS.n_words)  # of a word and topic
-    assert np.allclose(betas[0], starts.HEAT_PASSED * tokens) and np.allclose(own, Options().beta)
+    assert np.allclose(betas[0], starts.HEAT_SCVB0 * tokens) and np.allclose(own, Options().beta)
 
 
 def test_it_needs_no_room_for_assignments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +258,7 @@ def test_it_gives_topics_as_good_as_cvb0(monkeypatch: pytest.MonkeyPatch) -> Non
     found = []
     for passed, method in (True, FirstPasses), (False, Opening):
         if not passed:
-            monkeypatch.setattr(starts, "is_passed_over", lambda *given: False)
+            monkeypatch.setattr(starts, "begins_with_scvb0", lambda *given: False)
         run = Run.start(train, Options(topics=20, start="soft"), Threads(1))
         assert type(run.chain.method) is method
         found.append(completion_perplexity(run.train().result(examples=0).model, None, test))

@@ -201,7 +201,7 @@ def test_a_hot_start_that_is_killed_ends_in_the_same_bits(sampler: str, at: int,
 def test_a_run_that_ends_by_itself_has_its_own_numbers() -> None:
     auto, many, few = Options(), starts.SOFT_TOPICS + 1, starts.SHORT - 1
     short, divided, long = state_of(20, few, 60, 80), state_of(20, few, many, 80), state_of(20, 501, 60, 400)
-    assert starts.soft_sweeps(short, auto) == starts.PASS_STEPS
+    assert starts.soft_sweeps(short, auto) == starts.SCVB0_STEPS
     assert starts.soft_sweeps(state_of(20, few + 1, 60, 400), auto) == starts.PART_SOFT
     assert starts.soft_sweeps(long, auto) == starts.THIN_LONG_SOFT
     assert starts.soft_sweeps(state_of(20, 500, 60), auto) == starts.THIN_SOFT  # few words

@@ -27,15 +27,15 @@ from topicx.sampling.run_length import RunLength
 from topicx.sampling.run_options import Options
 from topicx.sampling.starts import (
     HEAT,
-    HEAT_PASSED,
+    HEAT_SCVB0,
     SETTLING,
+    begins_with_scvb0,
     choose_start,
     growth_of,
     has_long_documents,
     hot_beta,
     hot_burn_in,
     hot_sweeps,
-    is_passed_over,
     is_thinned,
     place_first,
     soft_method,
@@ -165,7 +165,7 @@ class Chain(Training):
         return self.thin[1] + self.soft
 
     @property
-    def passed(self) -> bool:
+    def by_scvb0(self) -> bool:
         """Whether its soft steps are of SCVB0 on short documents: each has a part of them, and hot sweeps have not."""
         return self.part[0] < 1 and not self.part[1]
 
@@ -282,7 +282,7 @@ class Chain(Training):
         """A sweep with a larger β, which is its own again afterwards. A run that ends by itself learns its priors, but
         not while documents that have just joined settle."""
         alpha, beta, number = self.state.alpha, self.state.beta, position - self.hardens
-        self.method.set_priors(alpha, hot_beta(self.state, number, self.hot, HEAT_PASSED if self.passed else HEAT))
+        self.method.set_priors(alpha, hot_beta(self.state, number, self.hot, HEAT_SCVB0 if self.by_scvb0 else HEAT))
         figures = self.method.sweep(position, share)
         self.method.set_priors(alpha, beta)
         grown = self.part[1]
@@ -477,8 +477,8 @@ def _length_of(options: Options, start: str, state: State) -> RunLength | None:
     if not options.ends_itself:
         return None
     spread = (options.samples - 1) * options.lag
-    passed = is_passed_over(state, options, start)
-    return RunLength.after(start, state.n_topics, has_long_documents(state), spread, passed)
+    scvb0 = begins_with_scvb0(state, options, start)
+    return RunLength.after(start, state.n_topics, has_long_documents(state), spread, scvb0)
 
 
 def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:

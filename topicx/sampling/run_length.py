@@ -44,7 +44,7 @@ AFTER_LOOK = 8
 sweeps are as good as later ones (docs/explanation/performance.md)."""
 MOST_SWEEPS = 1000
 """Where a run ends though it has not settled."""
-ENOUGH, ENOUGH_PASSED, ENOUGH_MANY, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.15, 0.1, 0.09, 0.015
+ENOUGH, ENOUGH_SCVB0, ENOUGH_MANY, ENOUGH_GROWN, ENOUGH_FROM_RANDOM = 0.05, 0.15, 0.1, 0.09, 0.015
 """The rise of the joint log-likelihood per token, for each doubling of the sweeps, below which a run has settled:
 
 - after a soft or a hot start;
@@ -72,11 +72,11 @@ class RunLength:
         """Whether a look has found that there is little to come."""
 
     @classmethod
-    def after(cls, start: str, topics: int, long: bool, spread: int, passed: bool = False) -> RunLength:
-        """That of a run with this start and so many topics; `long`: on long documents; `passed`: SCVB0 begins it."""
+    def after(cls, start: str, topics: int, long: bool, spread: int, scvb0: bool = False) -> RunLength:
+        """That of a run with this start and so many topics; `long`: on long documents; `scvb0`: SCVB0 begins it."""
         if start in ("soft", "hot"):
             looks, enough = (MANY_LOOKS, ENOUGH_MANY) if topics > SOFT_TOPICS else (LOOKS, ENOUGH)
-            enough = ENOUGH_PASSED if passed else enough
+            enough = ENOUGH_SCVB0 if scvb0 else enough
             return cls(min(AFTER_LOOK, spread), enough, looks, spread)
         enough = ENOUGH_GROWN if start == "growing" else ENOUGH_FROM_RANDOM
         return cls(spread, enough, LONG_LOOKS if long else LOOKS_FROM_RANDOM)

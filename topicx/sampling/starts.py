@@ -48,7 +48,7 @@ PART, PART_LENGTH = 0.75, 100
 average, from which it has only these. Shorter ones say too little each."""
 PART_SOFT, PART_HOT = 10, 5
 """The sweeps of CVB0 over that share; and how many of the hot ones are over it, before the other documents join."""
-PASS_STEPS, AT_A_TIME = 12, 0.5
+SCVB0_STEPS, AT_A_TIME = 12, 0.5
 """The steps of SCVB0 with which such a run begins where documents are short; and the share of them that each learns
 from."""
 FIRST_TOKENS, FIRST_SWEEPS, GROWTH_SWEEPS = 7500, 30, 20
@@ -69,7 +69,7 @@ HOT_FROM_RANDOM = 40
 """The hot sweeps of a hot start at least, if there are so many iterations."""
 SWEEPS_A_HOT = 10
 """For so many iterations there is a hot sweep: the slower β cools, the better the topics (page "performance")."""
-HEAT, HEAT_PASSED = 0.3, 0.2
+HEAT, HEAT_SCVB0 = 0.3, 0.2
 """β of the first of them, in tokens of a word and topic, as they are on average; and after SCVB0 on short documents."""
 FEW_TOPICS, FEW_SWEEPS = 100, 5
 """Topics and sweeps of a soft start where there are too many topics for it: each of them is then divided."""
@@ -100,7 +100,7 @@ def choose_start(state: State, options: Options, sampler: sampler_registry.Entry
         and hot_pays(state, options)
     ):
         grows = options.ends_itself and is_dense(state) and sampler_registry.GROWS in sampler.capabilities
-        if grows and not is_passed_over(state, options, "soft"):
+        if grows and not begins_with_scvb0(state, options, "soft"):
             return "growing"
         return "soft" if soft_pays(state, options) else "hot"
     tokens, a_document, a_topic = GROWING_FROM
@@ -122,7 +122,7 @@ def growth_of(state: State) -> tuple[tuple[float, int], ...]:
 def is_thinned(state: State, options: Options, start: str) -> bool:
     """Whether a soft start begins with sweeps over a part of every document's tokens: where words are seen often, but
     not as often as a growing start needs, and where documents are long."""
-    if start != "soft" or not options.ends_itself or len(state.seeds) or is_passed_over(state, options, start):
+    if start != "soft" or not options.ends_itself or len(state.seeds) or begins_with_scvb0(state, options, start):
         return False
     if has_long_documents(state):
         return state.n_topics <= SOFT_TOPICS or has_room(state, state.n_topics)
@@ -137,7 +137,7 @@ def thin_part(state: State) -> tuple[float, int]:
     return share, min(MOST_THIN, round(THIN_WORK / share))
 
 
-def is_passed_over(state: State, options: Options, start: str) -> bool:
+def begins_with_scvb0(state: State, options: Options, start: str) -> bool:
     """Whether a soft start is steps of SCVB0, which stores no assignments: where documents are short."""
     if start != "soft" or not options.ends_itself or len(state.seeds):
         return False
@@ -147,7 +147,7 @@ def is_passed_over(state: State, options: Options, start: str) -> bool:
 def soft_part(state: State, options: Options, start: str) -> tuple[float, int]:
     """The share of the documents that a soft start has, and the hot sweeps over it alone. Without these, its steps have
     so many of them each, others every time."""
-    if is_passed_over(state, options, start):
+    if begins_with_scvb0(state, options, start):
         return AT_A_TIME, 0
     unfit = has_long_documents(state) or state.n_tokens < PART_LENGTH * state.n_documents
     if start != "soft" or not options.ends_itself or unfit or state.n_topics > SOFT_TOPICS or len(state.seeds):
@@ -200,8 +200,8 @@ def soft_topics(state: State, options: Options) -> int:
 
 def soft_sweeps(state: State, options: Options) -> int:
     """How many there are."""
-    if is_passed_over(state, options, "soft"):
-        return PASS_STEPS
+    if begins_with_scvb0(state, options, "soft"):
+        return SCVB0_STEPS
     long = has_long_documents(state)
     if is_thinned(state, options, "soft"):
         return THIN_LONG_SOFT if long and state.n_topics <= SOFT_TOPICS else THIN_SOFT
@@ -216,7 +216,7 @@ def soft_sweeps(state: State, options: Options) -> int:
 
 def hot_sweeps(state: State, options: Options, start: str) -> int:
     """How many hot ones this start has."""
-    heat = HEAT_PASSED if is_passed_over(state, options, start) else HEAT
+    heat = HEAT_SCVB0 if begins_with_scvb0(state, options, start) else HEAT
     if start not in ("soft", "hot") or _first_heat(state, heat) <= 1 or (start == "soft" and has_long_documents(state)):
         return 0
     if is_thinned(state, options, start):
@@ -284,7 +284,7 @@ def is_dense(state: State, of_topic: float = DENSE[1]) -> bool:
 
 def soft_pays(state: State, options: Options) -> bool:
     """Whether a soft start, which is better still, has room."""
-    return is_passed_over(state, options, "soft") or has_room(state, soft_topics(state, options))
+    return begins_with_scvb0(state, options, "soft") or has_room(state, soft_topics(state, options))
 
 
 def has_room(state: State, topics: int) -> bool:
