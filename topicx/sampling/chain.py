@@ -478,7 +478,8 @@ def _length_of(options: Options, start: str, state: State) -> RunLength | None:
         return None
     spread = (options.samples - 1) * options.lag
     scvb0 = begins_with_scvb0(state, options, start)
-    return RunLength.after(start, state.n_topics, has_long_documents(state), spread, scvb0)
+    long = has_long_documents(state)
+    return RunLength.after(start, state.n_topics, state.n_words, spread, long=long, scvb0=scvb0)
 
 
 def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:

@@ -36,6 +36,10 @@ LOOKS_FROM_RANDOM = LOOKS[LOOKS.index(20) :]
 """Those of a run that began with random topics, of all documents or of a part."""
 MANY_LOOKS = LOOKS[LOOKS.index(60) :]
 """Those of a run with more topics than `SOFT_TOPICS`."""
+RARE_LOOKS = LOOKS[LOOKS.index(100) :]
+"""Those of one with more words than `FEW_WORDS`, too: topics of rare words become coherent late."""
+FEW_WORDS = 10_000
+"""Words above which too many are rare."""
 LONG_LOOKS = LOOKS[LOOKS.index(100) :]
 """Those of a run on long documents from random topics: its likelihood rises slowly at first, and faster after some
 fifty sweeps."""
@@ -72,11 +76,15 @@ class RunLength:
         """Whether a look has found that there is little to come."""
 
     @classmethod
-    def after(cls, start: str, topics: int, long: bool, spread: int, scvb0: bool = False) -> RunLength:
-        """That of a run with this start and so many topics; `long`: on long documents; `scvb0`: SCVB0 begins it."""
+    def after(
+        cls, start: str, topics: int, words: int, spread: int, *, long: bool, scvb0: bool = False
+    ) -> RunLength:  # fmt: skip
+        """That of a run with this start, so many topics and so many words; `long`: on long documents; `scvb0`: SCVB0
+        begins it."""
         if start in ("soft", "hot"):
-            looks, enough = (MANY_LOOKS, ENOUGH_MANY) if topics > SOFT_TOPICS else (LOOKS, ENOUGH)
-            enough = ENOUGH_SCVB0 if scvb0 else enough
+            looks, enough = LOOKS, ENOUGH_SCVB0 if scvb0 else ENOUGH
+            if topics > SOFT_TOPICS:
+                looks, enough = RARE_LOOKS if words > FEW_WORDS else MANY_LOOKS, ENOUGH_MANY
             return cls(min(AFTER_LOOK, spread), enough, looks, spread)
         enough = ENOUGH_GROWN if start == "growing" else ENOUGH_FROM_RANDOM
         return cls(spread, enough, LONG_LOOKS if long else LOOKS_FROM_RANDOM)

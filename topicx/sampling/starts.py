@@ -17,7 +17,13 @@ from topicx.engines.threads import Engine
 from topicx.errors import InputError
 from topicx.sampling import random_streams, sampler_registry
 from topicx.sampling.method import Method
-from topicx.sampling.run_length import AUTO_HOT_SWEEPS, AUTO_MANY_HOT_SWEEPS, AUTO_SOFT_SWEEPS, SOFT_TOPICS
+from topicx.sampling.run_length import (
+    AUTO_HOT_SWEEPS,
+    AUTO_MANY_HOT_SWEEPS,
+    AUTO_SOFT_SWEEPS,
+    FEW_WORDS,
+    SOFT_TOPICS,
+)
 from topicx.sampling.run_options import Options
 from topicx.sampling.schedule import first_of, shard_bounds, shuffled_documents
 from topicx.sampling.special_functions import exp, log
@@ -27,9 +33,8 @@ GROWING_FROM = (1_000_000, 500, 10_000)
 """Tokens, tokens a document and tokens a topic on average, from which a growing start pays (page "performance")."""
 DENSE = (60, 3)
 """Tokens of a word, and of a word and topic, on average, from which a run that ends by itself begins with a part of the
-documents, where these are not long."""
-FEW_WORDS = 10_000
-"""Words up to which it does. More have too many rare ones, for which random topics are slow to become better."""
+documents, where these are not long and there are at most `FEW_WORDS` words: for rare ones random topics are slow to
+become better."""
 THIN_DENSE = 0.5
 """Tokens of a word and topic from which, where there are fewer than that, it begins with a part of every document's
 tokens; where documents are long it always does."""
