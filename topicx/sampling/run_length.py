@@ -30,7 +30,7 @@ AUTO_SAMPLES, AUTO_LAG, MANY_LAG = 5, 4, 8
 AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS, AUTO_MANY_HOT_SWEEPS = 5, 20, 36
 """The sweeps of cvb0 with which such a run starts, and the hot ones after them, also with more topics than
 `SOFT_TOPICS` (`topicx.sampling.starts`). Priors are learnt in both."""
-LOOKS = (5, 10, 20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
+LOOKS: tuple[int, ...] = (5, 10, 20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
 LOOKS_FROM_RANDOM = LOOKS[LOOKS.index(20) :]
 """Those of a run that began with random topics, of all documents or of a part."""
