@@ -64,6 +64,8 @@ def _announce_run(run: Run, log: Log) -> None:
             f"{chain.soft} sweeps of cvb0 come first{few}"
         )  # fmt: skip
         part, alone = chain.part
+        if chain.by_scvb0:
+            begun = f"{round(chain.soft * part)} passes of scvb0 come first"
         begun += f" (of {part:.0%} of the documents; the others join {alone} sweeps later)" if alone else ""
         log.tell(
             f"note: {begun}, then every token's topic is drawn from what they "

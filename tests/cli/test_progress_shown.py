@@ -329,3 +329,10 @@ def test_topics_on_a_terminal(topicx: Run, tmp_path: Path) -> None:
     piped = topicx("topics", "m", "-n", 30).stdout
     assert len(piped.splitlines()) == 3 and "\x1b" not in piped
     assert " ".join(" ".join(lines).split()) == " ".join(piped.split())
+
+
+def test_what_a_soft_start_of_short_documents_is(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus().save(tmp_path / "c")
+    common = ("train", "c", "-k", 50, "--start", "soft", "-o", "m")
+    assert "note: 6 passes of scvb0 come first, then every token's topic is drawn" in topicx(*common).stderr
+    assert "note: 10 sweeps of cvb0 come first, then" in topicx(*common, "--iterations", 2).stderr

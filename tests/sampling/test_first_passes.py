@@ -268,5 +268,5 @@ def test_it_gives_topics_as_good_as_cvb0(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_seeds_and_small_corpora_keep_their_starts() -> None:
     assert run_of(start="auto").chain.start == "random"
     state = initial_state(lda_corpus(), Options(topics=5))
-    assert starts.soft_method(state, 5, 0.5) is FirstPasses
+    assert starts.soft_method(state, 5, scvb0=True) is FirstPasses
     assert starts.soft_method(state, 5) is Opening

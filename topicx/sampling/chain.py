@@ -190,7 +190,7 @@ class Chain(Training):
             return FirstDocuments(state, self.options, self.engine, self.part[0])
         if self.position < self.hardens:
             topics = state.n_topics if thin else soft_topics(state, self.options)
-            return soft_method(state, topics, self.part[0])(state, self.options, self.engine)
+            return soft_method(state, topics, self.by_scvb0)(state, self.options, self.engine)
         if self.engine.places is None:
             return self.sampler.load()(state, self.options, self.engine)
         from topicx.sampling.ring.ring import Ring

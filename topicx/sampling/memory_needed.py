@@ -11,7 +11,7 @@ from topicx.errors import InputError
 from topicx.files.mapped_arrays import file_of
 from topicx.sampling import sampler_registry
 from topicx.sampling.run_options import Options
-from topicx.sampling.starts import soft_method, soft_part, soft_topics
+from topicx.sampling.starts import begins_with_scvb0, soft_method, soft_topics
 from topicx.state import State
 
 
@@ -24,9 +24,8 @@ def fitting_memory(
     if engine.places is not None and not soft:  # the tokens are elsewhere; here are their topics, in a file if many
         return held + 2 * state.n_tokens + 24 * state.n_words
     alone, room = sampler.load().memory(state, options), engine.room(held)
-    part = soft_part(state, options, "soft")
-    share = 1.0 if part[1] else part[0]
-    method = soft_method(state, soft_topics(state, options), share) if soft else sampler.load()
+    scvb0 = begins_with_scvb0(state, options, "soft")
+    method = soft_method(state, soft_topics(state, options), scvb0) if soft else sampler.load()
     needed = max(alone, method.memory(state, options))
     if needed > room:
         fits = [

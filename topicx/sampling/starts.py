@@ -182,9 +182,9 @@ def place_first(state: State, options: Options, engine: Engine) -> None:
     state.z = z
 
 
-def soft_method(state: State, topics: int, share: float = 1.0) -> type[Method]:
-    """What makes soft sweeps that have so many topics, and this share of the documents each."""
-    if share < 1:
+def soft_method(state: State, topics: int, scvb0: bool = False) -> type[Method]:
+    """What makes soft sweeps that have so many topics; `scvb0`: for short documents."""
+    if scvb0:
         from topicx.variational.first_passes import FirstPasses
 
         return FirstPasses
