@@ -127,7 +127,7 @@ class Options:
     )  # fmt: skip
     start: str = choice_option(
         "auto", STARTS, capability=GROWS,
-        help="soft: sweeps of cvb0 (or passes of scvb0), then every token's topic drawn from what they found, and sweeps "
+        help="soft: sweeps of cvb0 or passes of scvb0, then every token's topic drawn from what they found, and sweeps "
         "with a larger beta that cools to its own; hot: random topics and such sweeps; growing: from a few documents "
         "to all of them; progressive: each token given those before it; random. auto: what gives the best topics "
         "soonest for a corpus like this and so many topics.",
