@@ -68,6 +68,12 @@ def state_of(documents: int, length: int, topics: int, n_words: int = 50) -> Sta
     return initial_state(corpus, Options(topics=topics))
 
 
+def state_bits(run: TrainingRun) -> list[bytes]:
+    """What a run ends with, to be compared with that of another."""
+    state = run.result().state
+    return [state.z.tobytes(), state.alpha.tobytes(), state.beta.tobytes()]
+
+
 def model_of(chain: Chain, theta: str = "cgsp", phi: str = "cgs") -> Model:
     return run_of(chain).result(theta=theta, phi=phi, examples=0).model
 

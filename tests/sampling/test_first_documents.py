@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.conftest import state_of
+from tests.conftest import state_bits, state_of
 from topicx.datasets import make
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
@@ -147,26 +147,21 @@ def test_alpha_is_learnt_from_the_part_and_waits_for_documents_that_join() -> No
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-def bits(run: Run) -> list[bytes]:
-    state = run.result().state
-    return [state.z.tobytes(), state.alpha.tobytes(), state.beta.tobytes()]
-
-
 @pytest.mark.parametrize("sampler", ["sparse", "dense"])
-def test_a_run_that_is_killed_ends_in_the_same_bits(sampler: str, tmp_path: Path) -> None:
-    expected = bits(run_of(sampler=sampler).train())
+def test_a_run_that_is_killed_ends_in_the_same_state_bits(sampler: str, tmp_path: Path) -> None:
+    expected = state_bits(run_of(sampler=sampler).train())
     for at in (1, SOFT - 1, SOFT, SOFT + 2, SOFT + PART_HOT, SOFT + PART_HOT + 1, SOFT + HOT + 3):
         run, asked = run_of(sampler=sampler), iter(range(1, 1000))
         with pytest.raises(Interrupted):
             run.train(checkpoints=Checkpoints(str(tmp_path / "c")), stop=lambda asked=asked, at=at: next(asked) == at)
         again = Run.resume(tmp_path / "c", Threads(2))
         assert again.chain.position == at and again.chain.part == (starts.PART, PART_HOT)
-        assert bits(again.train()) == expected, at
+        assert state_bits(again.train()) == expected, at
 
 
 def test_threads_do_not_matter() -> None:
     one, two = (run_of(threads, partitions=3).train() for threads in (1, 2))
-    assert bits(one) == bits(two)
+    assert state_bits(one) == state_bits(two)
 
 
 @pytest.mark.parametrize("wrong", [[0.2], [0, 9], [2.0, 9], ["a", 9], [0.2, -1], [0.2, 1.5], 7])

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from tests.conftest import lda_corpus, state_of
+from tests.conftest import lda_corpus, state_bits, state_of
 from topicx._kernels.soft import scvb0
 from topicx.datasets import make
 from topicx.engines.threads import Threads
@@ -26,6 +26,7 @@ from topicx.sampling.run_options import Options
 from topicx.sampling.sweep_loop import Checkpoints, Interrupted
 from topicx.state import Seeds
 from topicx.variational.first_passes import BATCH, BATCHES, LAST_PASSES, PASSES, FirstPasses
+from topicx.variational.minibatches import RUN, SLICES
 from topicx.variational.soft_start import Opening
 
 TOPICS = 8
@@ -91,9 +92,12 @@ def test_a_few_long_documents_among_short_ones() -> None:
 def test_small_corpora_have_small_minibatches() -> None:
     def size(documents: int, **options: Any) -> int:
         given = Options(topics=4, **options)
-        return FirstPasses(state_of(documents, 10, 4), given, Threads(1)).loop.options.batch_documents
+        method = FirstPasses(state_of(documents, 10, 4), given, Threads(1))
+        size = method.loop.options.batch_documents
+        assert method.learner.slices == min(SLICES, max(1, size // RUN))
+        return size
 
-    assert size(100) == 16 and size(40 * BATCHES) == 40 and size(1000 * BATCHES) == BATCH
+    assert size(100) == RUN and size(40 * BATCHES) == 40 and size(1000 * BATCHES) == BATCH
     assert size(1000 * BATCHES, batch_documents=20) == 20
 
 
@@ -205,21 +209,16 @@ def test_alpha_is_learnt_after_each_step() -> None:
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-def bits(run: Run) -> list[bytes]:
-    state = run.result().state
-    return [state.z.tobytes(), state.alpha.tobytes(), state.beta.tobytes()]
-
-
 @pytest.mark.parametrize("sampler", ["sparse", "dense"])
-def test_a_run_that_is_killed_ends_in_the_same_bits(sampler: str, tmp_path: Path) -> None:
-    expected = bits(run_of(sampler=sampler).train())
+def test_a_run_that_is_killed_ends_in_the_same_state_bits(sampler: str, tmp_path: Path) -> None:
+    expected = state_bits(run_of(sampler=sampler).train())
     for at in (1, 2, STEPS - 1, STEPS, STEPS + 1, STEPS + HOT + 3):
         run, asked = run_of(sampler=sampler), iter(range(1, 1000))
         with pytest.raises(Interrupted):
             run.train(checkpoints=Checkpoints(str(tmp_path / "c")), stop=lambda asked=asked, at=at: next(asked) == at)
         again = Run.resume(tmp_path / "c", Threads(2))
         assert again.chain.position == at and again.chain.part == (starts.AT_A_TIME, 0)
-        assert bits(again.train()) == expected, at
+        assert state_bits(again.train()) == expected, at
 
 
 def test_a_run_may_get_a_number_of_sweeps_on_its_way(tmp_path: Path) -> None:
@@ -235,9 +234,12 @@ def test_a_run_may_get_a_number_of_sweeps_on_its_way(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("partitions", [1, 3, "2x2"])
-def test_threads_do_not_matter(partitions: int | str) -> None:
+def test_threads_do_not_matter(partitions: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicx.variational.first_passes.BATCHES", 2)  # so large that they are sliced
+    chain = run_of(partitions=partitions).chain
+    assert isinstance(chain.method, FirstPasses) and chain.method.learner.slices == SLICES
     one, two = (run_of(threads, partitions=partitions).train() for threads in (1, 2))
-    assert bits(one) == bits(two)
+    assert state_bits(one) == state_bits(two)
 
 
 def test_documents_without_tokens() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.conftest import state_of
+from tests.conftest import state_bits, state_of
 from topicx.datasets import make
 from topicx.engines.threads import Threads
 from topicx.errors import InputError
@@ -187,22 +187,17 @@ def test_priors_wait_until_random_topics_have_settled() -> None:
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-def bits(run: Run) -> list[bytes]:
-    state = run.result().state
-    return [state.z.tobytes(), state.alpha.tobytes(), state.beta.tobytes()]
-
-
 @pytest.mark.parametrize("sampler", ["sparse", "dense"])
-def test_a_run_that_is_killed_ends_in_the_same_bits(sampler: str, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_ends_in_the_same_state_bits(sampler: str, tmp_path: Path) -> None:
     whole = run_of(sampler=sampler).train()
-    expected = bits(whole)
+    expected = state_bits(whole)
     for at in (1, SWEEPS - 1, SWEEPS, SWEEPS + 1, whole.chain.hardens, whole.chain.hardens + 3):
         run, asked = run_of(sampler=sampler), iter(range(1, 1000))
         with pytest.raises(Interrupted):
             run.train(checkpoints=Checkpoints(str(tmp_path / "c")), stop=lambda asked=asked, at=at: next(asked) == at)
         again = Run.resume(tmp_path / "c", Threads(2))
         assert again.chain.position == at and again.chain.thin == (SHARE, SWEEPS)
-        assert bits(again.train()) == expected, at
+        assert state_bits(again.train()) == expected, at
 
 
 def test_a_killed_run_may_go_on_to_a_number_of_sweeps(tmp_path: Path) -> None:
@@ -215,7 +210,7 @@ def test_a_killed_run_may_go_on_to_a_number_of_sweeps(tmp_path: Path) -> None:
 
 def test_threads_do_not_matter() -> None:
     one, two = (run_of(threads, partitions=3).train() for threads in (1, 2))
-    assert bits(one) == bits(two)
+    assert state_bits(one) == state_bits(two)
 
 
 @pytest.mark.parametrize("wrong", [[0.2], [0, 9], [2.0, 9], ["a", 9], [0.2, -1], [0.2, 1.5], 7])

@@ -26,8 +26,6 @@ from topicx.sampling.method import Method, Update
 from topicx.sampling.run_length import RunLength
 from topicx.sampling.run_options import Options
 from topicx.sampling.starts import (
-    HEAT,
-    HEAT_SCVB0,
     SETTLING,
     begins_with_scvb0,
     choose_start,
@@ -282,7 +280,7 @@ class Chain(Training):
         """A sweep with a larger β, which is its own again afterwards. A run that ends by itself learns its priors, but
         not while documents that have just joined settle."""
         alpha, beta, number = self.state.alpha, self.state.beta, position - self.hardens
-        self.method.set_priors(alpha, hot_beta(self.state, number, self.hot, HEAT_SCVB0 if self.by_scvb0 else HEAT))
+        self.method.set_priors(alpha, hot_beta(self.state, number, self.hot, self.by_scvb0))
         figures = self.method.sweep(position, share)
         self.method.set_priors(alpha, beta)
         grown = self.part[1]

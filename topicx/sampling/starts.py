@@ -221,10 +221,9 @@ def soft_sweeps(state: State, options: Options) -> int:
 
 def hot_sweeps(state: State, options: Options, start: str) -> int:
     """How many hot ones this start has."""
-    heat = HEAT_SCVB0 if begins_with_scvb0(state, options, start) else HEAT
-    if start not in ("soft", "hot") or _first_heat(state, heat) <= 1 or (start == "soft" and has_long_documents(state)):
+    if start not in ("soft", "hot") or (start == "soft" and has_long_documents(state)):
         return 0
-    if is_thinned(state, options, start):
+    if _first_heat(state, begins_with_scvb0(state, options, start)) <= 1 or is_thinned(state, options, start):
         return 0
     if options.ends_itself:
         few = AUTO_HOT_SWEEPS if start == "soft" else HOT_FROM_RANDOM
@@ -241,20 +240,23 @@ def hot_burn_in(state: State) -> int:
     return MANY_SETTLING if state.n_topics > SOFT_TOPICS else 0
 
 
-def hot_beta(state: State, number: int, sweeps: int, heat: float = HEAT) -> NDArray[np.float64]:
-    """β of hot sweep `number` of so many, counted from 0: each as many times the next, down to β itself."""
-    return state.beta * float(exp(float(log(_first_heat(state, heat))) * (1 - number / sweeps)))
+def hot_beta(state: State, number: int, sweeps: int, scvb0: bool = False) -> NDArray[np.float64]:
+    """β of hot sweep `number` of so many, counted from 0: each as many times the next, down to β itself. `scvb0`: after
+    SCVB0 on short documents."""
+    return state.beta * float(exp(float(log(_first_heat(state, scvb0))) * (1 - number / sweeps)))
 
 
-def _first_heat(state: State, heat: float) -> float:
+def _first_heat(state: State, scvb0: bool) -> float:
     """How many times its own β is in the first hot sweep."""
-    return heat * state.n_tokens / (state.n_topics * float(state.beta.sum()))
+    return (HEAT_SCVB0 if scvb0 else HEAT) * state.n_tokens / (state.n_topics * float(state.beta.sum()))
 
 
 def has_short_documents(state: State) -> bool:
     """Whether documents are so short that one pass over each tells more of topics than several."""
-    squares = int(np.dot(state.lengths, state.lengths))
-    return state.n_tokens < SHORT * state.n_documents and squares < SHORT_UNEVEN * state.n_tokens
+    if state.n_tokens >= SHORT * state.n_documents:
+        return False
+    lengths = state.lengths
+    return int(np.dot(lengths, lengths)) < SHORT_UNEVEN * state.n_tokens
 
 
 def has_long_documents(state: State) -> bool:

@@ -32,7 +32,7 @@ DRAWN_TOGETHER = 256
 
 
 class FirstPasses(Scvb0):
-    """SCVB0 of a share of the documents a step."""
+    """SCVB0 in small minibatches, and a topic for every token from what it has found."""
 
     def __init__(self, state: State, options: Options, engine: Engine) -> None:
         size = min(BATCH, max(state.n_documents // BATCHES, RUN), options.batch_documents)
@@ -43,10 +43,6 @@ class FirstPasses(Scvb0):
     @classmethod
     def memory(cls, state: State, options: Options) -> int:
         return super().memory(state, options) + 4 * state.n_words * (state.n_topics + 15)
-
-    def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
-        self.loop.sweep(step, parts=round(1 / share))
-        return {"rate": self.learner.rate.at(self.learner.step)}
 
     def drawn(self, key: int) -> NDArray[np.uint16]:
         state, learner = self.state, self.learner

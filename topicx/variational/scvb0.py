@@ -46,7 +46,7 @@ from topicx.variational.soft_method import Rows, dense_csr
 
 
 class Scvb0(Method):
-    """SCVB0 over the documents of a state: a sweep is one pass over all of them."""
+    """SCVB0 over the documents of a state: a sweep is one pass over all of them, or over a share, others each time."""
 
     objective: ClassVar[str] = "predictive log-likelihood per token (each minibatch before it was learnt)"
 
@@ -73,7 +73,7 @@ class Scvb0(Method):
         self.learner.start(frequencies, random_streams.stream_key(options.seed, options.chain, random_streams.START))
 
     def sweep(self, step: int, share: float = 1.0) -> dict[str, float]:
-        self.loop.sweep(step)
+        self.loop.sweep(step, parts=round(1 / share))
         return {"rate": self.learner.rate.at(self.learner.step)}
 
     def score(self) -> float:
