@@ -28,7 +28,8 @@ def test_a_stream_keeps_the_order(threads: int) -> None:
         assert taken == len(done) == 100
 
 
-def test_who_waits_works() -> None:
+@pytest.mark.parametrize("how", ["map", "stream"])
+def test_who_waits_works(how: str) -> None:
     """With two threads two work: this one does what the other has not begun."""
     workers: set[int] = set()
     both = threading.Barrier(2, timeout=20)
@@ -38,7 +39,7 @@ def test_who_waits_works() -> None:
         both.wait()  # each item needs another one at the same time
 
     with Threads(2) as engine:
-        assert list(engine.stream(work, range(20))) == [None] * 20
+        assert list(getattr(engine, how)(work, range(20))) == [None] * 20
     assert len(workers) == 2 and threading.get_ident() in workers
 
 
@@ -64,3 +65,37 @@ def test_a_stream_that_is_left_ends() -> None:
             if found == 5:
                 break
     assert len(began) <= 5 + 6
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("items", [0, 1, 3, 40])
+def test_a_map_keeps_the_order(threads: int, items: int) -> None:
+    def work(item: int) -> int:
+        time.sleep(0.0005 * (item % 3))
+        return item * item
+
+    with Threads(threads) as engine:
+        assert engine.map(work, range(items)) == [item * item for item in range(items)]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_of_a_map_the_first_error_is_raised_and_no_more_is_begun(threads: int) -> None:
+    begun: list[int] = []
+
+    def work(item: int) -> None:
+        begun.append(item)
+        time.sleep(0.01 if item == 3 else 0)
+        if item >= 3:
+            raise ValueError(f"item {item}")
+
+    with Threads(threads) as engine, pytest.raises(ValueError, match="item 3"):
+        engine.map(work, range(1000))
+    assert len(begun) < 10
+
+
+def test_a_map_in_a_map_ends() -> None:
+    """All threads may be taken by the outer one: then each does the inner one by itself."""
+    with Threads(2) as engine:
+        assert engine.map(lambda row: engine.map(lambda at: row * at, range(4)), range(6)) == [
+            [row * at for at in range(4)] for row in range(6)
+        ]
