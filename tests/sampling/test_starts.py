@@ -158,7 +158,7 @@ def test_hot_sweeps_cool_to_the_beta_of_the_model(tmp_path: Path) -> None:
     chain = soft_chain(iterations=2)
     state, own = chain.state, chain.state.beta.copy()
     tokens = starts.HEAT * state.n_tokens / (state.n_topics * state.n_words)
-    heat = [starts.hot_beta(state, number, chain.hot) / own for number in range(chain.hot + 1)]
+    heat = [starts.hot_beta(state, own, number, chain.hot) / own for number in range(chain.hot + 1)]
     assert heat[0] == pytest.approx(tokens / own.mean()) and heat[-1] == pytest.approx(1.0)
     steps = np.array(heat[:-1]) / np.array(heat[1:])
     assert np.allclose(steps, steps[0, 0]) and steps[0, 0] > 1
@@ -176,7 +176,7 @@ def test_hot_sweeps_cool_to_the_beta_of_the_model(tmp_path: Path) -> None:
 
     chain.run([watch])
     for number, beta in enumerate(used[1:]):
-        assert np.array_equal(beta, starts.hot_beta(state, number, chain.hot) if number < chain.hot else own)
+        assert np.array_equal(beta, starts.hot_beta(state, own, number, chain.hot) if number < chain.hot else own)
     assert len(used) == 1 + chain.hot + 2
     again = Chain.load(tmp_path / "c", Threads(1))
     assert np.array_equal(again.state.beta, own) and again.hot == chain.hot
@@ -209,7 +209,6 @@ def test_a_run_that_ends_by_itself_has_its_own_numbers() -> None:
     assert starts.hot_sweeps(short, auto, "hot") == starts.HOT_FROM_RANDOM
     assert starts.hot_sweeps(divided, auto, "soft") == AUTO_MANY_HOT_SWEEPS
     assert starts.hot_sweeps(long, auto, "soft") == 0
-    assert starts.hot_burn_in(short) == 0 < starts.hot_burn_in(divided)
 
 
 @pytest.mark.parametrize(
@@ -440,19 +439,6 @@ def test_what_a_run_takes_that_ends_by_itself(sampler: str, n_words: int, topics
     entry = sampler_registry.find_sampler(sampler)
     assert starts.choose_start(state_of(1_000, 150, topics, n_words), Options(topics=topics), entry) == start
     assert starts.choose_start(state_of(1_000, 60, topics, n_words), Options(topics=topics), entry) == "soft"
-
-
-def test_the_first_hot_sweeps_may_learn_no_priors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicx.sampling.chain.hot_burn_in", lambda state: 7)
-    monkeypatch.setattr(starts, "is_dense", lambda *given: False)
-    options = Options(topics=5, start="soft")
-    chain = Chain(initial_state(lda_corpus(), options), options, Threads(1))
-    learnt: list[int] = []
-    chain._update = lambda sweep, position: learnt.append(position)  # type: ignore[method-assign]
-    chain.begin()
-    while chain.position < chain.hardens + chain.hot:
-        chain.advance(1)
-    assert learnt == list(range(chain.soft + 7, chain.soft + chain.hot)) and chain.hot > 7
 
 
 def test_alpha_of_soft_sweeps_is_learnt_from_some_documents(monkeypatch: pytest.MonkeyPatch) -> None:

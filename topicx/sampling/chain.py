@@ -31,8 +31,7 @@ from topicx.sampling.starts import (
     choose_start,
     growth_of,
     has_long_documents,
-    hot_beta,
-    hot_burn_in,
+    hot_priors,
     hot_sweeps,
     is_thinned,
     place_first,
@@ -277,15 +276,15 @@ class Chain(Training):
             self._update(position + 1, position)
 
     def _sweep_hot(self, position: int, share: float) -> dict[str, float]:
-        """A sweep with a larger β, which is its own again afterwards. A run that ends by itself learns its priors, but
+        """A sweep with hotter priors, which are their own again afterwards. A run that ends by itself learns these, but
         not while documents that have just joined settle."""
         alpha, beta, number = self.state.alpha, self.state.beta, position - self.hardens
-        self.method.set_priors(alpha, hot_beta(self.state, number, self.hot, self.by_scvb0))
+        self.method.set_priors(*hot_priors(self.state, self.options, number, self.hot, self.by_scvb0))
         figures = self.method.sweep(position, share)
         self.method.set_priors(alpha, beta)
         grown = self.part[1]
         settling = grown and grown <= number < grown + SETTLING
-        if self.learns_hot and number >= hot_burn_in(self.state) and not settling:
+        if self.learns_hot and not settling:
             self._update(number + 1, position)
         return figures
 
@@ -477,7 +476,7 @@ def _length_of(options: Options, start: str, state: State) -> RunLength | None:
     spread = (options.samples - 1) * options.lag
     scvb0 = begins_with_scvb0(state, options, start)
     long = has_long_documents(state)
-    return RunLength.after(start, state.n_topics, state.n_words, spread, long=long, scvb0=scvb0)
+    return RunLength.after(start, state.n_topics, spread, long=long, scvb0=scvb0)
 
 
 def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:

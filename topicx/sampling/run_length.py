@@ -27,22 +27,23 @@ SOFT_TOPICS = 300
 each of few is divided, and the parts take long to become topics of their own."""
 AUTO_SAMPLES, AUTO_LAG, MANY_LAG = 5, 4, 8
 """States that are averaged at the end, and the sweeps between two of them; with more topics than `SOFT_TOPICS`."""
-AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS, AUTO_MANY_HOT_SWEEPS = 5, 20, 36
-"""The sweeps of cvb0 with which such a run starts, and the hot ones after them, also with more topics than
-`SOFT_TOPICS` (`topicx.sampling.starts`). Priors are learnt in both."""
+AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS = 5, 20
+"""The sweeps of cvb0 with which such a run starts, and the hot ones after them (`topicx.sampling.starts`). Priors are
+learnt in both."""
+AUTO_MANY_HOT_SWEEPS, AUTO_RARE_HOT_SWEEPS = 80, 120
+"""The hot ones with more topics than `SOFT_TOPICS`; and with more words than `FEW_WORDS`, too."""
 LOOKS: tuple[int, ...] = (5, 10, 20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
 LOOKS_FROM_RANDOM = LOOKS[LOOKS.index(20) :]
 """Those of a run that began with random topics, of all documents or of a part."""
-MANY_LOOKS = LOOKS[LOOKS.index(60) :]
-"""Those of a run with more topics than `SOFT_TOPICS`."""
-RARE_LOOKS = LOOKS[LOOKS.index(100) :]
-"""Those of one with more words than `FEW_WORDS`, too: topics of rare words become coherent late."""
+MANY_LOOKS = LOOKS[LOOKS.index(30) :]
+"""Those of a run with more topics than `SOFT_TOPICS`. On long documents, which have no hot sweeps, they are
+`LONG_LOOKS`."""
 FEW_WORDS = 10_000
 """Words above which too many are rare."""
 LONG_LOOKS = LOOKS[LOOKS.index(100) :]
 """Those of a run on long documents from random topics: its likelihood rises slowly at first, and faster after some
-fifty sweeps."""
+fifty sweeps. Many topics take as long to become coherent there."""
 AFTER_LOOK = 8
 """The sweeps after the last look where the averaged states may come before it: after a soft or a hot start the first
 sweeps are as good as later ones (docs/explanation/performance.md)."""
@@ -77,14 +78,14 @@ class RunLength:
 
     @classmethod
     def after(
-        cls, start: str, topics: int, words: int, spread: int, *, long: bool, scvb0: bool = False
+        cls, start: str, topics: int, spread: int, *, long: bool, scvb0: bool = False
     ) -> RunLength:  # fmt: skip
-        """That of a run with this start, so many topics and so many words; `long`: on long documents; `scvb0`: SCVB0
+        """That of a run with this start and so many topics; `long`: on long documents; `scvb0`: SCVB0
         begins it."""
         if start in ("soft", "hot"):
             looks, enough = LOOKS, ENOUGH_SCVB0 if scvb0 else ENOUGH
             if topics > SOFT_TOPICS:
-                looks, enough = RARE_LOOKS if words > FEW_WORDS else MANY_LOOKS, ENOUGH_MANY
+                looks, enough = LONG_LOOKS if long else MANY_LOOKS, ENOUGH_MANY
             return cls(min(AFTER_LOOK, spread), enough, looks, spread)
         enough = ENOUGH_GROWN if start == "growing" else ENOUGH_FROM_RANDOM
         return cls(spread, enough, LONG_LOOKS if long else LOOKS_FROM_RANDOM)

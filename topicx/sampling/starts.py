@@ -20,6 +20,7 @@ from topicx.sampling.method import Method
 from topicx.sampling.run_length import (
     AUTO_HOT_SWEEPS,
     AUTO_MANY_HOT_SWEEPS,
+    AUTO_RARE_HOT_SWEEPS,
     AUTO_SOFT_SWEEPS,
     FEW_WORDS,
     SOFT_TOPICS,
@@ -67,9 +68,12 @@ SOFT_SWEEPS, LONG_SWEEPS = 10, 40
 HOT_SWEEPS, MANY_HOT_SWEEPS, MOST_HOT_SWEEPS = 20, 45, 200
 """The hot sweeps after them at least; where there are more topics than `SOFT_TOPICS`; and at most. Long documents need
 none."""
-MANY_SETTLING = 20
-"""The hot sweeps before priors are learnt in them where there are more topics than `SOFT_TOPICS`. What is learnt while
-β is hottest makes few of many topics large, and costs perplexity (page "performance")."""
+COOLING = 20
+"""The last hot sweeps of a run that ends by itself with more topics than `SOFT_TOPICS`: priors go over in them from
+those of its beginning to those that are learnt meanwhile. Learnt ones are too cold before: few of so many topics become
+large, and the others stay as they were divided (page "performance")."""
+HELD_ALPHA, HELD_ALPHA_RARE = 30, 10
+"""Σα of such a run before that; and with more words than `FEW_WORDS`."""
 HOT_FROM_RANDOM = 40
 """The hot sweeps of a hot start at least, if there are so many iterations."""
 SWEEPS_A_HOT = 10
@@ -88,6 +92,10 @@ MANY_SWEEPS, SCANT_TOPICS = 500, 50
 SCVB0 makes so few less coherent."""
 SOFT_ROOM = 2 << 30
 """Bytes that the assignments of a soft start may take."""
+
+
+Priors = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""α of each group, and β of each word."""
 
 
 def choose_start(state: State, options: Options, sampler: sampler_registry.Entry, needs: Iterable[str] = ()) -> str:
@@ -223,11 +231,14 @@ def hot_sweeps(state: State, options: Options, start: str) -> int:
     """How many hot ones this start has."""
     if start not in ("soft", "hot") or (start == "soft" and has_long_documents(state)):
         return 0
-    if _first_heat(state, begins_with_scvb0(state, options, start)) <= 1 or is_thinned(state, options, start):
+    if is_thinned(state, options, start):
+        return 0
+    if holds_priors(state, options):
+        return AUTO_RARE_HOT_SWEEPS if state.n_words > FEW_WORDS else AUTO_MANY_HOT_SWEEPS
+    if _first_heat(state, state.beta, begins_with_scvb0(state, options, start)) <= 1:
         return 0
     if options.ends_itself:
-        few = AUTO_HOT_SWEEPS if start == "soft" else HOT_FROM_RANDOM
-        return few if state.n_topics <= SOFT_TOPICS else AUTO_MANY_HOT_SWEEPS
+        return AUTO_HOT_SWEEPS if start == "soft" else HOT_FROM_RANDOM
     iterations = int(options.iterations)
     least = HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
     if start == "hot":
@@ -235,20 +246,53 @@ def hot_sweeps(state: State, options: Options, start: str) -> int:
     return max(least, min(iterations // SWEEPS_A_HOT, MOST_HOT_SWEEPS))
 
 
-def hot_burn_in(state: State) -> int:
-    """The hot sweeps before a run that ends by itself learns its priors."""
-    return MANY_SETTLING if state.n_topics > SOFT_TOPICS else 0
+def holds_priors(state: State, options: Options) -> bool:
+    """Whether hot sweeps hold the priors of the beginning: where there are so many topics that they begin divided."""
+    return options.ends_itself and state.n_topics > SOFT_TOPICS
 
 
-def hot_beta(state: State, number: int, sweeps: int, scvb0: bool = False) -> NDArray[np.float64]:
-    """β of hot sweep `number` of so many, counted from 0: each as many times the next, down to β itself. `scvb0`: after
-    SCVB0 on short documents."""
-    return state.beta * float(exp(float(log(_first_heat(state, scvb0))) * (1 - number / sweeps)))
+def hot_priors(state: State, options: Options, number: int, sweeps: int, scvb0: bool = False) -> Priors:
+    """α and β with which hot sweep `number` of so many samples, counted from 0. `scvb0`: after SCVB0 on short
+    documents."""
+    if not holds_priors(state, options):
+        return state.alpha, hot_beta(state, state.beta, number, sweeps, scvb0)
+    alpha, beta = _held_priors(state, options)
+    beta = hot_beta(state, beta, number, sweeps)
+    cooled = max(0, number + 1 - (sweeps - COOLING)) / (COOLING + 1)
+    return _between(alpha, state.alpha, cooled), _between(beta, state.beta, cooled)
 
 
-def _first_heat(state: State, scvb0: bool) -> float:
-    """How many times its own β is in the first hot sweep."""
-    return (HEAT_SCVB0 if scvb0 else HEAT) * state.n_tokens / (state.n_topics * float(state.beta.sum()))
+def hot_beta(
+    state: State, beta: NDArray[np.float64], number: int, sweeps: int, scvb0: bool = False
+) -> NDArray[np.float64]:  # fmt: skip
+    """This β, larger in hot sweep `number`: each is as many times the next, down to β itself."""
+    heat = max(1.0, _first_heat(state, beta, scvb0))
+    return beta * float(exp(float(log(heat)) * (1 - number / sweeps)))
+
+
+def _first_heat(state: State, beta: NDArray[np.float64], scvb0: bool) -> float:
+    """How many times this β is in the first hot sweep."""
+    return (HEAT_SCVB0 if scvb0 else HEAT) * state.n_tokens / (state.n_topics * float(beta.sum()))
+
+
+def _held_priors(state: State, options: Options) -> Priors:
+    """Priors of the beginning, where others are learnt meanwhile."""
+    learnt = set(options.optimize.split("+")) if options.optimize_interval else set()
+    alpha, beta = state.alpha, state.beta
+    if learnt & {"alpha", "symmetric-alpha"}:
+        total = HELD_ALPHA_RARE if state.n_words > FEW_WORDS else HELD_ALPHA
+        given = options.alpha is not None or options.alpha_sum is not None
+        held = options.alpha_vector() if given else np.full(state.n_topics, total / state.n_topics)
+        alpha = np.tile(held, (len(alpha), 1))
+    return alpha, np.full(len(beta), float(options.beta)) if "beta" in learnt else beta
+
+
+def _between(first: NDArray[np.float64], last: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """The geometric mean of both, with this share of the last."""
+    if share == 0:
+        return first
+    mean: NDArray[np.float64] = exp((1 - share) * log(first) + share * log(last))
+    return mean
 
 
 def has_short_documents(state: State) -> bool:
