@@ -18,7 +18,7 @@ from topicx.engines.memory_limits import told_size
 from topicx.errors import TopicxError
 from topicx.sampling.run_length import MOST_SWEEPS
 from topicx.sampling.sampler_registry import GROWS
-from topicx.sampling.starts import soft_topics
+from topicx.sampling.starts import holds_priors, soft_topics
 from topicx.stop_signals import Stopper
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _announce_run(run: Run, log: Log) -> None:
     if chain.start == "soft" and chain.position == 0:
         topics = soft_topics(state, options)
         few = "" if topics == state.n_topics else f" (with {topics} topics, each of which is then divided)"
-        hot = f", and swept {chain.hot} times with a larger beta that falls to its own" if chain.hot else ""
+        hot = f", and swept {chain.hot} times with {_told_heat(chain)}" if chain.hot else ""
         share, thin = chain.thin
         tokens = f"{share:.0%} of the tokens of every document" if share < 1 else "all tokens"
         begun = f"{thin} sweeps over {tokens} come first, then {chain.soft} of cvb0" if thin else (
@@ -72,7 +72,7 @@ def _announce_run(run: Run, log: Log) -> None:
             f"found{hot}; from there the likelihood may fall for some sweeps while the topics get better"
         )
     if chain.start == "hot" and chain.position == 0:
-        told = f"{chain.hot} sweeps with a larger beta come first, which falls to its own meanwhile"
+        told = f"{chain.hot} sweeps come first, with {_told_heat(chain)}"
         log.tell(f"note: {told}" if chain.hot else "note: beta is as large as a hot start makes it: no sweep is hot")
     if state.n_topics > state.n_words:
         log.tell(f"note: there are more topics ({state.n_topics}) than different words ({state.n_words})")
@@ -84,6 +84,13 @@ def _announce_run(run: Run, log: Log) -> None:
     empty = int((state.lengths == 0).sum())
     if empty:
         log.tell(f"note: {empty:,} documents are empty; they get the prior's topic proportions")
+
+
+def _told_heat(chain: Chain) -> str:
+    """What is hot in hot sweeps."""
+    if holds_priors(chain.state, chain.options):
+        return "priors as at the beginning, which go over to what is learnt meanwhile"
+    return "a larger beta that falls to its own"
 
 
 def _told_length(chain: Chain) -> str:

@@ -221,7 +221,7 @@ def test_a_growing_start_says_that_its_score_may_fall(topicx: Run, tmp_path: Pat
     lda_corpus().save(tmp_path / "c")
     common = ("train", "c", "-k", 3, "--iterations", 2, "-o", "m")
     assert "whose score falls" in topicx(*common, "--start", "growing").stderr
-    assert "2 sweeps with a larger beta come first" in topicx(*common, "--start", "hot").stderr
+    assert "2 sweeps come first, with a larger beta that falls" in topicx(*common, "--start", "hot").stderr
     assert "no sweep is hot" in topicx(*common, "--start", "hot", "--beta", 1000).stderr
     assert "falls" not in topicx(*common).stderr
 
@@ -336,3 +336,5 @@ def test_what_a_soft_start_of_short_documents_is(topicx: Run, tmp_path: Path) ->
     common = ("train", "c", "-k", 50, "--start", "soft", "-o", "m")
     assert "note: 6 passes of scvb0 come first, then every token's topic is drawn" in topicx(*common).stderr
     assert "note: 10 sweeps of cvb0 come first, then" in topicx(*common, "--iterations", 2).stderr
+    many = topicx("train", "c", "-k", 301, "--start", "soft", "-o", "m").stderr
+    assert "and swept 80 times with priors as at the beginning, which go over to what is learnt meanwhile;" in many

@@ -147,6 +147,8 @@ class Learner:
         self.totals = soft.column_sums(self.nw, self.topics)
 
     def _with_seeds(self, share: float) -> None:
+        if not len(self.seeds):
+            return
         added = (share * self.seeds.counts / self.scale).astype(np.float32)
         np.add.at(self.nw, (self.seeds.words, self.seeds.topics), added)
 
