@@ -65,19 +65,20 @@ def test_priors_of_the_beginning_are_held_and_then_left() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "total"),
+    ("options", "total", "fixed"),
     [
-        ({}, starts.HELD_ALPHA),
-        ({"optimize": "beta"}, 0.1 * TOPICS),
-        ({"optimize": "alpha", "alpha": 0.3}, 0.3 * TOPICS),
-        ({"optimize_interval": 0}, 0.1 * TOPICS),
-        ({"alpha": 0.3}, 0.3 * TOPICS),
-        ({"alpha_sum": 3.0}, 3.0),
+        ({}, starts.HELD_ALPHA, False),
+        ({"optimize": "alpha", "alpha": 0.3}, 0.3 * TOPICS, False),
+        ({"optimize": "beta"}, 0.1 * TOPICS, True),
+        ({"optimize_interval": 0}, 0.1 * TOPICS, True),
+        ({"alpha": 0.3}, 0.3 * TOPICS, True),
+        ({"alpha_sum": 3.0}, 3.0, True),
     ],
 )
-def test_alpha_that_is_given_is_held_as_it_is(options: dict[str, Any], total: float) -> None:
-    alpha, _, _, _ = sampled_priors(run_of(**options))[0]
-    assert alpha.sum() == pytest.approx(total)
+def test_alpha_that_is_given_is_held_as_it_is(options: dict[str, Any], total: float, fixed: bool) -> None:
+    found = sampled_priors(run_of(**options))
+    assert found[0][0].sum() == pytest.approx(total)
+    assert all(np.array_equal(alpha, own) for alpha, _, own, _ in found) == fixed
 
 
 def test_beta_that_is_given_only_is_heated() -> None:

@@ -289,7 +289,7 @@ def _held_priors(state: State, options: Options) -> Priors:
 
 def _between(first: NDArray[np.float64], last: NDArray[np.float64], share: float) -> NDArray[np.float64]:
     """The geometric mean of both, with this share of the last."""
-    if share == 0:
+    if share == 0 or first is last:
         return first
     mean: NDArray[np.float64] = exp((1 - share) * log(first) + share * log(last))
     return mean
