@@ -64,8 +64,8 @@ def method_of(**options: Any) -> FirstPasses:
         (starts.SHORT, 60, 5_000, False),
         (starts.SHORT - 1, starts.SCANT_TOPICS, 50, True),
         (starts.SHORT - 1, starts.SCANT_TOPICS - 1, 50, False),  # so few are less coherent then
-        (starts.SHORT - 1, starts.SOFT_TOPICS, 50, True),
-        (starts.SHORT - 1, starts.SOFT_TOPICS + 1, 50, False),
+        (starts.SHORT - 1, starts.MANY_TOPICS, 50, True),
+        (starts.SHORT - 1, starts.MANY_TOPICS + 1, 50, False),
     ],
 )
 def test_when_a_soft_start_is_steps_of_scvb0(length: int, topics: int, n_words: int, passes: bool) -> None:

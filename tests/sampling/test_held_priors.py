@@ -22,8 +22,7 @@ TOPICS = 12
 @pytest.fixture(autouse=True)
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve topics are many here: six are divided."""
-    for module in ("starts", "run_length", "run_options"):
-        monkeypatch.setattr(f"topicx.sampling.{module}.SOFT_TOPICS", TOPICS - 1)
+    monkeypatch.setattr(starts, "MANY_TOPICS", TOPICS - 1)
     monkeypatch.setattr(starts, "FEW_TOPICS", 6)
 
 

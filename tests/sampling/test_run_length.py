@@ -349,7 +349,7 @@ def test_distinct_numbers_are_those_of_a_sort() -> None:
 
 def test_a_run_that_scvb0_begins_is_settled_sooner() -> None:
     """By a likelihood that rises as much as those of words that are seen very often do."""
-    given = {"start": "soft", "topics": 100, "spread": 16, "long": False}
+    given = {"start": "soft", "many": False, "spread": 16, "long": False}
     for scvb0, settled in (True, True), (False, False):
         length = RunLength.after(**given, scvb0=scvb0)
         length.look(5, -9.0)

@@ -25,19 +25,21 @@ AUTO_BURN_IN = 0
 SOFT_TOPICS = 300
 """Topics up to which a soft start has them all: its sweeps cost as many numbers a pair as there are topics. Beyond,
 each of few is divided, and the parts take long to become topics of their own."""
+MANY_TOPICS = 250
+"""Those of a run that ends by itself, where documents are not long: there divided topics are soon better."""
 AUTO_SAMPLES, AUTO_LAG, MANY_LAG = 5, 4, 8
 """States that are averaged at the end, and the sweeps between two of them; with more topics than `SOFT_TOPICS`."""
 AUTO_SOFT_SWEEPS, AUTO_HOT_SWEEPS = 5, 20
 """The sweeps of cvb0 with which such a run starts, and the hot ones after them (`topicx.sampling.starts`). Priors are
 learnt in both."""
 AUTO_MANY_HOT_SWEEPS, AUTO_RARE_HOT_SWEEPS = 80, 120
-"""The hot ones with more topics than `SOFT_TOPICS`; and with more words than `FEW_WORDS`, too."""
+"""The hot ones with more topics than `MANY_TOPICS`; and with more words than `FEW_WORDS`, too."""
 LOOKS: tuple[int, ...] = (5, 10, 20, 30, 40, 50, 60, 75, 100, 150, 225, 340, 500, 750)
 """The sweeps after which a run is looked at; the first has nothing to compare with."""
 LOOKS_FROM_RANDOM = LOOKS[LOOKS.index(20) :]
 """Those of a run that began with random topics, of all documents or of a part."""
 MANY_LOOKS = LOOKS[LOOKS.index(30) :]
-"""Those of a run with more topics than `SOFT_TOPICS`. On long documents, which have no hot sweeps, they are
+"""Those of a run with so many topics that they begin divided. On long documents, which have no hot sweeps, they are
 `LONG_LOOKS`."""
 FEW_WORDS = 10_000
 """Words above which too many are rare."""
@@ -78,13 +80,13 @@ class RunLength:
 
     @classmethod
     def after(
-        cls, start: str, topics: int, spread: int, *, long: bool, scvb0: bool = False
+        cls, start: str, spread: int, *, many: bool, long: bool, scvb0: bool = False
     ) -> RunLength:  # fmt: skip
-        """That of a run with this start and so many topics; `long`: on long documents; `scvb0`: SCVB0
-        begins it."""
+        """That of a run with this start; `many`: with so many topics that they begin divided; `long`: on long
+        documents; `scvb0`: SCVB0 begins it."""
         if start in ("soft", "hot"):
             looks, enough = LOOKS, ENOUGH_SCVB0 if scvb0 else ENOUGH
-            if topics > SOFT_TOPICS:
+            if many:
                 looks, enough = LONG_LOOKS if long else MANY_LOOKS, ENOUGH_MANY
             return cls(min(AFTER_LOOK, spread), enough, looks, spread)
         enough = ENOUGH_GROWN if start == "growing" else ENOUGH_FROM_RANDOM

@@ -23,6 +23,7 @@ from topicx.sampling.run_length import (
     AUTO_RARE_HOT_SWEEPS,
     AUTO_SOFT_SWEEPS,
     FEW_WORDS,
+    MANY_TOPICS,
     SOFT_TOPICS,
 )
 from topicx.sampling.run_options import Options
@@ -69,7 +70,7 @@ HOT_SWEEPS, MANY_HOT_SWEEPS, MOST_HOT_SWEEPS = 20, 45, 200
 """The hot sweeps after them at least; where there are more topics than `SOFT_TOPICS`; and at most. Long documents need
 none."""
 COOLING = 20
-"""The last hot sweeps of a run that ends by itself with more topics than `SOFT_TOPICS`: priors go over in them from
+"""The last hot sweeps of a run that ends by itself with so many topics that they begin divided: priors go over in them from
 those of its beginning to those that are learnt meanwhile. Learnt ones are too cold before: few of so many topics become
 large, and the others stay as they were divided (page "performance")."""
 HELD_ALPHA, HELD_ALPHA_RARE = 30, 10
@@ -154,7 +155,7 @@ def begins_with_scvb0(state: State, options: Options, start: str) -> bool:
     """Whether a soft start is steps of SCVB0, which stores no assignments: where documents are short."""
     if start != "soft" or not options.ends_itself or len(state.seeds):
         return False
-    return SCANT_TOPICS <= state.n_topics <= SOFT_TOPICS and has_short_documents(state)
+    return SCANT_TOPICS <= state.n_topics <= MANY_TOPICS and has_short_documents(state)
 
 
 def soft_part(state: State, options: Options, start: str) -> tuple[float, int]:
@@ -163,7 +164,7 @@ def soft_part(state: State, options: Options, start: str) -> tuple[float, int]:
     if begins_with_scvb0(state, options, start):
         return AT_A_TIME, 0
     unfit = has_long_documents(state) or state.n_tokens < PART_LENGTH * state.n_documents
-    if start != "soft" or not options.ends_itself or unfit or state.n_topics > SOFT_TOPICS or len(state.seeds):
+    if start != "soft" or not options.ends_itself or unfit or state.n_topics > MANY_TOPICS or len(state.seeds):
         return 1.0, 0
     return (PART, PART_HOT) if hot_sweeps(state, options, start) else (1.0, 0)
 
@@ -207,8 +208,14 @@ def soft_method(state: State, topics: int, scvb0: bool = False) -> type[Method]:
 
 def soft_topics(state: State, options: Options) -> int:
     """How many topics they have: all, or few that are divided."""
-    whole = state.n_topics <= SOFT_TOPICS or is_thinned(state, options, "soft")
+    whole = not is_divided(state, options) or is_thinned(state, options, "soft")
     return state.n_topics if whole else FEW_TOPICS
+
+
+def is_divided(state: State, options: Options) -> bool:
+    """Whether there are so many topics that a soft start has few, which are divided."""
+    soon = options.ends_itself and not has_long_documents(state)
+    return state.n_topics > (MANY_TOPICS if soon else SOFT_TOPICS)
 
 
 def soft_sweeps(state: State, options: Options) -> int:
@@ -218,7 +225,7 @@ def soft_sweeps(state: State, options: Options) -> int:
     long = has_long_documents(state)
     if is_thinned(state, options, "soft"):
         return THIN_LONG_SOFT if long and state.n_topics <= SOFT_TOPICS else THIN_SOFT
-    if state.n_topics > SOFT_TOPICS:
+    if is_divided(state, options):
         return FEW_SWEEPS
     if long:
         return LONG_SWEEPS
@@ -248,7 +255,7 @@ def hot_sweeps(state: State, options: Options, start: str) -> int:
 
 def holds_priors(state: State, options: Options) -> bool:
     """Whether hot sweeps hold the priors of the beginning: where there are so many topics that they begin divided."""
-    return options.ends_itself and state.n_topics > SOFT_TOPICS
+    return options.ends_itself and is_divided(state, options)
 
 
 def hot_priors(state: State, options: Options, number: int, sweeps: int, scvb0: bool = False) -> Priors:
@@ -330,7 +337,7 @@ def is_dense(state: State, of_topic: float = DENSE[1]) -> bool:
     """
     of_word = DENSE[0]
     often = state.n_tokens >= state.n_words * max(of_word, of_topic * state.n_topics) and state.n_words <= FEW_WORDS
-    return often and state.n_topics <= SOFT_TOPICS and not has_long_documents(state) and not len(state.seeds)
+    return often and state.n_topics <= MANY_TOPICS and not has_long_documents(state) and not len(state.seeds)
 
 
 def soft_pays(state: State, options: Options) -> bool:
