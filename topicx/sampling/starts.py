@@ -70,9 +70,9 @@ HOT_SWEEPS, MANY_HOT_SWEEPS, MOST_HOT_SWEEPS = 20, 45, 200
 """The hot sweeps after them at least; where there are more topics than `SOFT_TOPICS`; and at most. Long documents need
 none."""
 COOLING = 20
-"""The last hot sweeps of a run that ends by itself with so many topics that they begin divided: priors go over in them from
-those of its beginning to those that are learnt meanwhile. Learnt ones are too cold before: few of so many topics become
-large, and the others stay as they were divided (page "performance")."""
+"""The last hot sweeps of a run that ends by itself with so many topics that they begin divided: priors go over in them
+from those of its beginning to those that are learnt meanwhile. Learnt ones are too cold before: few of so many topics
+become large, and the others stay as they were divided (page "performance")."""
 HELD_ALPHA, HELD_ALPHA_RARE = 30, 10
 """Σα of such a run before that; and with more words than `FEW_WORDS`."""
 HOT_FROM_RANDOM = 40
