@@ -336,5 +336,9 @@ def test_what_a_soft_start_of_short_documents_is(topicx: Run, tmp_path: Path) ->
     common = ("train", "c", "-k", 50, "--start", "soft", "-o", "m")
     assert "note: 6 passes of scvb0 come first, then every token's topic is drawn" in topicx(*common).stderr
     assert "note: 10 sweeps of cvb0 come first, then" in topicx(*common, "--iterations", 2).stderr
+
+
+def test_what_is_hot_with_many_topics(topicx: Run, tmp_path: Path) -> None:
+    lda_corpus().save(tmp_path / "c")
     many = topicx("train", "c", "-k", 301, "--start", "soft", "-o", "m").stderr
     assert "and swept 80 times with priors as at the beginning, which go over to what is learnt meanwhile;" in many

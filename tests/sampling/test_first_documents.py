@@ -148,7 +148,7 @@ def test_alpha_is_learnt_from_the_part_and_waits_for_documents_that_join() -> No
 
 
 @pytest.mark.parametrize("sampler", ["sparse", "dense"])
-def test_a_run_that_is_killed_ends_in_the_same_state_bits(sampler: str, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_ends_in_the_same_bits(sampler: str, tmp_path: Path) -> None:
     expected = state_bits(run_of(sampler=sampler).train())
     for at in (1, SOFT - 1, SOFT, SOFT + 2, SOFT + PART_HOT, SOFT + PART_HOT + 1, SOFT + HOT + 3):
         run, asked = run_of(sampler=sampler), iter(range(1, 1000))

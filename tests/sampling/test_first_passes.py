@@ -210,7 +210,7 @@ def test_alpha_is_learnt_after_each_step() -> None:
 
 
 @pytest.mark.parametrize("sampler", ["sparse", "dense"])
-def test_a_run_that_is_killed_ends_in_the_same_state_bits(sampler: str, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_ends_in_the_same_bits(sampler: str, tmp_path: Path) -> None:
     expected = state_bits(run_of(sampler=sampler).train())
     for at in (1, 2, STEPS - 1, STEPS, STEPS + 1, STEPS + HOT + 3):
         run, asked = run_of(sampler=sampler), iter(range(1, 1000))

@@ -80,6 +80,15 @@ def test_alpha_that_is_given_is_held_as_it_is(options: dict[str, Any], total: fl
     assert all(np.array_equal(alpha, own) for alpha, _, own, _ in found) == fixed
 
 
+def test_each_group_has_an_alpha_of_its_own() -> None:
+    state, options = state_of(20, 60, TOPICS), Options(topics=TOPICS)
+    state.alpha = np.linspace(0.1, 2.0, 3 * TOPICS).reshape(3, TOPICS)
+    first, last = (starts.hot_priors(state, options, number, 80)[0] for number in (0, 79))
+    assert first.shape == last.shape == (3, TOPICS) and np.ptp(first) == 0
+    share = starts.COOLING / (starts.COOLING + 1)
+    assert np.allclose(last, state.alpha**share * first ** (1 - share), rtol=1e-12)
+
+
 def test_beta_that_is_given_only_is_heated() -> None:
     for _, beta, _, own in sampled_priors(run_of(beta=0.02)):
         assert np.all(own == 0.02) and np.all(beta >= 0.02 - 1e-15)

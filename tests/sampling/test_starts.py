@@ -210,10 +210,10 @@ def test_a_run_that_ends_by_itself_has_its_own_numbers() -> None:
     assert starts.hot_sweeps(divided, auto, "soft") == AUTO_MANY_HOT_SWEEPS
     assert starts.hot_sweeps(long, auto, "soft") == 0
     topics = starts.MANY_TOPICS + 1  # are divided sooner than in a run of given length, if documents are not long
-    assert starts.is_divided(state_of(20, few, topics, 80), auto)
-    assert not starts.is_divided(state_of(20, few, topics, 80), Options(iterations=10))
-    assert not starts.is_divided(state_of(20, 501, topics, 400), auto)
-    assert not starts.is_divided(state_of(20, few, topics - 1, 80), auto)
+    assert starts.has_many_topics(state_of(20, few, topics, 80), auto)
+    assert not starts.has_many_topics(state_of(20, few, topics, 80), Options(iterations=10))
+    assert not starts.has_many_topics(state_of(20, 501, topics, 400), auto)
+    assert not starts.has_many_topics(state_of(20, few, topics - 1, 80), auto)
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_priors_wait_until_random_topics_have_settled() -> None:
 
 
 @pytest.mark.parametrize("sampler", ["sparse", "dense"])
-def test_a_run_that_is_killed_ends_in_the_same_state_bits(sampler: str, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_ends_in_the_same_bits(sampler: str, tmp_path: Path) -> None:
     whole = run_of(sampler=sampler).train()
     expected = state_bits(whole)
     for at in (1, SWEEPS - 1, SWEEPS, SWEEPS + 1, whole.chain.hardens, whole.chain.hardens + 3):

@@ -8,7 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from topicx.engines.memory_limits import free_memory
 
@@ -69,16 +69,15 @@ class Threads:
         return free_memory() if self.memory is None else self.memory - held
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        helpers = min(self.threads, len(items)) - 1
-        if helpers <= 0:
+        if self.threads == 1 or len(items) == 1:
             return [work(item) for item in items]
-        shared = _SharedItems(work, items)
-        waiting = [self._threads().submit(shared.take_all) for _ in range(helpers)]
-        shared.take_all()  # this thread works, too: an item of a tenth of a millisecond is not worth handing over
-        for helper in waiting:
-            if not helper.cancel():  # one that has not begun finds nothing
-                helper.result()
-        return shared.take_results()
+        pool = self._threads()
+        waiting = deque((pool.submit(work, item), item) for item in items)
+        try:
+            return [_take_first_result(waiting, work) for _ in items]
+        finally:
+            for future, _ in waiting:
+                future.cancel()
 
     def stream(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         if self.threads == 1:
@@ -111,33 +110,6 @@ class Threads:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
-
-
-class _SharedItems(Generic[Item, Result]):
-    """Items that several threads take one by one, in order, until none is left or one has failed."""
-
-    def __init__(self, work: Callable[[Item], Result], items: Sequence[Item]) -> None:
-        self.work, self.items = work, items
-        self.waiting = deque(range(len(items)))
-        self.results: dict[int, Result] = {}
-        self.failures: dict[int, BaseException] = {}
-
-    def take_all(self) -> None:
-        while not self.failures:
-            try:
-                at = self.waiting.popleft()
-            except IndexError:
-                return
-            try:
-                self.results[at] = self.work(self.items[at])
-            except BaseException as error:
-                self.failures[at] = error
-
-    def take_results(self) -> list[Result]:
-        """In the items' order, or the failure of the first that failed: all before it were taken."""
-        if self.failures:
-            raise self.failures[min(self.failures)]
-        return [self.results[at] for at in range(len(self.results))]
 
 
 def _take_first_result(waiting: deque[tuple[Future[Result], Item]], work: Callable[[Item], Result]) -> Result:

@@ -31,9 +31,9 @@ from topicx.sampling.starts import (
     choose_start,
     growth_of,
     has_long_documents,
+    has_many_topics,
     hot_priors,
     hot_sweeps,
-    is_divided,
     is_thinned,
     place_first,
     soft_method,
@@ -477,7 +477,7 @@ def _length_of(options: Options, start: str, state: State) -> RunLength | None:
     spread = (options.samples - 1) * options.lag
     scvb0 = begins_with_scvb0(state, options, start)
     long = has_long_documents(state)
-    return RunLength.after(start, spread, many=is_divided(state, options), long=long, scvb0=scvb0)
+    return RunLength.after(start, spread, many=has_many_topics(state, options), long=long, scvb0=scvb0)
 
 
 def _restored_length(options: Options, meta: Mapping[str, Any], state: State) -> RunLength | None:

@@ -95,7 +95,7 @@ SOFT_ROOM = 2 << 30
 """Bytes that the assignments of a soft start may take."""
 
 
-Priors = tuple[NDArray[np.float64], NDArray[np.float64]]
+AlphaBeta = tuple[NDArray[np.float64], NDArray[np.float64]]
 """α of each group, and β of each word."""
 
 
@@ -139,7 +139,7 @@ def is_thinned(state: State, options: Options, start: str) -> bool:
     if start != "soft" or not options.ends_itself or len(state.seeds) or begins_with_scvb0(state, options, start):
         return False
     if has_long_documents(state):
-        return state.n_topics <= SOFT_TOPICS or has_room(state, state.n_topics)
+        return not has_many_topics(state, options) or has_room(state, state.n_topics)
     return is_dense(state, THIN_DENSE)
 
 
@@ -155,7 +155,7 @@ def begins_with_scvb0(state: State, options: Options, start: str) -> bool:
     """Whether a soft start is steps of SCVB0, which stores no assignments: where documents are short."""
     if start != "soft" or not options.ends_itself or len(state.seeds):
         return False
-    return SCANT_TOPICS <= state.n_topics <= MANY_TOPICS and has_short_documents(state)
+    return state.n_topics >= SCANT_TOPICS and not has_many_topics(state, options) and has_short_documents(state)
 
 
 def soft_part(state: State, options: Options, start: str) -> tuple[float, int]:
@@ -164,7 +164,7 @@ def soft_part(state: State, options: Options, start: str) -> tuple[float, int]:
     if begins_with_scvb0(state, options, start):
         return AT_A_TIME, 0
     unfit = has_long_documents(state) or state.n_tokens < PART_LENGTH * state.n_documents
-    if start != "soft" or not options.ends_itself or unfit or state.n_topics > MANY_TOPICS or len(state.seeds):
+    if start != "soft" or not options.ends_itself or unfit or has_many_topics(state, options) or len(state.seeds):
         return 1.0, 0
     return (PART, PART_HOT) if hot_sweeps(state, options, start) else (1.0, 0)
 
@@ -208,14 +208,8 @@ def soft_method(state: State, topics: int, scvb0: bool = False) -> type[Method]:
 
 def soft_topics(state: State, options: Options) -> int:
     """How many topics they have: all, or few that are divided."""
-    whole = not is_divided(state, options) or is_thinned(state, options, "soft")
+    whole = not has_many_topics(state, options) or is_thinned(state, options, "soft")
     return state.n_topics if whole else FEW_TOPICS
-
-
-def is_divided(state: State, options: Options) -> bool:
-    """Whether there are so many topics that a soft start has few, which are divided."""
-    soon = options.ends_itself and not has_long_documents(state)
-    return state.n_topics > (MANY_TOPICS if soon else SOFT_TOPICS)
 
 
 def soft_sweeps(state: State, options: Options) -> int:
@@ -224,8 +218,8 @@ def soft_sweeps(state: State, options: Options) -> int:
         return SCVB0_STEPS
     long = has_long_documents(state)
     if is_thinned(state, options, "soft"):
-        return THIN_LONG_SOFT if long and state.n_topics <= SOFT_TOPICS else THIN_SOFT
-    if is_divided(state, options):
+        return THIN_LONG_SOFT if long and not has_many_topics(state, options) else THIN_SOFT
+    if has_many_topics(state, options):
         return FEW_SWEEPS
     if long:
         return LONG_SWEEPS
@@ -247,7 +241,7 @@ def hot_sweeps(state: State, options: Options, start: str) -> int:
     if options.ends_itself:
         return AUTO_HOT_SWEEPS if start == "soft" else HOT_FROM_RANDOM
     iterations = int(options.iterations)
-    least = HOT_SWEEPS if state.n_topics <= SOFT_TOPICS else MANY_HOT_SWEEPS
+    least = MANY_HOT_SWEEPS if has_many_topics(state, options) else HOT_SWEEPS
     if start == "hot":
         least = min(HOT_FROM_RANDOM, iterations)
     return max(least, min(iterations // SWEEPS_A_HOT, MOST_HOT_SWEEPS))
@@ -255,10 +249,10 @@ def hot_sweeps(state: State, options: Options, start: str) -> int:
 
 def holds_priors(state: State, options: Options) -> bool:
     """Whether hot sweeps hold the priors of the beginning: where there are so many topics that they begin divided."""
-    return options.ends_itself and is_divided(state, options)
+    return options.ends_itself and has_many_topics(state, options)
 
 
-def hot_priors(state: State, options: Options, number: int, sweeps: int, scvb0: bool = False) -> Priors:
+def hot_priors(state: State, options: Options, number: int, sweeps: int, scvb0: bool = False) -> AlphaBeta:
     """α and β with which hot sweep `number` of so many samples, counted from 0. `scvb0`: after SCVB0 on short
     documents."""
     if not holds_priors(state, options):
@@ -266,7 +260,7 @@ def hot_priors(state: State, options: Options, number: int, sweeps: int, scvb0: 
     alpha, beta = _held_priors(state, options)
     beta = hot_beta(state, beta, number, sweeps)
     cooled = max(0, number + 1 - (sweeps - COOLING)) / (COOLING + 1)
-    return _between(alpha, state.alpha, cooled), _between(beta, state.beta, cooled)
+    return _geometric_mean(alpha, state.alpha, cooled), _geometric_mean(beta, state.beta, cooled)
 
 
 def hot_beta(
@@ -282,7 +276,7 @@ def _first_heat(state: State, beta: NDArray[np.float64], scvb0: bool) -> float:
     return (HEAT_SCVB0 if scvb0 else HEAT) * state.n_tokens / (state.n_topics * float(beta.sum()))
 
 
-def _held_priors(state: State, options: Options) -> Priors:
+def _held_priors(state: State, options: Options) -> AlphaBeta:
     """Priors of the beginning, where others are learnt meanwhile."""
     learnt = set(options.optimize.split("+")) if options.optimize_interval else set()
     alpha, beta = state.alpha, state.beta
@@ -294,7 +288,7 @@ def _held_priors(state: State, options: Options) -> Priors:
     return alpha, np.full(len(beta), float(options.beta)) if "beta" in learnt else beta
 
 
-def _between(first: NDArray[np.float64], last: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+def _geometric_mean(first: NDArray[np.float64], last: NDArray[np.float64], share: float) -> NDArray[np.float64]:
     """The geometric mean of both, with this share of the last."""
     if share == 0 or first is last:
         return first
@@ -308,6 +302,13 @@ def has_short_documents(state: State) -> bool:
         return False
     lengths = state.lengths
     return int(np.dot(lengths, lengths)) < SHORT_UNEVEN * state.n_tokens
+
+
+def has_many_topics(state: State, options: Options) -> bool:
+    """Whether there are so many topics that a soft start has few, which are divided. (One that begins with a share of
+    every document's tokens has all.)"""
+    soon = options.ends_itself and not has_long_documents(state)
+    return state.n_topics > (MANY_TOPICS if soon else SOFT_TOPICS)
 
 
 def has_long_documents(state: State) -> bool:
@@ -328,7 +329,8 @@ def hot_pays(state: State, options: Options) -> bool:
     many = not options.ends_itself and int(options.iterations) > MANY_SWEEPS
     if state.n_tokens < SOFT_FROM or (many and state.n_topics < SCANT_TOPICS):
         return False
-    return state.n_topics <= SOFT_TOPICS or not has_long_documents(state) or is_thinned(state, options, "soft")
+    fitting = not has_many_topics(state, options) or not has_long_documents(state)
+    return fitting or is_thinned(state, options, "soft")
 
 
 def is_dense(state: State, of_topic: float = DENSE[1]) -> bool:
