@@ -36,7 +36,9 @@ $(VENV)/installed: $(SOURCES) | $(BIN)/python
 	@echo "building the kernels (three minutes of processor time the first time, two minutes on two cores) ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "setuptools>=77" "Cython>=3.1" "numpy>=2"
 	@find topicx -name '*.cpython-*.so' -delete  # of builds for one interpreter: it would take them first
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e .
+	@# setuptools warns of folders that are named like the package: here they are the package
+	PYTHONWARNINGS="ignore:Editable installation" \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e .
 	@touch $@
 
 # Tests and lint need more than the package does.
